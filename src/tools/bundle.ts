@@ -63,7 +63,7 @@ export const LOG_SHAPE = fields("at level text");
 /** A line of the journal: the fields of every line, and those that give a reason. */
 export const JOURNAL_SHAPE = fields("time level event booth msg reason advice");
 
-/** Of files with secrets only the names appear. */
+/** Files with secrets appear by name only. */
 export const CONFIG_SHAPE = fields(
   "data_dir runtime_dir profile_dirs log_level commit_interval_ms heartbeat_interval_ms clock_file",
   {

@@ -72,7 +72,7 @@ export async function agrees(io: Pick<Io, "ask">, question: string): Promise<boo
   return /^y/i.test(reply?.trim() ?? "");
 }
 
-/** Asks a question that needs a yes. Throws a CommandError with `nobody` if there is no terminal, with `no` for any other reply. */
+/** Asks a question that needs a yes. Throws a CommandError: with `nobody` if there is no terminal, with `no` for another reply. */
 export async function mustAgree(
   io: Io,
   { question, nobody, no }: { readonly question: string; readonly nobody: string; readonly no: string },

@@ -195,7 +195,7 @@ function isSame(a: Candidate, b: Candidate | null): boolean {
   return a.place === b?.place && a.value === b.value;
 }
 
-/** One line per place and type with all orders in columns. The best reading is marked. */
+/** Shows each place and type on a line, with all orders in columns. Marks the best reading. */
 function candidatesText(candidates: readonly Candidate[], { best }: Finding): string {
   const rows = Map.groupBy(candidates, ({ place, type }) => `${place.table}:${place.address} ${type}`);
   if (rows.size === 0) return "";

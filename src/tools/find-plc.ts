@@ -37,7 +37,7 @@ interface FoundHost {
 interface FoundLine {
   readonly serial: SerialSettings;
   readonly unit_id: number;
-  /** What the unit says it is. */
+  /** The texts of the unit's identification. */
   readonly said: readonly string[];
 }
 

@@ -3,13 +3,13 @@ import { CommandError, EXIT, type Values } from "./command.ts";
 
 const UNITS_MS: Readonly<Record<string, Milliseconds>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** An option's text, where one was given. */
+/** The text of an option; undefined if it isn't given. */
 export function textOption(values: Values, name: string): string | undefined {
   const text = values[name];
   return typeof text === "string" ? text : undefined;
 }
 
-/** A length of time given as an option, e.g. 90s, 10m, 2h; undefined where it wasn't. Throws a CommandError where it is none, or longer. */
+/** The duration of an option, as 90s, 10m or 2h; undefined if it isn't given. Throws a CommandError if it is invalid or too long. */
 export function lengthOption(values: Values, name: string, longest_h: number): Milliseconds | undefined {
   const text = textOption(values, name);
   if (text === undefined) return undefined;

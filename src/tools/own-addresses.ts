@@ -2,24 +2,24 @@ import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 
 /**
- * This machine's addresses, from the kernel's tables: Node's own way wants a netlink socket, which the service's unit may not
- * open, and then fails as a whole.
+ * This machine's addresses, read from the kernel's tables. Node's `networkInterfaces` needs a netlink socket, which the service's unit
+ * may not open.
  */
 
 const V4_TABLE = "/proc/net/fib_trie";
 const V6_TABLE = "/proc/net/if_inet6";
 
-/** A folder of the kernel that this machine hasn't: then it has no such network. */
+/** The text of a kernel table; "" if the machine has no such network. */
 export function tableOf(file: string): string {
   return existsSync(file) ? readFileSync(file, "utf8") : "";
 }
 
-/** Pure; of /proc/net/fib_trie, loopback among them. */
+/** Parses /proc/net/fib_trie. The result includes loopback. Pure. */
 export function v4In(trie: string): readonly string[] {
   return [...new Set([...trie.matchAll(/\|-- ([\d.]+)\n\s+\/32 host LOCAL/g)].map(([, address = ""]) => address))];
 }
 
-/** Pure; of /proc/net/if_inet6, in the shortest spelling, as browsers have it. */
+/** Parses /proc/net/if_inet6 into the shortest spellings, as browsers use them. Pure. */
 export function v6In(table: string): readonly string[] {
   return [...table.matchAll(/^([0-9a-f]{32}) /gm)].map(([, digits = ""]) => {
     const long = digits.match(/.{4}/g)?.join(":") ?? "";
@@ -27,17 +27,17 @@ export function v6In(table: string): readonly string[] {
   });
 }
 
-/** Of IPv4 without the loopback: what people can type. */
+/** IPv4 addresses without loopback: those that people can type. */
 export function typedAddresses(): readonly string[] {
   return v4In(tableOf(V4_TABLE)).filter((address) => !address.startsWith("127."));
 }
 
-/** What this machine is called by multicast DNS (RFC 6762), lower case; whether anything answers to that is another matter. */
+/** The name of this machine in multicast DNS (RFC 6762), in lower case. Nothing may answer to it. */
 export function nameOnSite(): string {
   return `${hostname().toLowerCase().split(".")[0] ?? ""}.local`;
 }
 
-/** All that this machine is reached by. */
+/** All addresses of this machine. */
 export function allAddresses(): readonly string[] {
   return [...v4In(tableOf(V4_TABLE)), ...v6In(tableOf(V6_TABLE))];
 }

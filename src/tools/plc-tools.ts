@@ -12,7 +12,7 @@ import type { LinkSharer, PlcAsk } from "../domain/agent-control.ts";
 import { type Agent, agentOf, configPath } from "./agent-client.ts";
 import { type Call, CommandError, EXIT, type Io, type Values } from "./command.ts";
 
-/** A tool's call, with as much of a terminal as it needs to be at work without one. */
+/** A tool's call. The io is the part that also exists without a terminal. */
 export interface ToolCall extends Pick<Call, "values" | "operands"> {
   readonly io: Pick<Io, "progress" | "signal">;
 }
@@ -20,7 +20,7 @@ export interface ToolCall extends Pick<Call, "values" | "operands"> {
 export interface ChosenBooth {
   readonly config: Config;
   readonly booth: BoothConfig;
-  /** With the booth's own poll intervals, where it has some. */
+  /** With the booth's own poll intervals. */
   readonly profile: Profile;
 }
 
@@ -160,7 +160,7 @@ export async function linksToShare(values: Values, io: Io): Promise<LinkSharer> 
     const { links } = localPlcLinksShape.parse(await agent.get("/plc/links"));
     return { links, ask: (link, ask) => askOver(agent, link, ask) };
   } catch (error) {
-    // No agent runs, or no configuration says where it would: then nobody holds a link.
+    // If no agent runs, or no configuration says where it is, no agent holds a link.
     const isNobody = error instanceof ConfigError || (error instanceof CommandError && error.exit === EXIT.unavailable);
     if (isNobody) return NOTHING;
     throw error;

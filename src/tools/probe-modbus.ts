@@ -42,7 +42,7 @@ interface Device {
   readonly port: number;
 }
 
-/** What answers at an address. */
+/** The answers at an address. */
 export interface ProbeFinding extends Device {
   readonly modbus: ModbusFinding;
   /** Whether an OPC UA server answers at its usual port. */

@@ -9,12 +9,12 @@ import { print } from "./print.ts";
 import { MODBUS_PORT } from "../domain/plc-address.ts";
 import { OPCUA_PORT, USUAL_UNITS } from "./rules/usual.ts";
 
-/** Quick, or it isn't one for a booth. */
+/** An OPC UA server that is usable for a booth answers faster. */
 const OPCUA_GREETING_MS = 1000;
-/** A unit that is silent costs a second. */
+/** Each silent unit costs a second. */
 const MOST_UNITS = 32;
 
-/** `booth-gateway probe`: who answers there, and how. */
+/** `booth-gateway probe`: what answers at an address, and how. */
 export function probeCommand(tools: PlcTools): Run {
   return async (call) => {
     const { answer, text } = await probed(tools, call);
@@ -23,10 +23,10 @@ export function probeCommand(tools: PlcTools): Run {
   };
 }
 
-/** What it found, and the same in words. */
+/** Probes an address. `text` says the same as `answer` in words. */
 export async function probed(tools: PlcTools, { values, operands, io }: ToolCall) {
   const target = targetOf(operands[0] ?? "");
-  // Over a link of the agent its own units alone, since each silence would cost it the connection.
+  // Over the agent's link only the agent's units are asked, because a silence would cost the agent its connection.
   const units = unitsOf(values) ?? tools.sharedLink(target)?.units ?? USUAL_UNITS;
   try {
     const greeting = tools.greetsOpcua({ host: target.host, port: OPCUA_PORT }, OPCUA_GREETING_MS);
@@ -42,7 +42,7 @@ export async function probed(tools: PlcTools, { values, operands, io }: ToolCall
   }
 }
 
-/** host, host:port, [v6]:port or a bare v6 address. */
+/** Parses host, host:port, [v6]:port or a bare v6 address. */
 function targetOf(operand: string): { readonly host: string; readonly port: number } {
   const [, bracketed, named, digits] = /^(?:\[([0-9a-f:.]+)\]|([^:[\]\s]+))(?::(\d{1,5}))?$/i.exec(operand) ?? [];
   const isBareV6 = /^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(operand);
@@ -75,7 +75,7 @@ const OBJECTS: Readonly<Record<number, string>> = {
 
 type Found = Extract<ModbusFinding, { kind: "modbus" }>;
 
-/** What was found, in words; where nothing answers, why that may be and what to do. */
+/** The finding in words. If nothing answers, also the possible reasons and what to do. */
 function probeText({ host, port, modbus, opcua, opcua_port }: ProbeFinding): string {
   const at = `${host}:${port}`;
   const lines = modbus.kind === "modbus" ? foundLines(at, modbus) : [`Modbus TCP at ${at}: no. ${missingText(modbus)}`];

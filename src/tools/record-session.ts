@@ -28,8 +28,8 @@ export interface RecordedCounts {
 }
 
 /**
- * Polls a device as the agent would and writes every request with its answer, each silence and each failure of the connection, until
- * the time is over or the signal aborts. Writes the end in both cases.
+ * Polls a device as the agent would, until the time is over or the signal aborts. Writes every request with its answer, each silence,
+ * each failure of the connection, and the end.
  */
 export async function recordSession(session: RecordedSession, signal: AbortSignal): Promise<RecordedCounts> {
   const { groups, for_ms, mono, write } = session;

@@ -5,13 +5,13 @@ import { missingText, type LinkStatus, type StorageStatus } from "../domain/stat
 
 const BAR_WIDTH = 30;
 
-/** Progress on a terminal, 0 to 1: [######....] 60 % */
+/** A progress bar for a share from 0 to 1: [######....] 60 % */
 export function barText(share: number): string {
   const done = Math.round(Math.min(1, Math.max(0, share)) * BAR_WIDTH);
   return `[${"#".repeat(done)}${".".repeat(BAR_WIDTH - done)}] ${Math.floor(share * 100)} %`;
 }
 
-/** A length of time as people say it: 850 ms, 12 s, 4 min, 3 h 20 min, 5 d 2 h. */
+/** A duration for people: 850 ms, 12 s, 4 min, 3 h 20 min, 5 d 2 h. */
 export function lasting(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   const seconds = Math.floor(ms / 1_000);
@@ -23,26 +23,26 @@ export function lasting(ms: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** Lines of a text for people; null: there is none of that. */
+/** Joins lines for people. Skips null. */
 export function linesText(lines: readonly (string | null)[]): string {
   return lines.flatMap((line) => (line === null ? [] : [`${line}\n`])).join("");
 }
 
-/** Words that say at a glance whether all is well; without colours they are just words. */
+/** Colours for words that say whether all is well. */
 export type Style = Readonly<Record<"good" | "warn" | "bad", (text: string) => string>>;
 
 export const PLAIN: Style = { good: (text) => text, warn: (text) => text, bad: (text) => text };
 
 const coloured = (code: number) => (text: string) => `${ownSequence(`[${code}m`)}${text}${ownSequence("[0m")}`;
 
-/** SGR 32, 33 and 31: green, yellow, red, as the terminal's own theme has them. */
+/** SGR 32, 33 and 31: green, yellow and red of the terminal's theme. */
 const COLOURED: Style = { good: coloured(32), warn: coloured(33), bad: coloured(31) };
 
 export function styleOf({ colours }: { readonly colours: boolean }): Style {
   return colours ? COLOURED : PLAIN;
 }
 
-/** A link in words: state, since when, why, what to do, and when it is tried again. */
+/** Describes a link: state, duration, reason, advice and next retry. */
 export function linkText(link: LinkStatus, now: number, style: Style = PLAIN): string {
   const since = lasting(Math.max(0, now - link.since));
   switch (link.kind) {
@@ -59,7 +59,7 @@ export function linkText(link: LinkStatus, now: number, style: Style = PLAIN): s
   }
 }
 
-/** The texts that are not empty, with semicolons between, on one line: a peer's words must not look like a line of ours. */
+/** Joins the texts that are not empty, on one line, so that a peer's text can't look like a line of ours. */
 export function sayings(...texts: readonly string[]): string {
   return texts
     .filter((text) => text !== "")
@@ -67,15 +67,15 @@ export function sayings(...texts: readonly string[]): string {
     .replaceAll(/\s*\n\s*/g, " ");
 }
 
-/** How a box that lacks something is set up. */
+/** The advice for a box that is not set up. */
 export const SET_UP_HOW = 'open the box\'s page ("booth-gateway page --for 30m"), or run "booth-gateway setup"';
 
-/** What is to be set up, and how. */
+/** Says which parts are not set up, and how to set them up. */
 export function lackText(lacks: readonly Lacking[]): string {
   return `no ${lacks.join(" and no ")} yet; ${SET_UP_HOW}`;
 }
 
-/** How full the store is, and what became of damage, as a line for people. */
+/** Describes in a line how full the store is, and damage. */
 export function storageText(storage: StorageStatus): string {
   const { used_bytes, max_bytes, hours_to_full, health } = storage;
   const missing = missingText(storage);
@@ -89,7 +89,7 @@ export function storageText(storage: StorageStatus): string {
   );
 }
 
-/** Returns " (did you mean x?)" for the nearest of the names, or "" if none is near enough. */
+/** Returns " (did you mean x?)" for the nearest of the names, or "" if no name is near. */
 export function meant(word: string, names: readonly string[], prefix = ""): string {
   const name = nearest(word, names);
   return name === undefined ? "" : ` (did you mean ${prefix}${name}?)`;

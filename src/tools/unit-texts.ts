@@ -17,7 +17,7 @@ interface Named extends Pick<TagParameters, "unit" | "factor"> {
   readonly role?: TagRole | undefined;
 }
 
-/** Why a tag's unit cannot be used, with the nearest valid spelling; null: it can. */
+/** Says why a tag's unit cannot be used, with the nearest valid spelling. Returns null if it can be used. */
 export function unitTrouble(tag: Named): string | null {
   const fault = unitFaultOf(tag);
   return fault === null ? null : troubleText(tag, fault);
@@ -32,10 +32,10 @@ function troubleText({ name, role = "mode", unit }: Named, { kind, expected }: U
   return say("unit.unknown", { tag: name, unit, units });
 }
 
-/** A shorter text is as near to one unit as to the next. */
+/** A shorter text is equally near to several units. */
 const LEAST_LETTERS = 3;
 
-/** The canonical spelling that was probably meant. */
+/** The canonical spelling of the unit that was probably meant. */
 function nearestUnit(text: string, dimension: Dimension | undefined): string | undefined {
   const spellings = unitSpellings(dimension);
   const longer = [...spellings.keys()].filter((one) => one.length >= LEAST_LETTERS);
@@ -44,8 +44,8 @@ function nearestUnit(text: string, dimension: Dimension | undefined): string | u
 }
 
 /**
- * A deadband over this hides everything that a booth does: its pressures are tens of Pa, its temperatures some tens of degrees, its
- * loads up to 100 %. Such a deadband was meant in another unit.
+ * The largest plausible deadbands. A larger one hides everything that a booth does (pressures of tens of Pa, temperatures of some tens
+ * of degrees, loads up to 100 %), so it was meant in another unit.
  */
 const MOST_DEADBAND: Readonly<Partial<Record<Dimension, readonly [unit: string, most: number]>>> = {
   pressure: ["Pa", 50],
@@ -72,7 +72,7 @@ function deadbandTrouble({ name, role, unit, deadband }: ProfileTag): string | n
   return say("unit.deadband", { tag: name, deadband, unit, shown: Number(shown.toPrecision(3)), figure: target.unit });
 }
 
-/** What `check` warns of in a profile that is in use: units without a figure, and deadbands that hide every change. */
+/** The warnings of `check` for a profile in use: units from which no figure can be made, and deadbands that hide every change. */
 export function unitWarnings({ tags }: Pick<Profile, "tags">): readonly string[] {
   return tags.flatMap((tag: ProfileTag) => {
     const trouble = unitTrouble({ ...tag, role: tag.role ?? tag.unfit_role });

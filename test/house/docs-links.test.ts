@@ -5,12 +5,12 @@ import { describe, expect, it } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const STATIONS = namesIn("src");
-/** Where a path in a text may begin: at the root, at a station, or at a folder of the tests, as testing.md has it. */
+/** The folders that a path in a text may start from: the root, src, or test. */
 const BASES = ["", "src", "test"];
 const KINDS = ["isolated", "long", "system", "nightly"];
-/** Texts name a test without its ending. */
+/** Texts name a test without its file ending. */
 const ENDINGS = ["", ".ts", ".test.ts", ...KINDS.map((kind) => `.${kind}.test.ts`)];
-/** Made by a run, not kept. */
+/** Folders that a run makes and git ignores. */
 const MADE = ["test/results", "node_modules", "dist", "data"];
 
 const documents = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", ...filesBelow("docs")]
@@ -26,7 +26,7 @@ function namesIn(folder: string): string[] {
   return readdirSync(join(ROOT, folder));
 }
 
-/** What isn't in a block of code. */
+/** The text without its blocks of code. */
 function proseOf(text: string): string {
   return text.replaceAll(/^```.*?^```$/gms, "");
 }
@@ -35,7 +35,7 @@ function linksIn(text: string): string[] {
   return [...proseOf(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
 }
 
-/** GitHub's name of a heading. */
+/** GitHub's anchor of a heading. */
 function anchorOf(heading: string): string {
   return heading
     .trim()
@@ -56,7 +56,7 @@ function isBroken(document: string, target: string): boolean {
   return anchor !== undefined && !anchorsOf(readFileSync(file, "utf8")).includes(anchor);
 }
 
-/** Paths in code spans that begin with a folder of the project, or with a station's name. */
+/** Paths in code spans that begin with a folder of the project, of src or of test. */
 function pathsIn(text: string): string[] {
   const spans = [...proseOf(text).matchAll(/`([\w.@-]+(?:\/[\w.@*-]+)+\/?)`/g)].map(([, path = ""]) => path);
   const own = [...namesIn(""), ...STATIONS, ...namesIn("test")];
@@ -82,7 +82,7 @@ describe.each(documents)("$name", ({ name, text }) => {
 
 interface Step {
   readonly file: string;
-  /** What runs there. */
+  /** The functions that run there. */
   readonly names: readonly string[];
   readonly what: string;
 }
@@ -114,7 +114,7 @@ function importsOf(file: string): string[] {
   return named.map(([, target = ""]) => join(dirname(file), target));
 }
 
-it("what a walk of architecture.md names runs in the file that it names", () => {
+it("each name in a walk of architecture.md is in the file of its row", () => {
   expect(walks().map((steps) => steps.length > 10)).toEqual([true, true, true, true, true]);
   const missing = walks()
     .flat()
@@ -125,7 +125,7 @@ it("what a walk of architecture.md names runs in the file that it names", () => 
   expect(missing).toEqual([]);
 });
 
-it("each step of a walk is imported by one above it, or says by what it is reached", () => {
+it("each file in a walk is imported by a file above it, or its row says how it is reached", () => {
   const strays = walks().flatMap((steps) =>
     steps.filter(({ file, what }, index) => {
       const above = steps.slice(0, index);

@@ -6,11 +6,11 @@ import { EndlessError, mutation } from "./runtime.ts";
 import { cases, type Case } from "./stand-in.ts";
 
 /**
- * Runs in a copy of the tree that has all mutants in it: loads the tests of derivation once, then tries the mutants that it is
- * told of, one after another. MUTANT: active from the start, for what is evaluated as modules are loaded.
+ * Runs in a copy of the tree with all mutants: loads the tests of the derivation once, then tries the mutants that the parent names,
+ * one after another. MUTANT: a mutant that is active from the start, for constants that are evaluated when a module is loaded.
  */
 const TESTS = fileURLToPath(new URL("../derivation", import.meta.url));
-/** A test that calls operators this much more often than without a fault never ends. */
+/** A test that needs so many times the operator calls of a run without a fault counts as endless. */
 const ENDLESS = 20;
 const ENDLESS_AT_LEAST = 2_000_000;
 
@@ -31,9 +31,10 @@ registerHooks({
 
 async function loaded(): Promise<readonly Case[]> {
   const names = readdirSync(TESTS, { recursive: true, encoding: "utf8" });
+  // Only unit tests: the nightly tests repeat them with more lives.
   const files = names.filter((name) => name.endsWith(".test.ts") && !name.endsWith(".nightly.test.ts"));
   for (const file of files.sort()) await import(pathToFileURL(join(TESTS, file)).href);
-  // Whether a law notices planted faults says nothing of the derivation.
+  // Tests of the laws themselves say nothing about the derivation.
   return cases.filter(({ name }) => !name.startsWith("notices "));
 }
 
@@ -42,16 +43,15 @@ function passes(one: Case): boolean {
     one.run();
     return true;
   } catch {
-    // Whatever is thrown: the fault has been noticed.
+    // Any exception means that the test noticed the fault.
     return false;
   }
 }
 
-/** Each test once without a fault: what it reaches, and what it costs. */
+/** Runs each test once without a fault, to learn which mutants it reaches and what it costs. */
 function measured(all: readonly Case[]): Known[] {
   return all.map((one) => {
     mutation.reached.clear();
-    mutation.left = Infinity;
     const began = performance.now();
     const before = 1e12;
     mutation.left = before;
@@ -65,7 +65,7 @@ function measured(all: readonly Case[]): Known[] {
 function tried(id: number, known: readonly Known[], recent: Known[]): { outcome: Outcome; by: string } {
   const reaching = known.filter(({ reached }) => reached.has(id));
   if (reaching.length === 0) return { outcome: "unreached", by: "" };
-  // What found a neighbour finds most.
+  // A test that found the previous mutants probably finds this one too.
   const first = recent.filter((one) => one.reached.has(id));
   for (const one of new Set([...first, ...reaching])) {
     mutation.left = Math.max(one.calls * ENDLESS, ENDLESS_AT_LEAST);

@@ -3,7 +3,7 @@ import { mutantsOf, type Mutant } from "./mutants.ts";
 
 const { SyntaxKind: Kind } = ts;
 
-/** Operators by the name of the call that stands for them. */
+/** The function in runtime.ts that replaces each operator. */
 const CALLS: Readonly<Partial<Record<ts.SyntaxKind, string>>> = {
   [Kind.LessThanToken]: "lt",
   [Kind.LessThanEqualsToken]: "le",
@@ -23,11 +23,11 @@ const CALLS: Readonly<Partial<Record<ts.SyntaxKind, string>>> = {
 
 export interface Planted extends Mutant {
   readonly id: number;
-  /** Evaluated as the module is loaded: it must be active then already. */
+  /** Evaluated when the module is loaded, so the mutant must be active before that. */
   readonly is_static: boolean;
 }
 
-/** A source with all its mutants in it, each to be made active by its id; `from` is the first. */
+/** Puts all mutants into a source. Each is activated by its id; `from` is the first id. */
 export function instrumented(
   file: string,
   source: string,
@@ -67,7 +67,7 @@ export function instrumented(
       : text;
   };
   const textOf = (node: ts.Node): string => {
-    // Types are gone at run time.
+    // Types do not exist at run time.
     if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node))
       return node.getText(tree);
     const own = wrapped(node);

@@ -4,13 +4,15 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Planted } from "./instrument.ts";
+import { mutantText } from "./mutants.ts";
 import { plantedTree, ROOT } from "./tree.ts";
 
 /**
- * node test/mutation/main.ts [--cases N] [--only REGEX] [--minutes M]: a fault after another in a copy of src/derivation, each
- * against those tests of test/derivation that reach it, and writes test/results/mutation.json. --only picks by FILE:LINE,
- * --cases is the number of lives per law. All faults stand in the copy at once and one is active at a time, so that one process
- * tries them all. One that makes a test endless, or a process die, is found.
+ * node test/mutation/main.ts [--cases N] [--only REGEX] [--minutes M]: tries one fault after another in a copy of src/derivation
+ * against the tests of test/derivation that reach it, and writes test/results/mutation.json and test/results/survivors.txt, which has
+ * the form of test/mutation/survivors.txt. --only selects by FILE:LINE, --cases is the number of lives per law. All faults are in the
+ * copy at once and one is active at a time, so that one process tries them all. A fault counts as found if a test never ends or the
+ * process dies.
  */
 const HANGS_MS = 120_000;
 
@@ -19,7 +21,7 @@ interface Tried extends Planted {
   readonly by: string;
 }
 
-interface Told {
+interface Message {
   readonly id?: number;
   readonly ready?: number;
   readonly ms?: number;
@@ -47,33 +49,33 @@ function started(mutant?: number): ChildProcess {
   });
 }
 
-/** The next thing that the child says; null: it died, or said nothing for too long and is ended. */
-function said(child: ChildProcess): Promise<Told | null> {
+/** The child's next message; null if it died, or was killed after a long silence. */
+function nextMessage(child: ChildProcess): Promise<Message | null> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => child.kill("SIGKILL"), HANGS_MS);
-    const finish = (told: Told | null): void => {
+    const finish = (message: Message | null): void => {
       clearTimeout(timer);
       child.removeAllListeners();
-      resolve(told);
+      resolve(message);
     };
-    child.once("message", (told: Told) => finish(told));
+    child.once("message", (message: Message) => finish(message));
     child.once("exit", () => finish(null));
   });
 }
 
 async function ready(): Promise<ChildProcess> {
   const child = started();
-  const told = await said(child);
-  if (told?.ready === undefined) throw new Error("the tests fail without a fault in the code");
-  process.stdout.write(`${told.ready} tests, ${Math.round(told.ms ?? 0)} ms without a fault\n`);
+  const message = await nextMessage(child);
+  if (message?.ready === undefined) throw new Error("the tests fail without a fault in the code");
+  process.stdout.write(`${message.ready} tests, ${Math.round(message.ms ?? 0)} ms without a fault\n`);
   return child;
 }
 
-async function statically(mutant: Planted): Promise<Tried> {
+async function triedAlone(mutant: Planted): Promise<Tried> {
   const child = started(mutant.id);
-  const told = await said(child);
+  const message = await nextMessage(child);
   child.kill();
-  return { ...mutant, outcome: told?.outcome ?? "found", by: told?.by ?? "" };
+  return { ...mutant, outcome: message?.outcome ?? "found", by: message?.by ?? "" };
 }
 
 const until = performance.now() + Number(values.minutes) * 60_000;
@@ -86,12 +88,12 @@ try {
   for (const mutant of chosen) {
     if (performance.now() > until) break;
     if (mutant.is_static) {
-      tried.push(await statically(mutant));
+      tried.push(await triedAlone(mutant));
     } else {
       child.send(mutant.id);
-      const told = await said(child);
-      tried.push({ ...mutant, outcome: told?.outcome ?? "found", by: told?.by ?? "hung" });
-      if (told === null) child = await ready();
+      const message = await nextMessage(child);
+      tried.push({ ...mutant, outcome: message?.outcome ?? "found", by: message?.by ?? "hung" });
+      if (message === null) child = await ready();
     }
     const last = tried.at(-1);
     if (last !== undefined)
@@ -104,6 +106,8 @@ try {
 const survivors = tried.filter(({ outcome }) => outcome !== "found");
 const found = tried.length - survivors.length;
 const counts = { mutants: planted.length, tried: tried.length, found };
+const lines = survivors.map((one) => `${one.outcome} ${mutantText(one)}\n`.replace(" src/derivation/", " ")).sort();
 process.stdout.write(`${found} of ${tried.length} found, ${planted.length} in all\n`);
 mkdirSync(join(ROOT, "test/results"), { recursive: true });
+writeFileSync(join(ROOT, "test/results/survivors.txt"), lines.join(""));
 writeFileSync(join(ROOT, "test/results/mutation.json"), `${JSON.stringify({ ...counts, survivors }, null, 2)}\n`);

@@ -1,9 +1,13 @@
 import ts from "typescript";
 
-/** One change to one file: the text from `start` to `end` becomes `text`. */
+/** A change to a file: `text` replaces `was`, the text from `start` to `end`. */
 export interface Mutant {
   readonly file: string;
   readonly line: number;
+  /** The function or constant around the change. */
+  readonly within: string;
+  /** The expression around the change, on one line. */
+  readonly expression: string;
   readonly start: number;
   readonly end: number;
   readonly was: string;
@@ -12,7 +16,7 @@ export interface Mutant {
 
 const { SyntaxKind: Kind } = ts;
 
-/** Each operator with what it is taken for: the boundary first, then the opposite. */
+/** The replacements of each operator: the boundary first, then the opposite. */
 const OPERATORS: Readonly<Partial<Record<ts.SyntaxKind, readonly string[]>>> = {
   [Kind.LessThanToken]: ["<=", ">="],
   [Kind.LessThanEqualsToken]: ["<", ">"],
@@ -30,7 +34,28 @@ const OPERATORS: Readonly<Partial<Record<ts.SyntaxKind, readonly string[]>>> = {
   [Kind.MinusEqualsToken]: ["+="],
 };
 
-/** All mutants of a source text: comparisons, arithmetic, booleans, Math.min and Math.max, negations. */
+const MOST_EXPRESSION = 90;
+
+/**
+ * The mutant's line in a list: by its function and expression, not by its line number, so that edits elsewhere in the file don't
+ * change it.
+ */
+export function mutantText({ file, within, expression, was, text }: Mutant): string {
+  return `${file} ${within}: ${expression}, ${was} -> ${text}`;
+}
+
+function nameAround(node: ts.Node): string {
+  const around = ts.findAncestor(
+    node,
+    (one) =>
+      ts.isFunctionDeclaration(one) ||
+      (ts.isVariableDeclaration(one) && one.parent.parent.parent === one.getSourceFile()),
+  );
+  const named = around !== undefined && (ts.isFunctionDeclaration(around) || ts.isVariableDeclaration(around));
+  return named ? (around.name?.getText() ?? "") : "";
+}
+
+/** Finds all mutants of a source text: comparisons, arithmetic, booleans, Math.min and Math.max, negations. */
 export function mutantsOf(file: string, source: string): Mutant[] {
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true);
   const mutants: Mutant[] = [];
@@ -38,10 +63,11 @@ export function mutantsOf(file: string, source: string): Mutant[] {
     const start = node.getStart(tree);
     const end = node.getEnd();
     const line = tree.getLineAndCharacterOfPosition(start).line + 1;
-    mutants.push({ file, line, start, end, was: source.slice(start, end), text });
+    const expression = node.parent.getText(tree).replaceAll(/\s+/g, " ").slice(0, MOST_EXPRESSION);
+    mutants.push({ file, line, within: nameAround(node), expression, start, end, was: source.slice(start, end), text });
   };
   const visit = (node: ts.Node): void => {
-    // Types are gone at run time.
+    // Types do not exist at run time.
     if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return;
     if (ts.isBinaryExpression(node)) {
       for (const text of OPERATORS[node.operatorToken.kind] ?? []) add(node.operatorToken, text);
@@ -57,8 +83,4 @@ export function mutantsOf(file: string, source: string): Mutant[] {
   };
   visit(tree);
   return mutants;
-}
-
-export function applied(source: string, { start, end, text }: Mutant): string {
-  return source.slice(0, start) + text + source.slice(end);
 }

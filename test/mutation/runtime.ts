@@ -1,13 +1,13 @@
 /**
- * All mutants of a source stand in it at once, each operator as a call of one of these with the mutant's id. The one that is
- * active does what it is taken for; the others do what was written. `id` is the first of an operator's alternatives.
+ * All mutants of a source are in it at once: each operator is a call of one of these functions with the mutant's id. The active mutant
+ * does the replacement, all others the original. `id` is the first of an operator's replacements.
  */
 interface Mutation {
-  /** -1: none. */
+  /** The active mutant's id; -1 for none. */
   active: number;
-  /** Mutants that were reached, by id. */
+  /** The ids of the reached mutants. */
   readonly reached: Set<number>;
-  /** Calls left: a fault that makes a loop endless uses them up. */
+  /** The remaining operator calls. A fault that makes a loop endless uses them up. */
   left: number;
 }
 

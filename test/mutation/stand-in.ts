@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-/** Stands in for vitest where thousands of runs are made in one process: collects tests, and knows the matchers they use. */
+/** Replaces vitest for thousands of runs in one process: collects tests, and has the matchers that they use. */
 export interface Case {
   readonly name: string;
   readonly run: () => unknown;
@@ -30,7 +30,7 @@ export const describe = Object.assign(group, { each: eachOf(group) });
 
 class Mismatch extends Error {}
 
-/** As vitest's toEqual: what is undefined isn't there. */
+/** Removes undefined properties, as vitest's toEqual ignores them. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
@@ -39,6 +39,22 @@ function plain(value: unknown): unknown {
       .filter(([, one]) => one !== undefined)
       .map(([key, one]) => [key, plain(one)]),
   );
+}
+
+class Containing {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Replaces expect.stringContaining in an expected value by the actual text, if that contains it. */
+function resolved(given: unknown, value: unknown): unknown {
+  if (given instanceof Containing) return typeof value === "string" && value.includes(given.text) ? value : given;
+  if (Array.isArray(given)) return given.map((one, i) => resolved(one, Array.isArray(value) ? value[i] : undefined));
+  if (typeof given !== "object" || given === null || Object.getPrototypeOf(given) !== Object.prototype) return given;
+  const pairs = Object.entries(given).map(([key, one]) => [key, resolved(one, Reflect.get(Object(value), key))]);
+  return Object.fromEntries(pairs);
 }
 
 function matches(value: unknown, pattern: unknown): boolean {
@@ -53,7 +69,7 @@ function matches(value: unknown, pattern: unknown): boolean {
 
 const MATCHERS: Readonly<Record<string, (value: never, ...given: never[]) => boolean>> = {
   toBe: (value: unknown, given: unknown) => Object.is(value, given),
-  toEqual: (value: unknown, given: unknown) => isDeepStrictEqual(plain(value), plain(given)),
+  toEqual: (value: unknown, given: unknown) => isDeepStrictEqual(plain(value), plain(resolved(given, value))),
   toMatchObject: matches,
   toHaveLength: (value: { length: number }, length: number) => value.length === length,
   toContain: (value: string | readonly unknown[], given: never) => value.includes(given),
@@ -68,7 +84,7 @@ const MATCHERS: Readonly<Record<string, (value: never, ...given: never[]) => boo
   toBeCloseTo: (value: number, given: number, digits = 2) => Math.abs(value - given) < 10 ** -digits / 2,
 };
 
-export function expect(value: unknown): unknown {
+function expectValue(value: unknown): unknown {
   const bound = (is: boolean): Record<string, unknown> =>
     Object.fromEntries(
       Object.entries(MATCHERS).map(([name, match]) => [
@@ -80,3 +96,5 @@ export function expect(value: unknown): unknown {
     );
   return { ...bound(true), not: bound(false) };
 }
+
+export const expect = Object.assign(expectValue, { stringContaining: (text: string) => new Containing(text) });

@@ -8,7 +8,7 @@ export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FOLDER = "src/derivation";
 const RUNTIME = "test/mutation/runtime.ts";
 
-/** A copy of the tree with all mutants of the derivation in it, none of them active. Nothing is changed in this tree. */
+/** Makes a copy of the tree with all mutants of the derivation, none of them active. Changes nothing in this tree. */
 export function plantedTree(): { readonly copy: string; readonly planted: readonly Planted[] } {
   const copy = mkdtempSync(join(tmpdir(), "mutation-"));
   for (const part of [

@@ -14,7 +14,7 @@ import { DAY_MS } from "../../src/domain/time.ts";
 
 const NOW = Date.UTC(2026, 2, 2, 15);
 
-describe("what to do", () => {
+describe("examinationOf", () => {
   const findings = [
     ok("a", "well"),
     warn("b", "doubtful", "look at b"),
@@ -24,13 +24,13 @@ describe("what to do", () => {
     bad("f", "broken", "mend f"),
   ];
 
-  it("is what is broken, causes first, each thing once, then what is doubtful", () => {
+  it("lists what to do about faults, causes first and each advice once, then about doubts", () => {
     const { ok: isWell, todo } = examinationOf(findings);
     expect({ isWell, todo }).toEqual({ isWell: false, todo: ["mend c", "mend f", "look at b"] });
     expect(examinationOf(findings.slice(0, 2)).ok).toBe(true);
   });
 
-  it("begins with what stops readings, and has one line for a cause that several checks see", () => {
+  it("begins with what stops readings, and has one line for a cause that several checks find", () => {
     const { findings: ordered, todo } = examinationOf([
       bad("first key", "mode 644", "chmod 600 key"),
       bad("service", "DNS fails", "check the name servers"),
@@ -52,7 +52,7 @@ describe("what to do", () => {
     ]);
   });
 
-  it("stands below the checks", () => {
+  it("is printed with what to do below the checks", () => {
     expect(examinationText(examinationOf(findings)).split("\n")).toEqual([
       "ok    a  well",
       "look  b  doubtful",
@@ -79,11 +79,11 @@ describe("the box", () => {
     [{ free: 32_000_000, files: 1, wanted: 64_000_000 }, "ok"],
     [{ free: 32_000_000, files: 0, wanted: 64_000_000 }, "bad"],
     [{ free: 32_000_000, files: null, wanted: 64_000_000 }, "ok"],
-  ])("space %j is %s", (disk, state) => {
+  ])("reports the disk space %j as %s", (disk, state) => {
     expect(spaceFinding("/data", disk).state).toBe(state);
   });
 
-  it("has its runtime folder in memory, or it wears the flash", () => {
+  it("warns of a runtime folder that is not in memory and so wears the flash", () => {
     expect(runtimeFinding("/run/x", 0x01021994).state).toBe("ok");
     expect(runtimeFinding("/var/x", 0xef53)).toMatchObject({
       state: "warn",
@@ -101,11 +101,11 @@ describe("the box", () => {
       "LoadState=loaded\nActiveState=failed\nUnitFileState=disabled\nNRestarts=3\nWatchdogUSec=infinity\nResult=exit-code\n",
       ["systemd unit bad", "restarts warn", "start at boot warn", "watchdog warn"],
     ],
-  ])("a unit of which systemctl says %j", (shown, expected) => {
+  ])("reports the unit for which systemctl prints %j as %j", (shown, expected) => {
     expect(unitFindings(shown).map(({ what, state }) => `${what} ${state}`)).toEqual(expected);
   });
 
-  it("is told to restart an agent older than what is installed", () => {
+  it("advises a restart if the running agent is older than the installed version", () => {
     expect(examineVersions({ installed: "2.0.0", running: null }).state).toBe("ok");
     expect(examineVersions({ installed: "2.0.0", running: "2.0.0" }).state).toBe("ok");
     expect(examineVersions({ installed: "2.0.0", running: "1.0.0" })).toMatchObject({
@@ -114,7 +114,7 @@ describe("the box", () => {
     });
   });
 
-  it("has a store that is sound, or is told how many records aren't", () => {
+  it("reports a sound store, or how many records are damaged or missing", () => {
     const stream = { stream: "s", booth: "b", oldest_seq: 1, newest_seq: 9, acked_seq: 0, quarantined: 0 };
     const counts = { damaged_rows: 2, damaged_facts: 1, damaged_states: 1, missing: 4 };
     const check = {
@@ -153,7 +153,7 @@ describe("the way to a server", () => {
     ["http://127.0.0.1:8080", { host: "127.0.0.1", port: 8080, tls: false, http: true }],
     ["mqtts://broker.example", { host: "broker.example", port: 8883, tls: true, http: false }],
     ["wss://[2001:db8::1]:444/mqtt", { host: "2001:db8::1", port: 444, tls: true, http: false }],
-  ])("%s", (url, expected) => {
+  ])("reads host, port and protocol of %s", (url, expected) => {
     expect(targetOf(url, undefined)).toEqual(expected);
     expect(targetOf(url, "PEM")).toEqual({ ...expected, ca: "PEM" });
   });
@@ -171,13 +171,13 @@ describe("the way to a server", () => {
     [failed("TLS", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"), /service\.ca_file/],
     [failed("TLS", "EPROTO"), /TLS 1\.2/],
     [failed("HTTP", "ECONNRESET"), /what stands between/],
-  ])("%j", (outcome, todo) => {
+  ])("advises what to do about %j", (outcome, todo) => {
     const [only, ...others] = serverFindings("service", { target, reached: outcome }, clock);
     expect(others).toEqual([]);
     expect(only).toMatchObject({ state: "bad", todo: expect.stringMatching(todo) as string });
   });
 
-  it("is the proxy's up to the proxy", () => {
+  it("gives advice about the proxy if the way to the proxy fails", () => {
     const through = { ...target, proxy: { host: "proxy.example", port: 3128 } };
     const todoOf = (outcome: Reached): string | undefined =>
       serverFindings("service", { target: through, reached: outcome }, clock)[0]?.todo;
@@ -189,7 +189,7 @@ describe("the way to a server", () => {
   it.each([
     [NOW + 30 * DAY_MS + 1, "ok"],
     [NOW + 30 * DAY_MS, "warn"],
-  ])("a certificate that ends at %d", (certificate_ends, state) => {
+  ])("reports a certificate that ends at %d as %s", (certificate_ends, state) => {
     const findings = serverFindings("service", { target, reached: { ...reached, certificate_ends } }, clock);
     expect(findings.map((one) => one.state)).toEqual(["ok", state]);
   });
@@ -205,7 +205,7 @@ describe("the way to a server", () => {
   });
 });
 
-describe("the agent's own word", () => {
+describe("the agent's status", () => {
   const status: AgentStatus = {
     agent_version: "1",
     gateway_id: "g",
@@ -239,7 +239,7 @@ describe("the agent's own word", () => {
     loss_window_ms: 10_000,
   };
 
-  it("is taken for findings", () => {
+  it("gives a finding for each part, with the certificates by their state", () => {
     expect(agentFindings(status).map(({ what, state }) => `${what}: ${state}`)).toEqual([
       "agent: ok",
       "booth-2 is left out: bad",

@@ -21,7 +21,7 @@ async function plcBy(name: string): Promise<RunningPlc> {
   return plc;
 }
 
-/** A tool's call that nobody ends, and what it told. */
+/** The io of a tool that is never aborted, with the progress that it showed. */
 function call() {
   const told: string[] = [];
   return { told, signal: new AbortController().signal, progress: (text: string) => void told.push(text) };
@@ -29,7 +29,7 @@ function call() {
 
 describe("ranking", () => {
   it.each(["click-booth", "micro800-booth", "s7-1200-booth"])(
-    "finds the profile that a PLC really has: %s",
+    "puts the profile of the simulated PLC first: %s",
     async (name) => {
       const plc = await plcBy(name);
       const config = { data_dir: temporaryFolder(), profile_dirs: [SHIPPED_PROFILES] };
@@ -43,7 +43,7 @@ describe("ranking", () => {
     },
   );
 
-  it("says why where nobody answers, and what is wrong with a link that can't be one", async () => {
+  it("fails with the reason if no device answers, and with the mistake if the link is invalid", async () => {
     const config = { data_dir: temporaryFolder(), profile_dirs: [SHIPPED_PROFILES] };
     const nobody = rankAt({ modbus: { host: "127.0.0.1", port: 9 }, said: [] }, { tools, config, ...call() });
     await expect(nobody).rejects.toThrow(/^127\.0\.0\.1:9: .*; /);
@@ -53,7 +53,7 @@ describe("ranking", () => {
 });
 
 describe("an OPC UA server", () => {
-  it("tells what it offers, with the certificate that is to be compared, before anybody trusts it", async () => {
+  it("shows its offers with the certificate to compare, before it is trusted", async () => {
     const scenario = findScenario("standard-cycle");
     if (scenario === undefined) throw new Error("a shipped scenario");
     const clock = scaledClock(clockFromNow(1));
@@ -72,13 +72,13 @@ describe("an OPC UA server", () => {
     ["opc.tcp://127.0.0.1:9", /./],
     ["http://127.0.0.1", /an endpoint is opc\.tcp/],
     ["opc.tcp:", /an endpoint is opc\.tcp/],
-  ])("that isn't one says why: %s", async (endpoint, why) => {
+  ])("is refused with a reason if the endpoint is wrong: %s", async (endpoint, why) => {
     await expect(findPlcs(tools, { where: "opcua", endpoint }, call())).rejects.toThrow(why);
   });
 });
 
-describe("looking through a network", () => {
-  it("asks every address once, tells how far it is, and finds nobody where nobody listens", async () => {
+describe("the search of a network", () => {
+  it("asks every address once, shows its progress, and finds nothing if nothing listens", async () => {
     const hosts = Array.from({ length: 40 }, (_, i) => `127.7.7.${i + 1}`);
     const asked = call();
     const found = await lookThrough(tools, [{ cidr: "127.7.7.0/26", hosts }], asked);
@@ -87,7 +87,7 @@ describe("looking through a network", () => {
     expect(asked.told.at(-1)).toBe("40 of 40 addresses, 0 found");
   });
 
-  it("ends when the person leaves", async () => {
+  it("ends when the signal aborts", async () => {
     const leaving = new AbortController();
     leaving.abort(new Error("gone"));
     const subnet = { cidr: "127.7.7.0/30", hosts: ["127.7.7.1"] };

@@ -9,14 +9,14 @@ export interface Finding {
   readonly state: FindingState;
   /** The facts, in one line. */
   readonly said: string;
-  /** What to do about it; absent if nothing. */
+  /** The advice; absent if nothing is to be done. */
   readonly todo?: string;
 }
 
 export interface Examination {
   readonly ok: boolean;
   readonly findings: readonly Finding[];
-  /** What to do, the most urgent first: faults before doubts, causes before their consequences. */
+  /** The advice of all findings, the most urgent first: faults before doubts, causes before their consequences. */
   readonly todo: readonly string[];
 }
 
@@ -74,7 +74,7 @@ export function present(findings: readonly (Finding | false)[]): Finding[] {
   return findings.filter((one) => one !== false);
 }
 
-/** One line per finding, then what to do. */
+/** Shows each finding on a line, then the advice. */
 export function examinationText({ findings, todo }: Examination, style: Style = PLAIN): string {
   const width = Math.max(...findings.map(({ what }) => what.length)) + 2;
   const marks: Readonly<Record<FindingState, string>> = {

@@ -14,7 +14,7 @@ import { type Draft, type Keys, openDraft, pairsIn, protocolOf, quirksOf, today 
 import { faultText } from "./import-asks.ts";
 import { meantEntry, type UsualTag, usualFor } from "./usual-tags.ts";
 
-/** What was found at the PLC: keys of the tag, where they came from, and the same for the person. */
+/** A value found at the PLC: the keys of its tag, where they came from, and lines for the person. */
 interface Finding {
   readonly keys: Keys;
   readonly from: string;
@@ -30,7 +30,7 @@ interface Wanted {
   readonly more: Keys;
   readonly usual: UsualTag | undefined;
   readonly type: string | undefined;
-  /** What the machine's display shows. */
+  /** The value on the machine's display. */
   readonly expect: string | undefined;
 }
 

@@ -8,7 +8,7 @@ import { enter } from "./enter.ts";
 import { openDraft, protocolOf, tagEntries, today } from "./file.ts";
 import { meantBy } from "./import-asks.ts";
 import { requestRate } from "./read.ts";
-import { meantEntry, takenForText, usualTags } from "./usual-tags.ts";
+import { meantEntry, meaningText, usualTags } from "./usual-tags.ts";
 
 /** The standard's own variables say nothing about a booth. */
 const STANDARD = "http://opcfoundation.org/UA/";
@@ -43,7 +43,7 @@ export function browseCommand(tools: PlcTools): Run {
       const usual = one === newMode ? usualTags().get("mode") : meanings.get(one);
       // The variable may have another unit than the usual tag, so the usual limits may be wrong for it.
       const entry = meantEntry(usual, { name, min: undefined, max: undefined, ...keys, type });
-      return { entry, from: `${path.join(" / ")}, browsed on ${today()}${takenForText(usual, name)}` };
+      return { entry, from: `${path.join(" / ")}, browsed on ${today()}${meaningText(usual, name)}` };
     });
     const left = wanted.length - fresh.length;
     const said =

@@ -106,7 +106,7 @@ interface Known {
 }
 
 const SCALES = [1, 0.1, 0.01, 0.001, 10] as const;
-/** The counter goes on while a person reads the display. */
+/** The counter may grow while a person reads the display. */
 const CLOSE = 0.01;
 
 /** Finds registers, word order and scale. Throws a CommandError if the display shows another value. */

@@ -23,7 +23,7 @@ import {
 export interface Change {
   readonly tags: readonly Entered<TagEntry>[];
   readonly modes?: readonly EnteredMode[];
-  /** What was found, line by line, shown before the question. */
+  /** Lines about the finding, shown before the question. */
   readonly told: readonly string[];
   /** Further fields of the answer for programs. */
   readonly answer?: object;

@@ -119,7 +119,7 @@ export function saveDraft({ path }: Pick<Draft, "path">, text: string): void {
   renameSync(`${path}.new`, path);
 }
 
-/** What is wrong with the profile or missing in it, in the file's order. */
+/** Lists what is wrong with the profile or missing in it, in the file's order. */
 export function problemsIn({ text, path }: DraftText): readonly Problem[] {
   try {
     parseProfile(text, path);
@@ -139,7 +139,7 @@ export function namedFile(file: string): Buffer {
   }
 }
 
-/** What a draft lacks, in words. */
+/** Describes what a draft lacks. */
 export function missingIn(problems: readonly Problem[]): readonly string[] {
   return problems.map(({ path, message }) =>
     path === "tags" && message.startsWith("a list is too small") ? say("workshop.a_tag") : message,

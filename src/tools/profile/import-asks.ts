@@ -28,8 +28,8 @@ import { type UsualTag, usualIn, usualTags } from "./usual-tags.ts";
 export type Live = (entries: readonly TagEntry[]) => Promise<readonly (string | null)[] | null>;
 
 /**
- * Questions of `profile import`. What a list leaves open is asked before anything is written: on a terminal or the page, or answered
- * by an option. Without either the import ends with an error that names the option.
+ * Questions of `profile import`. The import asks what a list leaves open before it writes anything: on a terminal or the page, unless an
+ * option answers. Without either it ends with an error that names the option.
  */
 
 /** The options that answer questions, with their values. */
@@ -74,7 +74,7 @@ export async function choose(call: Call, { option, ...asked }: Question & { read
   return optionOf(call, option) ?? (await chosen(call, optionText(option), asked));
 }
 
-/** Asks for one of the choices. Throws a CommandError if nobody can be asked, or the reply is not one of them. */
+/** Asks for one of the choices. Throws a CommandError if there is no terminal, or the reply is no choice. */
 async function chosen({ io }: Call, options: string, { question, choices }: Question): Promise<string> {
   const reply = (await io.ask(question, "choose", choices))?.trim();
   if (reply === undefined) throw new CommandError(say("workshop.nobody_to_ask", { question, options }), EXIT.usage);
@@ -230,7 +230,7 @@ function givenWords(call: Call): Map<string, ModbusTable> {
   return words;
 }
 
-/** What the tags mean: the usual tag of each, and the tag that tells the booth's mode (null: none, or nobody agreed). */
+/** The meanings of tags: the usual tag of each, and the tag that tells the booth's mode; null if none does, or without agreement. */
 interface Meant<T> {
   readonly meanings: ReadonlyMap<T, UsualTag>;
   readonly mode: T | null;
@@ -279,7 +279,7 @@ export async function meantBy<T extends Named>(
   return { meanings: new Map([...certain, ...proposed]), mode: mode ?? withOthers };
 }
 
-/** Whether a person agrees: by --by-name, else on the terminal; no if nobody is there. */
+/** Whether the person agrees, by --by-name or on the terminal. False if there is no terminal. */
 async function agreedByName(call: Call, question: string): Promise<boolean> {
   const given = optionOf(call, "by-name");
   if (given !== undefined) return given === "yes";

@@ -51,7 +51,7 @@ import {
   settledReading,
   settledWords,
 } from "./import-asks.ts";
-import { meantEntry, takenForText, usualTags } from "./usual-tags.ts";
+import { meantEntry, meaningText, usualTags } from "./usual-tags.ts";
 
 /** A row that became a tag. */
 interface ListTag extends Named {
@@ -83,12 +83,12 @@ interface Importing {
 export type LiveOf = (call: Call, draft: Draft) => Live;
 
 /**
- * `profile import FILE` adds the rows of a register list, as an engineering tool exports it, to a profile.
+ * `profile import FILE`: adds the rows of a register list, as an engineering tool exports it, to a profile.
  *
- * An address or a unit is never guessed. What the list leaves open (where numbers begin, which table, which block, a whole scale, an
- * unknown unit, a name that the profile has already) is asked, or answered by an option. Without either the import ends with an error
- * and writes nothing. A row that can't be read is skipped, and named with its line and the reason. A role is given only if name and
- * unit agree, or the person agrees.
+ * Never guesses an address or a unit. Asks about everything that the list leaves open (where numbers begin, which table, which block, a
+ * whole scale, an unknown unit, a name that the profile has already), unless an option answers. Without either the import ends with an
+ * error and writes nothing. Skips a row that can't be read, and shows its line and the reason. Gives a role only if name and unit
+ * agree, or if the person agrees.
  */
 export function importCommand(liveOf: LiveOf): Run {
   return async (call) => {
@@ -118,7 +118,7 @@ export function importCommand(liveOf: LiveOf): Run {
         const usual = one === mode ? usualTags().get("mode") : meanings.get(one);
         // The label of a usual tag of another name could name another unit.
         const label = usual === undefined || usual.name === name ? {} : { label: row.cells.name };
-        const from = `${sourceOf(row)}, ${list.maker}${takenForText(usual, name)}`;
+        const from = `${sourceOf(row)}, ${list.maker}${meaningText(usual, name)}`;
         return { entry: meantEntry(usual, { name, type, ...label, ...keys }), from };
       }),
       modes: mode === null ? [] : codesIn(mode.row).map((entry) => ({ entry, from: sourceOf(mode.row) })),

@@ -63,7 +63,7 @@ const STAYS_KEPT_MS = HOUR_MS;
 
 /** The stays of a learning that was stopped, in a file next to the draft, so that the next one can resume there. */
 interface KeptStays {
-  /** What was to be learned, and at which addresses. */
+  /** The modes and addresses that were to be learned. */
   readonly wish: string;
   readonly at: number;
   readonly stays: readonly (readonly [
@@ -123,7 +123,7 @@ function modesIn(text: string | undefined): readonly ProfileMode[] {
 
 const MOST_SHOWN = 5;
 
-/** The only finding, or the one that the person chooses. Throws a CommandError if there is none. */
+/** Returns the only finding, or the person's choice. Throws a CommandError if nothing was found. */
 async function chosen({ values, io }: Call, findings: readonly ModeFinding[]): Promise<ModeFinding> {
   const [first, ...others] = findings;
   if (first === undefined) throw new CommandError(say("workshop.no_place"));

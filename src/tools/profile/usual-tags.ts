@@ -5,7 +5,7 @@ import type { ProfileTag } from "../../domain/profile.ts";
 import { usualNameIn } from "../rules/tag-names.ts";
 import { entryOf, type Keys, type TagEntry } from "./file.ts";
 
-/** What a usual tag means, as a shipped profile has it: everything but its place, its type and its scale. */
+/** The meaning of a usual tag as in a shipped profile: everything but place, type and scale. */
 export interface UsualTag {
   readonly name: string;
   /** The shipped profile that has it. */
@@ -17,12 +17,12 @@ export interface UsualTag {
   readonly counter: CounterParameters | undefined;
 }
 
-/** The profile with most tags comes first: its words are the usual ones. */
+/** The profile with most tags, whose tags take precedence. */
 const FIRST = "click-booth";
 
 let known: ReadonlyMap<string, UsualTag> | undefined;
 
-/** All usual tags by name: those of the shipped booths, which are read once. */
+/** All usual tags by name: the tags of the shipped booths, which are read once. */
 export function usualTags(): ReadonlyMap<string, UsualTag> {
   known ??= shippedTags();
   return known;
@@ -86,21 +86,20 @@ export function meantEntry(usual: UsualTag | undefined, tag: TagEntry, group?: s
 }
 
 /** Says which usual tag a tag of another name was taken for, as the end of a comment. */
-export function takenForText(usual: UsualTag | undefined, name: string): string {
+export function meaningText(usual: UsualTag | undefined, name: string): string {
   return usual === undefined || usual.name === name ? "" : `; taken for ${usual.name}`;
 }
 
-/** Keys whose numbers are in the tag's unit. */
+/** Keys with numbers in the tag's unit. */
 const IN_UNIT: readonly string[] = ["min", "max", "between", "deadband"];
 /** Significant digits of a converted limit, and of a converted deadband. */
 const LIMIT_DIGITS = 4;
 const DEADBAND_DIGITS = 2;
 
 /**
- * A usual tag's meaning and counter in the unit that a tag has: limits, deadband and rate are converted together with the unit. Keys that
- * the tag gives itself replace those of the meaning.
+ * Converts a usual tag's meaning and counter to the unit of a tag: limits, deadband and rate.
  *
- * @param given the unit that somebody gave; undefined: the one that the tag's name states ("exhaust_hours"), else the usual one
+ * @param given the unit that a person or a list gave; undefined: the unit in the tag's name ("exhaust_hours"), else the usual unit
  */
 export function usualIn(
   usual: UsualTag,

@@ -1,59 +1,32 @@
 import type { ModbusTable } from "../../domain/profile.ts";
 
 /**
- * Modbus addresses of a CLICK PLC's memory. They are fixed, the same for every CLICK and CLICK PLUS. The table agrees with the
- * address picker's own export (programming software 3.41, numbers as 984 and as hexadecimal), and with chapter 2 of the
- * hardware user manual, "Modbus addressing".
+ * Modbus addresses of a CLICK PLC's memory, which are the same for every CLICK and CLICK PLUS. Sources: the address picker's export
+ * (programming software 3.41, numbers as 984 and as hexadecimal), and chapter 2 of the hardware user manual, "Modbus addressing".
  */
 
-interface Memory {
-  readonly table: ModbusTable;
-  /** Of the first number, counted from 0. */
-  readonly start: number;
-  readonly first: number;
-  readonly last: number;
-  /** Registers of one value. */
-  readonly width: number;
-  /** A type of the profile for each value. */
-  readonly type: string;
-}
-
-const bits = (table: "coil" | "discrete", start: number, last: number): Memory => ({
-  table,
-  start,
-  first: 1,
-  last,
-  width: 1,
-  type: "bool",
-});
-const registers = (type: string, start: number, last: number): Memory => ({
-  table: "holding",
-  start,
-  first: 1,
-  last,
-  width: type.endsWith("32") ? 2 : 1,
-  type,
-});
+/** Values of one kind, numbered from 1. `start` counts from 0. */
+type Memory = readonly [table: ModbusTable, type: string, start: number, last: number];
 
 const MEMORY: Readonly<Record<string, Memory>> = {
-  C: bits("coil", 0x4000, 2000),
-  T: bits("discrete", 0xb000, 500),
-  CT: bits("discrete", 0xc000, 250),
-  SC: bits("discrete", 0xf000, 1000),
-  DS: registers("int16", 0x0000, 4500),
-  DD: registers("int32", 0x4000, 1000),
-  DH: registers("uint16", 0x6000, 500),
-  DF: registers("float32", 0x7000, 500),
-  TD: registers("int16", 0xb000, 500),
-  CTD: registers("int32", 0xc000, 250),
-  SD: { ...registers("int16", 0xf000, 1000), table: "input" },
+  C: ["coil", "bool", 0x4000, 2000],
+  T: ["discrete", "bool", 0xb000, 500],
+  CT: ["discrete", "bool", 0xc000, 250],
+  SC: ["discrete", "bool", 0xf000, 1000],
+  DS: ["holding", "int16", 0x0000, 4500],
+  DD: ["holding", "int32", 0x4000, 1000],
+  DH: ["holding", "uint16", 0x6000, 500],
+  DF: ["holding", "float32", 0x7000, 500],
+  TD: ["holding", "int16", 0xb000, 500],
+  CTD: ["holding", "int32", 0xc000, 250],
+  SD: ["input", "int16", 0xf000, 1000],
 };
-/** Bits of the modules: the CPU's two banks of 16, then each module's first 16 of 32. */
+/** Bits of the modules: the two banks of 16 of the CPU, then 32 for each module, of which the first 16 are used. */
 const POINTS: Readonly<Record<string, { readonly table: ModbusTable; readonly start: number }>> = {
   X: { table: "discrete", start: 0x0000 },
   Y: { table: "coil", start: 0x2000 },
 };
-/** The same bits as words: 0 and 0u are the CPU's, 1 to 8 the modules', two registers apart. */
+/** The same bits as words, two registers apart: 0 and 0u for the CPU, 1 to 8 for the modules. */
 const WORDS: Readonly<Record<string, { readonly table: ModbusTable; readonly start: number }>> = {
   XD: { table: "input", start: 0xe000 },
   YD: { table: "holding", start: 0xe200 },
@@ -69,20 +42,28 @@ interface ClickPlace {
 
 const SPELLING = /^(X|Y|C|T|CT|SC|DS|DD|DH|DF|TD|CTD|SD|TXT|XD|YD)(\d{1,4})(u?)$/i;
 
-/** Finds where a CLICK keeps such a value. Returns null for an address that a CLICK doesn't have; for an even TXT, which begins in the middle of a register, "half". */
+/** Finds the place of a CLICK's memory address. Returns null for an unknown address, "half" for an even TXT, which begins in the middle of a register. */
 export function clickPlace(text: string): ClickPlace | "half" | null {
   const [, name = "", digits = "", upper = ""] = SPELLING.exec(text) ?? [];
   const memory = name.toUpperCase();
   const number = Number(digits);
   const words = WORDS[memory];
-  if (words !== undefined) return wordPlace(words, number, upper !== "");
+  if (words !== undefined) {
+    if (number > LAST_MODULE || (upper !== "" && number !== 0)) return null;
+    return { table: words.table, address: words.start + 2 * number + (upper === "" ? 0 : 1), type: "uint16" };
+  }
   if (digits === "" || upper !== "") return null;
   const points = POINTS[memory];
   if (points !== undefined) return pointPlace(points, number);
-  if (memory === "TXT") return textPlace(number);
+  if (memory === "TXT") {
+    if (number < 1 || number > TXT.last) return null;
+    return number % 2 === 0 ? "half" : { table: TXT.table, address: TXT.start + (number - 1) / 2, type: "string" };
+  }
   const known = MEMORY[memory];
-  if (known === undefined || number < known.first || number > known.last) return null;
-  return { table: known.table, address: known.start + (number - known.first) * known.width, type: known.type };
+  if (known === undefined) return null;
+  const [table, type, start, last] = known;
+  if (number < 1 || number > last) return null;
+  return { table, address: start + (number - 1) * (type.endsWith("32") ? 2 : 1), type };
 }
 
 function pointPlace({ table, start }: { table: ModbusTable; start: number }, number: number): ClickPlace | null {
@@ -92,18 +73,4 @@ function pointPlace({ table, start }: { table: ModbusTable; start: number }, num
   if (module === 0 && point >= 21 && point <= 36) return { table, address: start + 16 + point - 21, type: "bool" };
   if (module > LAST_MODULE || point < 1 || point > 16) return null;
   return { table, address: start + 32 * module + point - 1, type: "bool" };
-}
-
-function wordPlace(
-  { table, start }: { table: ModbusTable; start: number },
-  module: number,
-  isUpper: boolean,
-): ClickPlace | null {
-  if (module > LAST_MODULE || (isUpper && module !== 0)) return null;
-  return { table, address: start + 2 * module + (isUpper ? 1 : 0), type: "uint16" };
-}
-
-function textPlace(number: number): ClickPlace | "half" | null {
-  if (number < 1 || number > TXT.last) return null;
-  return number % 2 === 0 ? "half" : { table: TXT.table, address: TXT.start + (number - 1) / 2, type: "string" };
 }

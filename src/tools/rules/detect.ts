@@ -37,7 +37,7 @@ export const ORDERS = [
 ] as const;
 export type OrderPair = (typeof ORDERS)[number];
 
-/** One way to read the registers. */
+/** A way to read the registers. */
 export interface Candidate {
   readonly place: Place;
   readonly type: DetectableType;

@@ -2,32 +2,32 @@ import { isWithoutUnit, type Unit, unitOf } from "../../domain/engineering-units
 import { usualNameIn } from "./tag-names.ts";
 
 /**
- * Which usual tag a row of a list probably is. Pure. A name alone proves nothing: a number is taken for a usual tag if its unit
- * measures the same thing. Without a unit it is a proposal that a person has to confirm.
+ * Finds the usual tag that a row of a list probably is. Pure. A name alone proves nothing: a number is taken for a usual tag only if its
+ * unit measures the same. Without a unit it is a proposal that a person must confirm.
  */
 
 export interface Named {
   readonly name: string;
   readonly type: string;
-  /** Keys of the tag that are known so far. */
+  /** The tag's known keys. */
   readonly keys: Readonly<Record<string, unknown>>;
 }
 
-/** What is compared of a usual tag. */
-export interface Usual {
+/** The compared part of a usual tag. */
+interface Usual {
   readonly name: string;
   readonly type: string;
   readonly meaning: Readonly<Record<string, unknown>>;
 }
 
 interface Meanings<T, U> {
-  /** Certain by unit and name, or by a name that needs no unit. */
+  /** Meanings proven by unit and name, or by a name that needs no unit. */
   readonly certain: ReadonlyMap<T, U>;
-  /** By name alone: the value's unit isn't known. */
+  /** Meanings by name only, because the unit isn't known. */
   readonly proposed: ReadonlyMap<T, U>;
 }
 
-/** Finds the usual tag of each row. Each usual tag is given once, first by its very name. The mode is asked for by itself. */
+/** Finds the usual tag of each row. Each usual tag is given once, first to an equal name. The mode is asked about separately. */
 export function meaningsOf<T extends Named, U extends Usual>(
   tags: readonly T[],
   usual: ReadonlyMap<string, U>,
@@ -53,13 +53,13 @@ function fitOf({ type, keys, name }: Named, usual: Usual): "certain" | "proposed
   const { meaning } = usual;
   if (sortOf(type) !== sortOf(usual.type)) return "no";
   if (usual.name === "mode") return name === "mode" && type.includes("int") ? "certain" : "no";
-  // A second bay is never invented from a name.
+  // A name alone never makes a second bay.
   if (meaning["bay"] !== undefined && keys["bay"] === undefined) return "no";
   const wanted = unitIn(meaning);
   const unit = unitIn(keys);
   if (sortOf(type) !== "number" || wanted === undefined) return keys["unit"] === undefined ? "certain" : "no";
   if (unit !== undefined) return unit.dimension === wanted.dimension ? "certain" : "no";
-  // Numbers of cycles and starts are whole, and most lists give no unit for them.
+  // Numbers of cycles and starts are whole, and most lists have no unit for them.
   if (wanted.dimension === "count") return /int|bcd/.test(type) ? "certain" : "no";
   return "proposed";
 }
@@ -68,10 +68,10 @@ function unitIn({ unit }: Readonly<Record<string, unknown>>): Unit | undefined {
   return typeof unit === "string" ? unitOf(unit) : undefined;
 }
 
-/** Further texts in a column of units that say that a value has none. */
+/** More texts of unit columns for a value without a unit. */
 const NO_UNIT = /^(1|unitless|dimensionless|enum|code)$/i;
 
-/** The unit that a cell means: "none" if it says that there is none, undefined if it isn't known. */
+/** Reads the unit of a cell. Returns "none" if the value has no unit, undefined if the unit isn't known. */
 export function unitSaid(cell: string): Unit | "none" | undefined {
   return isWithoutUnit(cell) || NO_UNIT.test(cell) ? "none" : unitOf(cell);
 }
@@ -80,7 +80,7 @@ function sortOf(type: string): string {
   return type === "bool" || type === "string" ? type : "number";
 }
 
-/** Every word of a name that is taken for a usual one. Any other word, such as setpoint, shut or 2, makes it another tag. */
+/** The words that the name of a usual tag may have. Any other word, such as setpoint, shut or 2, makes it another tag. */
 const WORDS = new Set(
   (
     "booth cabin plc controller number no count counter cnt ct total cycle cycles on run running active burner fan fans " +
@@ -91,7 +91,7 @@ const WORDS = new Set(
   ).split(" "),
 );
 
-/** The usual tag that a name of such words alone probably means. */
+/** The usual tag that a name of these words probably means. */
 function hintedName(name: string): string | null {
   const words = name.split("_");
   if (!words.every((word) => WORDS.has(word))) return null;
@@ -100,7 +100,7 @@ function hintedName(name: string): string | null {
   return usual;
 }
 
-/** Tags that probably tell the booth's mode: whole numbers without a unit. */
+/** Finds the tags that probably tell the booth's mode: whole numbers without a unit. */
 export function likelyModes<T extends Named>(tags: readonly T[]): readonly T[] {
   return tags.filter(
     ({ name, type, keys }) =>

@@ -2,7 +2,7 @@ import { MODBUS_TABLES, type ModbusTable } from "../../domain/profile.ts";
 import { placeOf, type ReadRow, type Reading } from "./list-places.ts";
 
 /**
- * What a register list leaves open about its addresses, and what decides it. Pure. One Reading holds for all rows of a list: if an
+ * Finds the questions that a register list leaves open about its addresses. Pure. One Reading holds for all rows of a list: if an
  * address 0 shows that the list counts from 0, all its rows do, however they are written.
  */
 
@@ -58,7 +58,7 @@ export function nextQuestion(given: Rows, answers: ReadingAnswers): ReadingQuest
   const counted = rows.filter((row) => isCounted(row, reading));
   const unnamed = counted.filter((row) => isUnnamed(row, "registers"));
   const registers = served(given, REGISTERS);
-  const needsBase = baseOf(rows, answers) === null && counted.length > 0;
+  const needsBase = firstNumberOf(rows, answers) === null && counted.length > 0;
   const needsTable = answers.table === undefined && unnamed.length > 0 && registers.length > 1;
   if (needsBase && needsTable) {
     const choices = registers.flatMap((table) =>
@@ -83,7 +83,7 @@ export function readingOf(given: Rows, answers: ReadingAnswers): Reading {
   const hasZero = rows.some(({ notation }) => notation.kind === "modicon" && notation.number === 0);
   const hasBytes = answers.dots === undefined ? hasByteDots(rows) : answers.dots === "bytes";
   return {
-    base: baseOf(rows, answers) ?? 1,
+    base: firstNumberOf(rows, answers) ?? 1,
     modicon: answers.digits === "address" ? "whole" : "digit",
     modicon_base: hasZero ? 0 : 1,
     registers: tableOf(answers.table, REGISTERS),
@@ -100,7 +100,7 @@ function served({ tables = MODBUS_TABLES }: Rows, all: readonly ModbusTable[]): 
 }
 
 /** The first number of a table, by the rows or by the answer. A number 0 proves 0, and the largest possible number proves 1. */
-function baseOf(rows: readonly ReadRow[], answers: ReadingAnswers): 0 | 1 | null {
+function firstNumberOf(rows: readonly ReadRow[], answers: ReadingAnswers): 0 | 1 | null {
   const isWhole = answers.digits === "address";
   const numbers = rows.flatMap(({ notation }): readonly number[] => {
     if (notation.kind === "plain") return [notation.number];

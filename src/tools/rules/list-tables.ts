@@ -2,7 +2,7 @@ import type { ModbusTable } from "../../domain/profile.ts";
 
 /** Names of Modbus tables as register lists write them. Pure. */
 
-/** Words without blanks, dashes, brackets and a plural's s. Digits alone mean different tables in different columns, and are not here. */
+/** Words without blanks, dashes, brackets and the s of a plural. Digits are not listed: they mean different tables in different lists. */
 const WORDS: readonly (readonly [table: ModbusTable, spellings: RegExp])[] = [
   ["coil", /^((output|internal)?coil|(discrete|digital|bit|binary)output|outputstatus|do|0x{1,5}|0xref|coilstatus)$/],
   [
@@ -18,7 +18,7 @@ const WORDS: readonly (readonly [table: ModbusTable, spellings: RegExp])[] = [
     /^(holding|(analog(ue)?|output|holding|outputholding)(reg(ister)?)|holdingreg(ister)?|analog(ue)?output|ao|hr|hreg|4x{1,5}|4xref)$/,
   ],
 ];
-/** By function code, reading and writing. */
+/** Tables by function code, for reading and writing. */
 const FUNCTIONS: Readonly<Record<number, ModbusTable>> = {
   1: "coil",
   2: "discrete",
@@ -32,10 +32,10 @@ const FUNCTIONS: Readonly<Record<number, ModbusTable>> = {
   23: "holding",
 };
 
-/** What a cell says: a table; "input", which is input registers, or discrete inputs in a row of bits; null: nothing that is known. */
+/** The table that a cell names. "some input": input registers, or discrete inputs in a row of bits. null: unknown. */
 type TableSaid = ModbusTable | "some input" | null;
 
-/** Reads a cell of any column. A function code must be marked as one, as in "FC03" or "read input registers (4)". */
+/** Reads a cell of any column. A function code needs a mark, as in "FC03" or "read input registers (4)". */
 export function tableIn(cell: string): TableSaid {
   const byWord = wordIn(cell);
   const byCode = codesIn(
@@ -45,7 +45,7 @@ export function tableIn(cell: string): TableSaid {
   return agreed(byWord, byCode ?? (byWord === null ? null : codesIn(cell, /\(((?:0x)?\d{1,2})\)/)));
 }
 
-/** Reads a cell of a column of function codes: digits alone are codes there. */
+/** Reads a cell of a column of function codes, in which digits alone are codes. */
 export function tableOfFunction(cell: string): TableSaid {
   if (/^[\s0-9,;/&+xX=]+$/.test(cell)) return codesIn(cell, /^[ =]*((?:0x)?\d{1,2}(?:[ ,;/&+]+(?:0x)?\d{1,2})*)\s*$/i);
   return tableIn(cell) ?? codesIn(cell, /^\D*((?:0x)?\d{1,2})\D*$/i);
@@ -64,7 +64,7 @@ function wordIn(cell: string): TableSaid {
   return plain === "input" ? "some input" : null;
 }
 
-/** Several codes count if all of them are of one table. */
+/** The table of one or several codes; null if they belong to different tables. */
 function codesIn(cell: string, place: RegExp): ModbusTable | null {
   const [, codes] = place.exec(cell) ?? [];
   if (codes === undefined) return null;
@@ -75,11 +75,11 @@ function codesIn(cell: string, place: RegExp): ModbusTable | null {
 
 function agreed(one: TableSaid, other: ModbusTable | null): TableSaid {
   if (one === null || other === null || one === other) return one ?? other;
-  // "input (FC02)": the code says which.
+  // In "input (FC02)" the code decides.
   return one === "some input" && (other === "input" || other === "discrete") ? other : null;
 }
 
-/** Whether a cell of such a column names a table, or is a digit that may name one. */
+/** Whether a cell of a table column names a table, or is a digit that may name one. */
 export function isTableLike(cell: string, column: string): boolean {
   return /^[0-4]$/.test(cell) || (column === "function" ? tableOfFunction(cell) : tableIn(cell)) !== null;
 }

@@ -1,26 +1,26 @@
 import type { ListRow, RegisterList } from "./register-list.ts";
 
-/** Numbers in a register list: scale and offset of a row, with a decimal point or comma. Pure. */
+/** Reads numbers of a register list: scale and offset of a row, with a decimal point or comma. Pure. */
 
-/** raw x scale + offset */
-export interface Scaling {
+/** value = raw x scale + offset */
+interface Scaling {
   readonly scale: number;
   readonly offset: number;
 }
 
 export interface NumberStyle {
-  /** The list writes 0,1 for a tenth. */
+  /** True if the list writes 0,1 for a tenth. */
   readonly hasComma: boolean;
-  /** "divide": a scale of 10 means a tenth. null: not settled. */
+  /** "divide": a scale of 10 means a tenth. null: not decided. */
   readonly scale: "multiply" | "divide" | null;
 }
 
 const COMMA = /^-?\d*,\d+$/;
-/** With a comma 1,000 is one or a thousand. */
+/** 1,000 is one or a thousand. */
 const THOUSAND = /^-?[1-9]\d{0,2},\d{3}$/;
 const NUMERIC = ["scale", "divisor", "offset", "raw_low", "raw_high", "scaled_low", "scaled_high"] as const;
 
-/** How the list writes numbers. `scale` is null if a whole scale such as 10 may be a factor or a divisor. */
+/** Finds how the list writes numbers. `scale` is null if a whole scale such as 10 may be a factor or a divisor. */
 export function numberStyleOf({ rows, heads, maker }: Pick<RegisterList, "rows" | "heads" | "maker">): NumberStyle {
   const cells = rows.flatMap(({ cells: row }) => NUMERIC.flatMap((column) => row[column] ?? []));
   const hasComma = cells.some((cell) => COMMA.test(cell) && !THOUSAND.test(cell));
@@ -36,7 +36,7 @@ export function doubtfulScales(rows: readonly ListRow[], { hasComma }: NumberSty
   return rows.filter(({ cells }) => Math.abs(numberIn(cells.scale ?? "", hasComma) ?? 0) > 1);
 }
 
-/** The scaling of a row. A text: the cell that can't be read. */
+/** The scaling of a row. Returns the text of a cell that can't be read. */
 export function scalingOf({ cells }: ListRow, style: NumberStyle): Scaling | string {
   const number = (cell: string | undefined): number | null | undefined =>
     cell === undefined ? undefined : numberIn(cell, style.hasComma);
@@ -52,7 +52,7 @@ export function scalingOf({ cells }: ListRow, style: NumberStyle): Scaling | str
   return { scale: quotient(factor, divisor ?? 1), offset: offset ?? 0 };
 }
 
-/** Kepware's: a straight line through two points, or none. */
+/** Kepware's scaling: a straight line through two points, or none. */
 function linearScaling(
   { scale = "", raw_low, raw_high, scaled_low, scaled_high, negate }: ListRow["cells"],
   number: (cell: string | undefined) => number | null | undefined,
@@ -74,7 +74,7 @@ function isSaid(cell: string | undefined): boolean {
   return /^(1|true|yes)$/i.test(cell ?? "");
 }
 
-/** 0.1, -5, 1e-3, 1/10; with a decimal comma 0,1. null: it can't be read, or in two ways. */
+/** Reads 0.1, -5, 1e-3 and 1/10, with a decimal comma 0,1. Returns null if the text has no reading, or two. */
 export function numberIn(cell: string, hasComma: boolean): number | null {
   const text = cell.replace(/\s+/g, "");
   const fraction = /^(-?\d+)\/(\d+)$/.exec(text);
@@ -92,7 +92,7 @@ function quotient(one: number, other: number): number {
   return tidy(one / other);
 }
 
-/** Without the noise of binary fractions. */
+/** Removes the noise of binary fractions. */
 function tidy(value: number): number {
   return Number(value.toPrecision(12));
 }

@@ -3,35 +3,35 @@ import { isBitTable, type ModbusPoint, type ModbusProfile, pointWidth, tagsOfGro
 import type { ModbusAddress } from "../../config/port.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 
-/** What a request costs on the way to a device. */
+/** The cost of a request to a device. */
 interface LinkCost {
-  /** What a round trip costs in registers, as the planner weighs it. */
+  /** The weight of a round trip in the planner, in registers. */
   readonly round_trip_registers: number;
-  /** From a request to its answer, without the time of the bytes on a serial line. */
+  /** The time from a request to its answer, without the time of the bytes on a serial line. */
   readonly round_trip_ms: Milliseconds;
-  /** Silence between an answer and the next request. */
+  /** The silence between an answer and the next request. */
   readonly rest_ms: Milliseconds;
-  /** One byte on the line; 0 where it doesn't count (Ethernet). */
+  /** The time of a byte on a serial line; 0 for Ethernet. */
   readonly byte_ms: Milliseconds;
 }
 
-/** What one poll of a group asks the device for, as far as the profile tells; the driver learns further holes. */
+/** The requests of one poll of a group according to the profile. The driver learns more holes at run time. */
 export type GroupSummary = ReturnType<typeof summariseGroup>;
 
 /** Start bit, eight data bits, parity or second stop bit, stop bit. */
 const BITS_PER_BYTE = 11;
-/** Where nobody says how fast the line behind a converter is. */
+/** The speed of the line behind a converter, which no setting names. */
 const ASSUMED_BAUD_RATE = 9600;
-/** RTU: unit, function, address, count, CRC; and of the answer all but its data. */
+/** The bytes of an RTU request (unit, function, address, count, CRC) and of its answer without the data. */
 const RTU_FRAME_BYTES = 8 + 5;
 
-/** How long one byte takes on the way to a device, ms; 0 with Modbus TCP. */
+/** The time of a byte to a device, in ms; 0 with Modbus TCP. */
 export function byteTime(address: ModbusAddress): Milliseconds {
   if ("serial" in address) return (1000 * BITS_PER_BYTE) / address.serial.baud_rate;
   return address.framing === "rtu" ? (1000 * BITS_PER_BYTE) / ASSUMED_BAUD_RATE : 0;
 }
 
-/** The requests of one poll of the group. Pure. */
+/** Plans the requests of one poll of the group. Pure. */
 export function summariseGroup(profile: ModbusProfile, group: string, link: LinkCost) {
   const { quirks } = profile;
   const points = tagsOfGroup(profile, group).map((tag) => tag.point);
@@ -39,7 +39,6 @@ export function summariseGroup(profile: ModbusProfile, group: string, link: Link
   const { blocks, places } = planReads(points, options);
   const requests = blocks.map((block, index) => {
     const inIt = points.filter((_point, position) => places[position]?.block === index);
-    // What no tag needs is read because one request is cheaper than two.
     return { ...block, used: addressesOf(inIt), expected_ms: requestTime(block, link, quirks.min_gap_ms) };
   });
   const sum = (key: "count" | "used" | "expected_ms"): number => requests.reduce((total, one) => total + one[key], 0);
@@ -54,7 +53,7 @@ export function summariseGroup(profile: ModbusProfile, group: string, link: Link
   };
 }
 
-/** Several bits may stand in one register, and tags may overlap: each address counts once. */
+/** Counts each address once: tags may overlap, and several bits may share a register. */
 function addressesOf(points: readonly ModbusPoint[]): number {
   const all = points.flatMap((point) => Array.from({ length: pointWidth(point) }, (_, i) => point.address + i));
   return new Set(all).size;

@@ -3,7 +3,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../domain/time.ts";
 
 /** Finds counters among all registers: values that only grow, with their rate and the modes in which they grow. Pure. */
 
-/** One reading of all places by table:address, with the mode at that time; null if it isn't known. */
+/** A reading of all places by table:address, with the mode at that time; null if the mode isn't known. */
 export interface CounterReading {
   readonly at_ms: number;
   readonly mode: string | null;

@@ -8,7 +8,7 @@ import type { Milliseconds } from "../../domain/units.ts";
 
 /** Judges whether a profile reads a device right, by live values or by recorded ones. Pure. */
 
-/** What was read at one instant: some tags, or all. */
+/** The samples of one instant, of some tags or all. */
 export interface Poll {
   readonly at_ms: Milliseconds;
   readonly samples: readonly Sample[];

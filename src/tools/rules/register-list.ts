@@ -2,9 +2,9 @@ import type { FirstOf } from "../../domain/profile.ts";
 import { type CsvRow, csvRows, type Excess, type Separator, SEPARATORS } from "./csv.ts";
 import { isTableLike, tableIn } from "./list-tables.ts";
 
-/** Register lists as engineering tools export them: recognises columns, types and the tool. Pure. */
+/** Reads register lists as engineering tools export them: recognises columns, types and the tool. Pure. */
 
-/** Heads of each column; the first column kind that fits counts. */
+/** The heads of each kind of column. The first kind that fits is used. */
 const COLUMNS = {
   name: /^(tag|variable|symbol|signal|point|plc|parameter)?[ _]?name$|^(nickname|tag|variable|symbol|signal|point|data ?point|parameter|measurement|bezeichnung)$/,
   modbus: /^modbus( start)?( address| register)?$|^mb[ _]?address$/,
@@ -43,16 +43,16 @@ const COLUMNS = {
 type Column = keyof typeof COLUMNS;
 
 export interface ListRow {
-  /** In the file, from 1. */
+  /** The line of the file, from 1. */
   readonly line: number;
   readonly cells: Readonly<Partial<Record<Column, string>>>;
 }
 
 export interface RegisterList {
-  /** The tool that wrote it, by its columns: decides which word comes first if no column says so. */
+  /** The tool that wrote the list, known by its columns. Decides the word order if no column does. */
   readonly maker: keyof typeof MAKERS;
   readonly columns: readonly Column[];
-  /** Heads of the known columns, as the list writes them. */
+  /** Heads of the known columns, as in the list. */
   readonly heads: Readonly<Partial<Record<Column, string>>>;
   /** Heads of columns that are not used. */
   readonly unknown: readonly string[];
@@ -64,7 +64,7 @@ export interface Orders {
   readonly string_order?: FirstOf;
 }
 
-/** Word and string order of each tool's PLC; an absent order is the profile's. */
+/** Word and string order of each tool's PLC. An absent order is the profile's. */
 export const MAKERS = {
   CLICK: { word_order: "low_first", string_order: "low_first" },
   Productivity: { word_order: "low_first", string_order: "high_first" },
@@ -75,52 +75,43 @@ export const MAKERS = {
   generic: {},
 } as const satisfies Readonly<Record<string, Orders>>;
 
-/** Heads stand in one of the first lines; titles and remarks above them are shorter. */
+/** The heads are in one of the first lines, after titles and remarks. */
 const HEADS_WITHIN = 60;
 
-/** Reads a list. Returns null if none of the first lines names a name column and an address column, an Excess if the list breaks a bound. */
+/** Reads a list. Returns null if none of the first lines has heads of a name and an address, an Excess if the list exceeds a bound. */
 export function registerList(text: string): RegisterList | Excess | null {
   const found = headsOf(text);
   if (found === null || "excess" in found) return found;
   const lines = csvRows(text, found.separator);
   if ("excess" in lines) return lines;
-  const rows = lines.slice(found.index + 1).filter(({ cells }) => {
-    // A second line of heads, such as the version of Productivity's lists, has ## before it.
-    return !/^##/.test(cells[0] ?? "");
-  });
+  // A second line of heads starts with ##, as the version in Productivity's lists.
+  const rows = lines.slice(found.index + 1).filter(({ cells }) => !/^##/.test(cells[0] ?? ""));
   const columns = columnsOf(found.heads, rows);
-  const listed = rows.map(({ line, cells }): ListRow => ({ line, cells: named(cells, columns) }));
-  const known = columns.filter((column) => column !== null);
-  const heads = found.heads.flatMap((head, i) => {
-    const column = columns[i] ?? null;
-    return column === null ? [] : [[column, head] as const];
-  });
+  const named = (cells: readonly string[]): ListRow["cells"] =>
+    Object.fromEntries(
+      columns.flatMap((column, i) => {
+        const cell = cells[i] ?? "";
+        return column === null || cell === "" ? [] : [[column, cell] as const];
+      }),
+    );
+  const listed = rows.map(({ line, cells }): ListRow => ({ line, cells: named(cells) }));
   return {
     maker: makerOf(found.heads, listed),
-    columns: known,
-    heads: Object.fromEntries(heads),
+    columns: columns.filter((column) => column !== null),
+    heads: named(found.heads),
     unknown: found.heads.filter((cell, i) => columns[i] === null && cell !== ""),
     rows: listed,
   };
 }
 
-function named(cells: readonly string[], columns: readonly (Column | null)[]): ListRow["cells"] {
-  return Object.fromEntries(
-    columns.flatMap((column, i) => {
-      const cell = cells[i] ?? "";
-      return column === null || cell === "" ? [] : [[column, cell] as const];
-    }),
-  );
-}
-
 interface Heads {
   readonly separator: Separator;
-  /** Among the rows. */
+  /** The index among the rows. */
   readonly index: number;
   readonly heads: readonly string[];
 }
 
-/** Tries each separator and takes the one that shows most known heads. */
+/** Tries each separator and uses the one with most known heads. */
 function headsOf(text: string): Heads | Excess | null {
   const found: Heads[] = [];
   let excess: Excess | null = null;
@@ -130,7 +121,7 @@ function headsOf(text: string): Heads | Excess | null {
       excess ??= rows;
       continue;
     }
-    const index = rows.findIndex(({ cells }) => isHead(cells.map(columnOf)));
+    const index = rows.findIndex(({ cells }) => isHead(cells));
     const heads = rows[index]?.cells;
     if (heads !== undefined) found.push({ separator, index, heads });
   }
@@ -138,12 +129,12 @@ function headsOf(text: string): Heads | Excess | null {
   return found.toSorted((one, other) => known(other) - known(one))[0] ?? excess;
 }
 
-function isHead(columns: readonly (Column | null)[]): boolean {
-  const places: readonly (Column | null)[] = ["address", "address_hex", "modbus", "node"];
-  return columns.includes("name") && columns.some((column) => places.includes(column));
+function isHead(cells: readonly string[]): boolean {
+  const columns = new Set(cells.map(columnOf));
+  return columns.has("name") && (["address", "address_hex", "modbus", "node"] as const).some((one) => columns.has(one));
 }
 
-/** A head longer than this is a sentence. */
+/** A longer head is a sentence. */
 const MOST_HEAD = 60;
 
 function plainHead(head: string): string {
@@ -161,17 +152,17 @@ function columnOf(head: string): Column | null {
   return (Object.keys(COLUMNS) as Column[]).find((column) => COLUMNS[column].test(plain)) ?? null;
 }
 
-/** The column kinds by position. Of several columns of one kind, one counts; the others are null. */
+/** The kinds of the columns by position; null for an unused column. Of several columns of one kind one is used. */
 function columnsOf(heads: readonly string[], rows: readonly CsvRow[]): readonly (Column | null)[] {
   const columns: (Column | null)[] = heads.map(columnOf);
   const isAddress = (column: Column | null): boolean => column === "address" || column === "modbus";
   const offset = heads.findIndex((head) => plainHead(head) === "offset");
   if (offset >= 0 && columns.some((column, i) => i !== offset && isAddress(column))) {
-    // Beside another address it is what is added to a scaled value.
+    // In a list with another address column it is the offset of a scaled value.
     columns[offset] = columns.includes("scale") && !columns.includes("offset") ? "offset" : null;
   }
   for (const [i, column] of columns.entries()) {
-    // A column called Area or Function may name places in the plant.
+    // A column called Area or Function may name areas of the plant instead.
     const isOther = column !== "table" && column !== "function";
     if (!isOther && !rows.some(({ cells }) => isTableLike(cells[i] ?? "", column))) columns[i] = null;
   }
@@ -183,7 +174,7 @@ function columnsOf(heads: readonly string[], rows: readonly CsvRow[]): readonly 
   });
 }
 
-/** A table column may have any head: it is known by its cells, as is a second column of types. */
+/** Finds a table column by its cells, because it may have any head, even that of a second column of types. */
 function nameTables(columns: (Column | null)[], rows: readonly CsvRow[]): void {
   if (columns.includes("table")) return;
   const types = columns.filter((column) => column === "type").length;
@@ -198,10 +189,10 @@ function nameTables(columns: (Column | null)[], rows: readonly CsvRow[]): void {
   }
 }
 
-/** Numbers that name their table, with it before them. */
+/** Numbers that begin with their table. */
 const NAMES_TABLE = /^([34]\d{4}|[134]\d{5}|0\d{5}|[0134]x\d+|[a-z]+:\d+)(\.\d+)?$/i;
 
-/** Of several address columns the one whose numbers name their table most often. */
+/** Finds the address column with most numbers that name their table. */
 function clearest(columns: readonly number[], rows: readonly CsvRow[]): number | undefined {
   const counted = columns.map((column) => ({
     column,
@@ -210,7 +201,7 @@ function clearest(columns: readonly number[], rows: readonly CsvRow[]): number |
   return counted.toSorted((one, other) => other.clear - one.clear)[0]?.column;
 }
 
-/** Bytes and bits of a data block, such as 12.0. */
+/** A byte and bit of a data block, such as 12.0. */
 const BYTE_OFFSET = /^\d{1,5}\.\d$/;
 const S7_ADDRESS = /^%|^DB\d+\.DB[XBWD]\d/i;
 
@@ -228,7 +219,7 @@ function makerOf(heads: readonly string[], rows: readonly ListRow[]): RegisterLi
   return isTia ? "TIA" : "generic";
 }
 
-/** Spellings of types, without blanks, dashes and underscores; a spelling of several types is the usual one of such lists. */
+/** Spellings of types, without blanks, dashes and underscores. An ambiguous spelling has its usual meaning in such lists. */
 const TYPES: readonly (readonly [type: string, spellings: RegExp])[] = [
   ["bool", /^(bit|bool|boolean|discrete(input|output)?|coil|c|di|do|sbr|sbrw|mst)$/],
   ["float32", /^(real|float|float32|single|f32|32bitfloat|float,32bit|aif32|aof32)$/],
@@ -244,13 +235,13 @@ const TYPES: readonly (readonly [type: string, spellings: RegExp])[] = [
   ["string", /^(string|text|txt|str|sstr|char|ascii)(\[\d+\]|\(\d+\))?$/],
 ];
 
-/** The type that a row means; null if it isn't known. */
+/** The type of a row; null if it isn't known. */
 export function typeNamed({ type, system_id }: ListRow["cells"]): string | null {
   const said = (type ?? system_id?.split("-")[0] ?? "").toLowerCase().replace(/[\s_-]/g, "");
   return TYPES.find(([, spellings]) => spellings.test(said))?.[0] ?? null;
 }
 
-/** Characters of a string: its own column, a type such as String[20], or Kepware's address 400220.20H. */
+/** The number of characters of a string, from its column, a type such as String[20], or Kepware's address 400220.20H. */
 export function charactersIn({ type = "", characters, address = "" }: ListRow["cells"]): number | null {
   const text = characters ?? /[[(](\d+)[\])]/.exec(type)?.[1] ?? /^\d{5,6}\.(\d{1,3})[HL]$/i.exec(address)?.[1];
   return text === undefined || !/^\d+$/.test(text) || Number(text) === 0 ? null : Number(text);

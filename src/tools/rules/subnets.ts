@@ -1,20 +1,22 @@
-/** The box's own networks, by the kernel's tables, and which addresses of them are looked through. Pure. */
+/** The box's networks by the kernel's tables, and the addresses to search in them. Pure. */
 
-/** More a search by hand isn't worth; of larger networks the 256 addresses round the box's own are taken. */
+/** The most addresses of a search. Of a larger network only the 256 addresses around the box's own are searched. */
 const MOST_HOSTS = 1_024;
 const SMALL_PREFIX = 22;
 const ROUND_OWN_PREFIX = 24;
 const LINK_LOCAL = toNumber("169.254.0.0");
 
 export interface Subnet {
-  /** 192.0.2.0/24 */
+  /** As 192.0.2.0/24. */
   readonly cidr: string;
-  /** In order, without the network's own address, its broadcast, and the box's. */
+  /** Addresses in order, without the network address, the broadcast address and the box's own. */
   readonly hosts: readonly string[];
 }
 
 /**
- * `route` is /proc/net/route, `own` the box's addresses. At most 1,024 addresses altogether.
+ * Returns at most 1,024 addresses to search.
+ * @param route /proc/net/route
+ * @param own the box's addresses
  */
 export function ownSubnets(route: string, own: readonly string[]): readonly Subnet[] {
   const numbers = own.map(toNumber);
@@ -23,13 +25,13 @@ export function ownSubnets(route: string, own: readonly string[]): readonly Subn
     .slice(1)
     .flatMap((line) => connected(line.split(/\s+/)));
   const found: Subnet[] = [];
-  let room = MOST_HOSTS;
+  let remaining = MOST_HOSTS;
   for (const { network, prefix } of networks) {
     const here = numbers.filter((address) => within(address, network, prefix));
     const part = prefix >= SMALL_PREFIX ? { network, prefix } : roundOwn(here[0]);
     if (part === null || found.some(({ cidr }) => cidr === text(part))) continue;
-    const hosts = hostsOf(part, here).slice(0, room);
-    room -= hosts.length;
+    const hosts = hostsOf(part, here).slice(0, remaining);
+    remaining -= hosts.length;
     if (hosts.length > 0) found.push({ cidr: text(part), hosts });
   }
   return found;
@@ -40,7 +42,7 @@ interface Part {
   readonly prefix: number;
 }
 
-/** Iface, destination, gateway, flags, ..., mask: a network that the box is in itself has no gateway. */
+/** Parses a row (Iface, destination, gateway, flags, ..., mask). Only a network without a gateway is the box's own. */
 function connected(fields: readonly string[]): readonly Part[] {
   const [iface = "", destination = "", gateway = "", , , , , mask = ""] = fields;
   if (iface === "lo" || destination === "" || mask === "" || Number.parseInt(gateway, 16) !== 0) return [];
@@ -67,7 +69,7 @@ function text({ network, prefix }: Part): string {
   return `${toText(network)}/${prefix}`;
 }
 
-/** As the kernel prints it on the machines there are: the lowest byte first. */
+/** Parses a number of the kernel, lowest byte first. */
 function little(hex: string): number {
   return (hex.match(/../g) ?? []).reduceRight((sum, byte) => sum * 256 + Number.parseInt(byte, 16), 0);
 }

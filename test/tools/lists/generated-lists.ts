@@ -1,13 +1,13 @@
 import { seededRandom } from "../../support/seeded-random.ts";
 
 /**
- * Register lists as people and tools write them, made from a known truth. It shares nothing with the importer: tables of
- * addresses, types and units are its own.
+ * Generates register lists as people and tools write them from a known truth. Shares nothing with the importer: the tables of
+ * addresses, types and units are separate.
  */
 
 type Table = "coil" | "discrete" | "input" | "holding";
 
-/** What a row of the list really is. */
+/** The truth of a row. */
 export interface Signal {
   readonly name: string;
   /** The tag's name in the profile. */
@@ -17,24 +17,24 @@ export interface Signal {
   readonly address: number;
   readonly bit?: number;
   readonly type: string;
-  /** As a profile writes it; null: none, or one that nobody knows. */
+  /** As a profile writes it; null without a unit or with an unknown one. */
   readonly unit: string | null;
   readonly scale: number;
   readonly offset: number;
   /** The only role that it may be given. */
   readonly role?: string;
   readonly label: string;
-  /** In another block than the one that the PLC serves, or not readable at all: to be left out. */
+  /** True if the row must be left out: it is in another block than the PLC serves, or unreadable. */
   readonly isElsewhere: boolean;
 }
 
 export interface GeneratedList {
   readonly kind: string;
   readonly bytes: Buffer;
-  /** Of the first row that is right in UTF-8, for a failure's message. */
+  /** The list as text, for a failure's message. */
   readonly text: string;
   readonly signals: readonly Signal[];
-  /** What a person who knows the PLC answers. */
+  /** The answers of a person who knows the PLC. */
   readonly truth: Truth;
 }
 
@@ -67,7 +67,7 @@ function drawOf(seed: number): Draw {
   return { next, below, pick, chance: (share) => next() < share };
 }
 
-/** Names, the unit group they are measured in, and the only role they may get. */
+/** Names with the group of their unit and the only role that they may get. */
 const NAMES: readonly (readonly [name: string, group: string, role?: string])[] = [
   ["Air temperature", "temperature", "air_temperature"],
   ["Gas temp", "temperature"],
@@ -99,44 +99,27 @@ const BIT_NAMES: readonly (readonly [name: string, role?: string])[] = [
   ["Exhaust filter alarm"],
 ];
 
-/** Spellings that people use, and the profile's. */
-const UNITS: Readonly<Record<string, readonly (readonly [spelling: string, unit: string])[]>> = {
-  temperature: [
-    ["°C", "C"],
-    ["degC", "C"],
-    ["deg F", "F"],
-    ["°F", "F"],
-    ["Celsius", "C"],
-  ],
-  pressure: [
-    ["Pa", "Pa"],
-    ["inWC", "inWC"],
-    ["in. w.c.", "inWC"],
-    ["mbar", "mbar"],
-  ],
-  share: [
-    ["%", "%"],
-    ["percent", "%"],
-  ],
-  rotation: [["rpm", "rpm"]],
-  time: [
-    ["minutes", "min"],
-    ["min", "min"],
-    ["Min.", "min"],
-    ["hours", "h"],
-    ["hrs", "h"],
-    ["Stunden", "h"],
-    ["sec", "s"],
-    ["s", "s"],
-  ],
-  energy: [
-    ["kWh", "kWh"],
-    ["MWh", "MWh"],
-  ],
-  count: [["", ""]],
-  voltage: [["V", "V"]],
-  none: [["-", ""]],
+/** Spellings that people use, each with the profile's: SPELLING=UNIT, separated by |. */
+const UNIT_TEXTS: Readonly<Record<string, string>> = {
+  temperature: "°C=C|degC=C|deg F=F|°F=F|Celsius=C",
+  pressure: "Pa=Pa|inWC=inWC|in. w.c.=inWC|mbar=mbar",
+  share: "%=%|percent=%",
+  rotation: "rpm=rpm",
+  time: "minutes=min|min=min|Min.=min|hours=h|hrs=h|Stunden=h|sec=s|s=s",
+  energy: "kWh=kWh|MWh=MWh",
+  count: "=",
+  voltage: "V=V",
+  none: "-=",
 };
+const UNITS: Readonly<Record<string, readonly (readonly [spelling: string, unit: string])[]>> = Object.fromEntries(
+  Object.entries(UNIT_TEXTS).map(([group, text]) => [
+    group,
+    text.split("|").map((pair) => {
+      const [spelling = "", unit = ""] = pair.split("=");
+      return [spelling, unit] as const;
+    }),
+  ]),
+);
 const UNKNOWN_UNITS = ["furlong", "x10 min", "0.1 °C", "MBTU"];
 
 const WIDTHS: Readonly<Record<string, number>> = { int16: 1, uint16: 1, int32: 2, uint32: 2, float32: 2 };
@@ -162,7 +145,7 @@ const TABLE_WORDS: Readonly<Record<Table, readonly string[]>> = {
   holding: ["holding", "HR", "4x", "Holding Register"],
 };
 
-/** A row as the list's columns have it. */
+/** A row by the list's columns. */
 type Cells = Readonly<Record<string, string>>;
 
 interface Written {
@@ -172,10 +155,16 @@ interface Written {
 
 interface Style {
   readonly heads: Readonly<Record<string, string>>;
-  /** Columns in the tool's own order; null: any. */
+  /** The order of the tool's columns; null for any order. */
   readonly order: readonly string[] | null;
   readonly rows: readonly Written[];
   readonly truth: Partial<Truth>;
+}
+
+function signalOf(own: Pick<Signal, "name" | "table" | "address" | "type" | "unit">, role: string | undefined): Signal {
+  const plain = { scale: 1, offset: 0, label: "", isElsewhere: false };
+  const signal = { ...own, ...plain, tag: own.name.toLowerCase().replaceAll(" ", "_") };
+  return role === undefined ? signal : { ...signal, role };
 }
 
 /** Signals one after the other in their tables, with gaps. */
@@ -194,19 +183,8 @@ function signalsOf(draw: Draw, tables: readonly Table[]): Signal[] {
     used.add(name);
     const type = isBit ? "bool" : draw.pick(group === "count" ? ["uint16", "uint32"] : Object.keys(WIDTHS));
     const unit = draw.pick(UNITS[group] ?? [["", ""]])[1];
-    const signal = {
-      name,
-      table,
-      address: next[table],
-      type,
-      scale: 1,
-      offset: 0,
-      label: "",
-      isElsewhere: false,
-      tag: name.toLowerCase().replaceAll(" ", "_"),
-      unit: isBit || unit === "" ? null : unit,
-    };
-    signals.push(name === base && role !== undefined ? { ...signal, role } : signal);
+    const own = { name, table, address: next[table], type, unit: isBit || unit === "" ? null : unit };
+    signals.push(signalOf(own, name === base ? role : undefined));
     next[table] += (WIDTHS[type] ?? 1) + (draw.chance(0.3) ? draw.below(20) : 0);
   }
   return signals;
@@ -240,34 +218,33 @@ function withoutRole({ name, tag, table, address, type, unit, scale, offset, lab
   return { name, tag, table, address, type, unit, scale, offset, label, isElsewhere };
 }
 
+/** A list of these signals whose columns are name, type and address, in any order. */
+function plainStyle(draw: Draw, signals: readonly Signal[], address: (signal: Signal) => string): Style {
+  return {
+    heads: plainHeads(draw),
+    order: null,
+    rows: signals.map((signal) => ({ cells: { ...typed(draw, signal), address: address(signal) }, signal })),
+    truth: {},
+  };
+}
+
 /** Numbers with their table's digit, from 1. */
 function modicon(draw: Draw, digits: 5 | 6): Style {
   const tables = draw.pick(TABLES).filter((table) => digits === 6 || table !== "discrete");
-  const signals = signalsOf(draw, tables);
-  const text = ({ table, address }: Signal): string =>
-    String(FIRST[table] / (digits === 6 ? 1 : 10) + address + 1).padStart(digits, "0");
-  return {
-    heads: plainHeads(draw),
-    order: null,
-    rows: signals.map((signal) => ({ cells: { ...typed(draw, signal), address: text(signal) }, signal })),
-    truth: {},
-  };
+  return plainStyle(draw, signalsOf(draw, tables), ({ table, address }) =>
+    String(FIRST[table] / (digits === 6 ? 1 : 10) + address + 1).padStart(digits, "0"),
+  );
 }
+
+const DIGITS: Readonly<Record<Table, string>> = { coil: "0", discrete: "1", input: "3", holding: "4" };
 
 function crossed(draw: Draw): Style {
-  const digit = { coil: "0", discrete: "1", input: "3", holding: "4" };
-  // 4x stands at least once, so that 0x is no hexadecimal number.
+  // 4x is in the list at least once, so that 0x is not hexadecimal.
   const signals = signalsOf(draw, ["holding"]).concat(draw.chance(0.3) ? signalsOf(draw, ["discrete"]) : []);
-  const text = ({ table, address }: Signal): string => `${digit[table]}x${String(address + 1).padStart(4, "0")}`;
-  return {
-    heads: plainHeads(draw),
-    order: null,
-    rows: signals.map((signal) => ({ cells: { ...typed(draw, signal), address: text(signal) }, signal })),
-    truth: {},
-  };
+  return plainStyle(draw, signals, ({ table, address }) => `${DIGITS[table]}x${String(address + 1).padStart(4, "0")}`);
 }
 
-/** Numbers within a table, which a column names; decimal and hexadecimal in one list. */
+/** Numbers within a table that a column names, decimal and hexadecimal in one list. */
 function counted(draw: Draw, column: "function" | "table"): Style {
   const signals = signalsOf(draw, draw.pick(TABLES));
   const base = draw.chance(0.5) ? 0 : 1;
@@ -279,14 +256,13 @@ function counted(draw: Draw, column: "function" | "table"): Style {
       ? `0x${number.toString(16).toUpperCase().padStart(4, "0")}`
       : `${number.toString(16).toUpperCase().padStart(4, "0")}h`;
   };
-  // A few lists have digits in the table column, whose meaning only a person knows.
+  // A few lists have digits in the table column. Only a person knows what they mean.
   const isOdd = column === "table" && draw.chance(0.1);
   const spelled = new Map<Table, string>();
   const wordOf = (table: Table): string => {
     if (isOdd) {
-      const digit = { coil: "0", discrete: "1", input: "3", holding: "4" }[table];
-      words[digit] = table;
-      return digit;
+      words[DIGITS[table]] = table;
+      return DIGITS[table];
     }
     if (column === "function") return draw.pick(CODES[table]);
     const known = spelled.get(table) ?? draw.pick(TABLE_WORDS[table]);
@@ -309,25 +285,17 @@ function counted(draw: Draw, column: "function" | "table"): Style {
   };
 }
 
-/** Numbers alone. */
+/** Only numbers. */
 function bare(draw: Draw): Style {
   const table = draw.pick<Table>(["holding", "input"]);
   const signals = signalsOf(draw, [table]);
   const base = draw.chance(0.5) ? 0 : 1;
-  const rows = signals.map((signal) => ({
-    cells: { ...typed(draw, signal), address: String(signal.address + base) },
-    signal,
-  }));
-  return { heads: plainHeads(draw), order: null, rows, truth: { base: base === 0 ? "0" : "1", registers: table } };
+  const style = plainStyle(draw, signals, ({ address }) => String(address + base));
+  return { ...style, truth: { base: base === 0 ? "0" : "1", registers: table } };
 }
 
 function explicit(draw: Draw): Style {
-  const signals = signalsOf(draw, draw.pick(TABLES));
-  const rows = signals.map((signal) => ({
-    cells: { ...typed(draw, signal), address: `${signal.table}:${signal.address}` },
-    signal,
-  }));
-  return { heads: plainHeads(draw), order: null, rows, truth: {} };
+  return plainStyle(draw, signalsOf(draw, draw.pick(TABLES)), ({ table, address }) => `${table}:${address}`);
 }
 
 /** Memory of a CLICK: name, data type, profile's type, table, first address, highest number, registers of a value. */
@@ -379,19 +347,7 @@ function click(draw: Draw, modbus: "none" | "984" | "hex"): Style {
       type === "bool" ? bitNamed(draw) : draw.pick(NAMES.filter(([, group]) => group === "count" || group === "none"));
     const name = used.has(base) ? `${base} ${rows.length + 2}` : base;
     used.add(base);
-    const plain = {
-      name,
-      tag: name.toLowerCase().replaceAll(" ", "_"),
-      table,
-      address,
-      type,
-      unit: null,
-      scale: 1,
-      offset: 0,
-      label: "",
-      isElsewhere: false,
-    };
-    const signal = role !== undefined && name === base ? { ...plain, role } : plain;
+    const signal = signalOf({ name, table, address, type, unit: null }, name === base ? role : undefined);
     const number =
       modbus === "hex" ? `${address.toString(16).toUpperCase().padStart(4, "0")}h` : String(FIRST[table] + address + 1);
     const codes = { coil: "FC=01,05,15", discrete: "FC=02", input: "FC=04", holding: "FC=03,06,16" }[table];
@@ -410,7 +366,7 @@ function click(draw: Draw, modbus: "none" | "984" | "hex"): Style {
   return { heads, order, rows, truth: {} };
 }
 
-/** Bytes of data blocks, of which the PLC serves one. */
+/** Bytes of data blocks. The PLC serves one of the blocks. */
 function s7(draw: Draw): Style {
   const blocks = draw.chance(0.6) ? ["DB11", "DB42"] : ["DB7"];
   const block = draw.pick(blocks);
@@ -502,18 +458,10 @@ const KINDS: readonly (readonly [kind: string, share: number, make: (draw: Draw)
   ["Kepware", 5, kepware],
 ];
 
-const LABELS = [
-  "",
-  "plain",
-  "Kühlung, außen; 5 °C",
-  'with "quotes"',
-  "line 1\nline 2: 0x1 - in",
-  "tab\there",
-  "# {x}: [y]",
-];
+const LABELS = ["", "plain", "Kühlung, außen; 5 °C", 'with "quotes"', "line 1\nline 2: 0x1", "tab\there", "# {x}: [y]"];
 const SCALES = [1, 1, 1, 0.1, 0.01, 0.5];
 
-/** Adds unit, scale and label in columns of their own, and takes out what only a column could have said. */
+/** Adds columns for unit, scale and label, and removes from the truth what only a missing column could say. */
 function withMore(draw: Draw, style: Style): Style & { readonly hasUnknownUnit: boolean } {
   const isTool = style.order !== null;
   const hasUnit = isTool ? "unit" in style.heads : draw.chance(0.7);
@@ -569,20 +517,16 @@ function shuffled<T>(draw: Draw, all: readonly T[]): T[] {
     .map(({ one }) => one);
 }
 
-/** Bytes of Windows-1252 for what the labels have. */
-function latin(text: string): Buffer {
-  return Buffer.from(text, "latin1");
-}
-
 const ENCODINGS: readonly ((text: string) => Buffer)[] = [
   (text) => Buffer.from(text),
   (text) => Buffer.from(`\uFEFF${text}`),
   (text) => Buffer.from(`\uFEFF${text}`, "utf16le"),
   (text) => Buffer.from(`\uFEFF${text}`, "utf16le").swap16(),
-  latin,
+  // Windows-1252 for the characters of the labels.
+  (text) => Buffer.from(text, "latin1"),
 ];
 
-/** The list of a seed. */
+/** Generates the list of a seed. */
 export function generatedList(seed: number): GeneratedList {
   const draw = drawOf(seed);
   let left = draw.next() * KINDS.reduce((sum, [, share]) => sum + share, 0);

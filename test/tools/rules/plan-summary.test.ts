@@ -27,7 +27,7 @@ describe("summariseGroup", () => {
   });
 });
 
-it("eight bits are a byte of the answer, and a begun one too", () => {
+it("summariseGroup counts eight bits as one byte, and a rest of bits as another", () => {
   const link = { round_trip_registers: 10, round_trip_ms: 5, rest_ms: 4, byte_ms: 1 };
   const expected = (count: number): number => {
     const points = Array.from({ length: count }, (_, address) => point({ table: "coil", address, type: "bool" }));
@@ -36,23 +36,14 @@ it("eight bits are a byte of the answer, and a begun one too", () => {
   expect([1, 8, 9].map(expected)).toEqual([1, 1, 2]);
 });
 
+const SERIAL = { path: "/dev/x", baud_rate: 19_200, data_bits: 8, parity: "even", stop_bits: 1 } as const;
+
 describe("byteTime", () => {
   it.each([
     [{ host: "plc", port: 502 }, 0],
     [{ host: "plc", port: 502, framing: "rtu" as const }, 11_000 / 9600],
-    [
-      {
-        serial: {
-          path: "/dev/x",
-          baud_rate: 19_200,
-          data_bits: 8 as const,
-          parity: "even" as const,
-          stop_bits: 1 as const,
-        },
-      },
-      11_000 / 19_200,
-    ],
-  ])("of %j is %d ms", (address, ms) => {
+    [{ serial: SERIAL }, 11_000 / 19_200],
+  ])("gives the time of a byte to %j as %d ms", (address, ms) => {
     expect(byteTime(address)).toBe(ms);
   });
 });

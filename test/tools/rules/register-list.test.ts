@@ -30,7 +30,7 @@ function rowsOf(list: RegisterList): readonly ReadRow[] {
   });
 }
 
-/** Each row as name, type and place; the questions that the list leaves open come first. */
+/** Each row as name, type and place; if the list leaves a question open, only the question. */
 function read(text: string, answers: ReadingAnswers = {}): readonly (readonly string[])[] {
   const rows = rowsOf(listOf(text));
   const open = nextQuestion({ rows }, answers);
@@ -44,12 +44,12 @@ function read(text: string, answers: ReadingAnswers = {}): readonly (readonly st
   });
 }
 
-/** Places alone. */
+/** Only the places. */
 const places = (text: string, answers?: ReadingAnswers): readonly string[] =>
   read(text, answers).map((row) => row.at(-1) ?? "");
 
 describe("register lists", () => {
-  it("of CLICK: the Modbus address counts, and its function code says which table", () => {
+  it("are read if they come from CLICK: the Modbus address decides, and the function code names the table", () => {
     const text = `Address,Data Type,Modbus Address,Function Code,Nickname,Initial Value,Retentive,Address Comment
 X001,BIT,100001,"FC=02","Door",0,No,""
 C1,BIT,16385,"FC=01,05,15","Burner On",0,No,"flame, proven"
@@ -77,7 +77,7 @@ DF1,FLOAT,7000h,"FC=03,06,16","Air ""Temp""",0,Yes,""
     expect(places(wrong)).toEqual(["refused: DS1 is holding:0 in every CLICK, but the list says 400007"]);
   });
 
-  it("of Productivity: marks before its heads, types in the system's ids", () => {
+  it("are read if they come from Productivity, with marks before the heads and types in the system ids", () => {
     const text = `## System ID,Tag Name,Retentive Mode,Initial Value,MODBUS Start Address,MODBUS End Address,Number of Characters,Comment,
 ## 2.0,,,,,,,,
 F32-000003,Air Temp,FALSE,0,400001,400002,,Booth air,
@@ -97,7 +97,7 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     ]);
   });
 
-  it("of Connected Components, with semicolons", () => {
+  it("are read if they come from Connected Components, with semicolons", () => {
     const text =
       "Variable Name;Data Type;Address;Addresses Used\r\nBoothMode;Int;400001;400001\r\nAirTemp;Real;400003;400003 - 400004\r\n";
     expect(listOf(text).maker).toBe("Connected Components");
@@ -265,76 +265,33 @@ describe("a column that names tables", () => {
   });
 });
 
-describe("addresses of a CLICK", () => {
-  /** Rows of the address picker's own export. */
-  it.each([
-    ["X001", 100001],
-    ["X016", 100016],
-    ["X021", 100017],
-    ["X036", 100032],
-    ["X101", 100033],
-    ["X116", 100048],
-    ["X201", 100065],
-    ["X816", 100272],
-    ["Y001", 8193],
-    ["Y021", 8209],
-    ["Y101", 8225],
-    ["C1", 16385],
-    ["C2000", 18384],
-    ["T1", 145057],
-    ["T500", 145556],
-    ["CT1", 149153],
-    ["CT250", 149402],
-    ["SC1", 161441],
-    ["SC1000", 162440],
-    ["DS1", 400001],
-    ["DS4500", 404500],
-    ["DD1", 416385],
-    ["DD1000", 418383],
-    ["DH1", 424577],
-    ["DH500", 425076],
-    ["DF1", 428673],
-    ["DF500", 429671],
-    ["XD0", 357345],
-    ["XD0u", 357346],
-    ["XD1", 357347],
-    ["XD8", 357361],
-    ["YD0", 457857],
-    ["YD8", 457873],
-    ["TD1", 445057],
-    ["TD500", 445556],
-    ["CTD1", 449153],
-    ["CTD250", 449651],
-    ["SD1", 361441],
-    ["SD1000", 362440],
-    ["TXT1", 436865],
-    ["TXT3", 436866],
-    ["TXT999", 437364],
-  ])("has %s at %i", (address, modicon) => {
+/** Rows of the address picker's own export: memory address and Modicon number. */
+const CLICK_ADDRESSES = `
+  X001:100001 X016:100016 X021:100017 X036:100032 X101:100033 X116:100048 X201:100065 X816:100272 Y001:8193
+  Y021:8209 Y101:8225 C1:16385 C2000:18384 T1:145057 T500:145556 CT1:149153 CT250:149402 SC1:161441
+  SC1000:162440 DS1:400001 DS4500:404500 DD1:416385 DD1000:418383 DH1:424577 DH500:425076 DF1:428673
+  DF500:429671 XD0:357345 XD0u:357346 XD1:357347 XD8:357361 YD0:457857 YD8:457873 TD1:445057 TD500:445556
+  CTD1:449153 CTD250:449651 SD1:361441 SD1000:362440 TXT1:436865 TXT3:436866 TXT999:437364
+`;
+
+describe("clickPlace", () => {
+  it.each(
+    CLICK_ADDRESSES.trim()
+      .split(/\s+/)
+      .map((row) => row.split(":")),
+  )("finds %s of a CLICK at %s", (address = "", modicon) => {
     const place = clickPlace(address);
     if (place === null || place === "half") throw new Error(address);
     const digit = { coil: 0, discrete: 1, input: 3, holding: 4 }[place.table];
-    expect(digit * 100_000 + place.address + 1).toBe(modicon);
+    expect(digit * 100_000 + place.address + 1).toBe(Number(modicon));
   });
 
-  it.each([
-    "X017",
-    "X037",
-    "X120",
-    "X901",
-    "Y000",
-    "C0",
-    "C2001",
-    "T501",
-    "DS4501",
-    "DD1001",
-    "XD9",
-    "XD1u",
-    "Q1",
-    "TXT1001",
-  ])("has no %s", (address) => {
-    expect(clickPlace(address)).toBeNull();
-  });
+  it.each("X017 X037 X120 X901 Y000 C0 C2001 T501 DS4501 DD1001 XD9 XD1u Q1 TXT1001".split(" "))(
+    "finds no %s, because a CLICK has none",
+    (address) => {
+      expect(clickPlace(address)).toBeNull();
+    },
+  );
 });
 
 describe("numbers of a list", () => {
