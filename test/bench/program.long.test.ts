@@ -8,7 +8,7 @@ const USUAL_MS = 60_000;
 const run = (program: string, limit_ms = USUAL_MS) => outcomeOf(["--eval", program], limit_ms, process.env);
 
 describe("a program of the benchmark", () => {
-  it("is done with its message once it has ended", async () => {
+  it("resolves with its message once it has ended", async () => {
     expect(await run("process.send([1], () => process.exit())")).toEqual({ kind: "done", message: [1] });
   });
 
@@ -21,7 +21,7 @@ describe("a program of the benchmark", () => {
     expect(await run("process.disconnect()")).toEqual({ kind: "failed", why: "ended without a result" });
   });
 
-  it("fails at its time limit, and the programs that it started are killed with it", async () => {
+  it("fails at its time limit, and is killed together with the programs that it started", async () => {
     const endless = "setInterval(() => undefined, 1000)";
     const started = `const { pid } = require("node:child_process").spawn(process.execPath, ["--eval", "${endless}"]);`;
     // Only a program that has ended could be asked for its message, so the id goes by a file.

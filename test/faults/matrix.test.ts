@@ -37,7 +37,7 @@ it.each([
   expect(accountOf(ROWS, entries).map(({ trouble }) => trouble)).toEqual(troubles);
 });
 
-it("adds up the entries of a row, and names those of no row", () => {
+it("adds up the entries of a row, and names entries without a row", () => {
   const entries = [entry(1), entry(1, { fault: "another", injected: 4, lost: 2 }), entry(46)];
   const [first] = accountOf(ROWS, entries);
   expect(first).toMatchObject({ entries: 2, injected: 7, lost: 2, doubled: 0, wrong: 0 });

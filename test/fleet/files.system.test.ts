@@ -8,7 +8,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 const pathOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
-it("HAProxy takes its file as it stands, with a certificate and addresses of this machine", () => {
+it("HAProxy accepts the shipped file, with a certificate and addresses of this machine", () => {
   const folder = temporaryFolder();
   const [key, cert, both] = ["key.pem", "cert.pem", "both.pem"].map((name) => join(folder, name)) as [
     string,

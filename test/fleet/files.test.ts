@@ -26,7 +26,7 @@ interface Compose {
 }
 
 describe("the files of a fleet on several machines", () => {
-  it("compose: each role is started by arguments that fit, and what a service needs is there", async () => {
+  it("compose.yaml starts each role with valid arguments, and has all files and services that it refers to", async () => {
     const text = textOf("config/fleet/compose.yaml");
     const { services, secrets } = parse(text, { merge: true }) as Compose;
     const roles = Object.values(services).flatMap(({ command }) => (typeof command === "string" ? [command] : []));
@@ -43,7 +43,7 @@ describe("the files of a fleet on several machines", () => {
     }
   });
 
-  it("systemd: each unit starts its role by arguments that fit, as the example of its settings fills them in", async () => {
+  it("each systemd unit starts its role with valid arguments under the example settings", async () => {
     const env = new Map(
       textOf("systemd/fleet/fleet.env.example")
         .split("\n")
@@ -61,7 +61,7 @@ describe("the files of a fleet on several machines", () => {
     }
   });
 
-  it("a wrong argument would be told", async () => {
+  it("a wrong argument is reported", async () => {
     expect(await saidOf(["--role", "ingest", "--store", "postgres://x/y"])).toMatch(/^2 --role ingest needs --broker/);
     expect(await saidOf(["--role", "http"])).toMatch(/^2 --role http needs --store/);
     expect(await saidOf(["--role", "http", "--store", "./data"])).toMatch(/^2 --store is a postgres:/);

@@ -47,14 +47,14 @@ function midst(is: (row: OracleRow) => boolean): OracleRow {
 const rowsWith = (row: OracleRow, value: object): readonly OracleRow[] =>
   whole.rows.map((one) => (one === row ? { ...one, value: { ...(one.value as object), ...value } } : one));
 
-it("finds nothing in a story that went well, and looked at something", () => {
+it("finds nothing in a sound story, which has records to check", () => {
   expect(checkOutcome(played.outcome)).toEqual([]);
   expect(whole.rows.length).toBeGreaterThan(500);
   expect(whole.stages.length).toBeGreaterThan(20);
   expect(played.outcome.truth.cycles.length).toBeGreaterThan(2);
 });
 
-it("finds a record that is dropped, and not one that was given up with a word", () => {
+it("finds a missing record, unless it was declared as dropped", () => {
   const { stream, seq } = midst(({ kind }) => kind === "r");
   const rows = whole.rows.filter((row) => row.stream !== stream || row.seq !== seq);
   const name = `${seq} to ${seq}`;
@@ -62,7 +62,7 @@ it("finds a record that is dropped, and not one that was given up with a word", 
   expect(found({ rows, gaps: [{ stream, from: seq, to: seq, reason: "planted" }] })).toEqual([]);
 });
 
-it("finds the first record of a stream that is dropped", () => {
+it("finds a missing first record of a stream", () => {
   const rows = whole.rows.filter(({ seq }) => seq !== 1);
   expect(found({ rows })).toEqual([expect.stringContaining("1 to 1 are neither there nor given up")]);
 });
@@ -93,7 +93,7 @@ it.each([
   expect(found({ stages })).toEqual([expect.stringContaining("in truth, the service shows")]);
 });
 
-it("finds a stage in another mode, one that is left out, and time that no poll and no fault explains", () => {
+it("finds a wrong mode, a missing stage, and a time without polls that no fault explains", () => {
   const at = whole.stages.findIndex(({ mode }) => mode === "Bake Mode");
   const renamed = whole.stages.map((stage, index) => (index === at ? { ...stage, mode: "No Data" } : stage));
   expect(found({ stages: renamed })).toEqual([expect.stringContaining("shows No Data")]);
@@ -121,7 +121,7 @@ it("finds a cycle that is lost, doubled, moved, or counted though it wasn't", ()
   expect(found({ rows: lost })).toEqual([expect.stringContaining("told 0 times")]);
 });
 
-it("finds a filter change that nobody told, and one that was none", () => {
+it("finds a filter change that is not reported, and a reported one that didn't happen", () => {
   const change = midst(
     ({ kind, value }) => kind === "f" && (value as { readonly source: string }).source === "plc_reset",
   );

@@ -19,7 +19,7 @@ import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 const CI = new URL("../../.ci/run", import.meta.url);
 
-it("the same seed gives the same story and the same trace, to the last log line and record", async () => {
+it("a seed gives the same story and the same trace each time, to the last log line and record", async () => {
   const story = { ...storyOf(7), hours: 6 };
   const once = await verdictOf(story);
   const again = await verdictOf(story);
@@ -28,7 +28,7 @@ it("the same seed gives the same story and the same trace, to the last log line 
   expect(again.hash).toBe(once.hash);
 });
 
-it("a story has a day of booth life and twenty faults at least, in order, all from its seed", () => {
+it("a story has at least a day of booth life and twenty faults in order, all from its seed", () => {
   for (let seed = 1; seed <= 200; seed += 1) {
     const story = storyOf(seed);
     expect(story).toEqual(storyOf(seed));
@@ -40,7 +40,7 @@ it("a story has a day of booth life and twenty faults at least, in order, all fr
   }
 });
 
-it("every lie, and a PLC that loses each share of its answers, is told by some of the first hundred seeds", () => {
+it("the first hundred seeds have every lie, and a PLC that loses each share of its answers", () => {
   const faults = Array.from({ length: 100 }, (_, i) => storyOf(i + 1).faults).flat();
   const lies = new Set(faults.flatMap((fault) => (fault.kind === "lying" ? [fault.lie] : [])));
   const shares = new Set(faults.flatMap((fault) => (fault.kind === "lossy" ? [fault.share] : [])));
@@ -48,7 +48,7 @@ it("every lie, and a PLC that loses each share of its answers, is told by some o
   expect([...shares].sort((a, b) => a - b)).toEqual([0.01, 0.05, 0.1, 0.2]);
 });
 
-it("every trouble with chunks and a service that takes none are told by some of the first hundred seeds", () => {
+it("the first hundred seeds have every fault of chunks and a service without chunks", () => {
   const stories = Array.from({ length: 100 }, (_, i) => storyOf(i + 1));
   const faults = stories.flatMap((story) => story.faults);
   const troubles = new Set(faults.flatMap((fault) => (fault.kind === "chunks" ? [fault.how] : [])));
@@ -57,7 +57,7 @@ it("every trouble with chunks and a service that takes none are told by some of 
   expect(stories.filter(({ chunks }) => chunks === null).length).toBeGreaterThanOrEqual(3);
 });
 
-it("the first three hundred seeds tell every wrong type, closing device, loop with a fatal error and foreign answer", () => {
+it("the first three hundred seeds have every wrong type, closing device, loop with a fatal error and foreign answer", () => {
   const faults = Array.from({ length: 300 }, (_, i) => storyOf(i + 1).faults).flat();
   const drawn = (of: (fault: Fault) => string | undefined): readonly string[] =>
     [...new Set(faults.flatMap((fault) => of(fault) ?? []))].sort();
@@ -77,7 +77,7 @@ it("the faults that the field reported strike after the first six hours of a sto
   }
 });
 
-it("the seeds that CI plays have every kind of fault, and a story that is played without its outputs too", () => {
+it("the seeds of CI have every kind of fault, and a story that is also played without its outputs", () => {
   const [, from = NaN, seeds = NaN] = /--from (\d+) --seeds (\d+)/.exec(readFileSync(CI, "utf8"))?.map(Number) ?? [];
   const stories = Array.from({ length: 200 }, (_, i) => storyOf(i + 1));
   const played = stories.slice(from - 1, from - 1 + seeds);
@@ -115,7 +115,7 @@ it("a backlog is sent in chunks, after a conflict in batches, and all of it arri
   expect(sent.batches).toBeGreaterThan(50);
 });
 
-it("a broken story is told with no more faults than it takes", async () => {
+it("a broken story is shortened to the faults that break it", async () => {
   const story = storyOf(3);
   const one = story.faults[4];
   const other = story.faults[17];

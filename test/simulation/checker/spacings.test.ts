@@ -31,7 +31,7 @@ describe("a transition between two polls within the bridge", () => {
   const told = (covers: readonly Covered[], mode: Mode, until: number): readonly string[] =>
     modeFaults(truth, [shown("spray", 0, LEFT), shown(mode, LEFT, until), shown("off", until, END)], seen(covers));
 
-  it("may be shown by the second of them", () => {
+  it("may be shown by the second poll", () => {
     expect(told(BRIDGED, "spray", NEXT_POLL)).toEqual([]);
     // The same inside a record whose polls lay so far apart somewhere.
     expect(told([covered(0, END, 29 * SECOND_MS)], "spray", NEXT_POLL)).toEqual([]);
@@ -64,7 +64,7 @@ describe("a cycle that ends between two polls within the bridge", () => {
     return cycleFaults(truth, [row], seen(covers));
   };
 
-  it("ends by the second of them, and no later", () => {
+  it("ends by the second poll, and no later", () => {
     expect(told(BRIDGED, NEXT_POLL)).toEqual([]);
     expect(told(BRIDGED, NEXT_POLL + 6 * SECOND_MS)).toHaveLength(2);
     expect(told([covered(0, END)], NEXT_POLL)).toHaveLength(2);
@@ -72,7 +72,7 @@ describe("a cycle that ends between two polls within the bridge", () => {
   });
 });
 
-it("a bake that may be seen as a full one, as it ended between two polls within the bridge, is a close call", () => {
+it("a bake that polls may see as a full one is a close call", () => {
   const bake = stage("bake", LEFT - 280 * SECOND_MS, LEFT);
   expect(closeCalls({ stages: [bake], cycles: [] }, seen(BRIDGED))).toEqual([{ start: bake.start, end: bake.end }]);
   expect(closeCalls({ stages: [bake], cycles: [] }, seen([covered(0, END)]))).toEqual([]);

@@ -13,8 +13,8 @@ function sent(batches: readonly (readonly [number, number])[], answered = new Se
 
 const upTo = (last: number): Set<number> => new Set(Array.from({ length: last }, (_, i) => i + 1));
 
-describe("the order of a session's batches", () => {
-  it("is that of three rising rows", () => {
+describe("a session's batches", () => {
+  it("form at most three rising rows", () => {
     expect(
       sent([
         [50, 60],
@@ -36,7 +36,7 @@ describe("the order of a session's batches", () => {
     ).toBe(null);
   });
 
-  it("counts no question: what is answered for or set aside, and the newest record that the service says it has", () => {
+  it("don't count if they only repeat answered records or the service's newest record", () => {
     const rows = [
       [50, 60],
       [40, 45],

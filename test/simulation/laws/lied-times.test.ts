@@ -54,17 +54,17 @@ const believed = (off: number, until: number): readonly Held[] =>
     [until, 0],
   ]);
 
-describe("where a time may be wrong", () => {
-  it("is from a proven lie up to an hour off to the next true word, as far as time stood still or was told before", () => {
+describe("spans in which a time may be wrong", () => {
+  it("last from a proven lie of up to an hour to the service's next true time", () => {
     expect(spansOf("ack_time", believed(20 * MINUTE_MS, 75 * MINUTE_MS))).toEqual(["62 to 95"]);
     expect(spansOf("http_date", believed(-20 * MINUTE_MS, 75 * MINUTE_MS))).toEqual(["42 to 75"]);
   });
 
-  it.each(["unhashed_time", "any_field", "conflict"] as const)("is nowhere by %s, which proves nothing", (lie) => {
+  it.each(["unhashed_time", "any_field", "conflict"] as const)("don't follow from %s, which proves nothing", (lie) => {
     expect(spansOf(lie, believed(20 * MINUTE_MS, 75 * MINUTE_MS))).toEqual([]);
   });
 
-  it("is nowhere by more than an hour, but where it is marked", () => {
+  it("exclude lies of more than an hour, unless the time is marked as unsure", () => {
     expect(spansOf("ack_time", believed(100 * MINUTE_MS, 75 * MINUTE_MS))).toEqual([]);
     const marked = heldOf([
       [0, 24 * HOUR_MS, true],
@@ -73,7 +73,7 @@ describe("where a time may be wrong", () => {
     expect(spansOf("unhashed_time", marked)).toEqual(["0 to 90", "1440 to 1530"]);
   });
 
-  it("is nowhere by a lie that is over, and not for ever after one", () => {
+  it("exclude a lie that is over, and end some time after one", () => {
     expect(
       spansOf(
         "ack_time",

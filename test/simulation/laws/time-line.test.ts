@@ -14,7 +14,7 @@ const polls: readonly Poll[] = Array.from({ length: 361 }, (_, i) => ({
 const derived = (...borders: readonly (readonly [string, number])[]) =>
   borders.map(([mode, start], i) => ({ mode, start, end: borders[i + 1]?.[1] ?? END }));
 
-it("a time line is right with each transition at the poll that showed it, or as far off as a clock may be", () => {
+it("a time line is right if each transition is at the poll that showed it, within the clock's error", () => {
   expect(wrongSpans(polls, derived(["spray", 0], ["bake", END / 2]), RULES)).toEqual([]);
   expect(wrongSpans(polls, derived(["spray", 0], ["bake", END / 2 + 14 * SECOND_MS]), RULES)).toEqual([]);
   expect(wrongSpans(polls, derived(["spray", 0], ["bake", END / 2 - 14 * SECOND_MS]), RULES)).toEqual([]);
@@ -29,7 +29,7 @@ it.each<[string, ReturnType<typeof derived>]>([
   expect(wrongSpans(polls, spans, RULES)).toHaveLength(1);
 });
 
-it("says nothing of a span in which nothing is sure", () => {
+it("a time line is not checked in an unsure span", () => {
   const spans = derived(["spray", 0], ["no_data", END / 2], ["bake", END / 2 + MINUTE_MS]);
   expect(wrongSpans(polls, spans, { ...RULES, unsure: [{ start: END / 2, end: END / 2 + MINUTE_MS }] })).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { MINUTE_MS } from "../../../src/domain/time.ts";
 
 const KINDS: readonly FaultKind[] = ["offline", "outage", "clock", "duplicates", "fork", "replaced", "slow"];
 
-describe("what befalls a fleet", () => {
+describe("a fleet's story", () => {
   const options = fc.record({
     seed: fc.nat(),
     gateways: fc.integer({ min: 1, max: 1_000 }),
@@ -13,7 +13,7 @@ describe("what befalls a fleet", () => {
     outage_ms: fc.integer({ min: 1, max: 60 * MINUTE_MS }),
   });
 
-  it("is told in order of time, has every fault, is over before the last fifth, and the same for the same seed", () => {
+  it("is in order of time, has every fault, ends before the last fifth, and is the same for the same seed", () => {
     fc.assert(
       fc.property(options, (given) => {
         const story = storyOf(given);
@@ -30,7 +30,7 @@ describe("what befalls a fleet", () => {
     );
   });
 
-  it("gives a gateway no two of them where there are enough", () => {
+  it("gives no gateway two faults if there are enough gateways", () => {
     const story = storyOf({ seed: 3, gateways: 200, length_ms: 60 * MINUTE_MS, outage_ms: 0 });
     const struck = story.flatMap((event) => ("gateway" in event ? [event.gateway] : []));
     expect(new Set(struck).size).toBe(struck.length);

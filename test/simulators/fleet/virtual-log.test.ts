@@ -18,8 +18,8 @@ import { CHANGES_PER_POLL } from "../../support/sixty-tags.ts";
 const START = Date.UTC(2026, 2, 2, 15);
 const LOG: VirtualLog = { seed: 7, start: START, clock_steps: [], variants: [] };
 
-describe("a log that follows from its seed", () => {
-  it("is the same however it is read", () => {
+describe("a virtual log", () => {
+  it("is the same in one read or two", () => {
     fc.assert(
       fc.property(
         fc.nat(),
@@ -38,7 +38,7 @@ describe("a log that follows from its seed", () => {
     );
   });
 
-  it("is what the service takes, in order of time, one tag once a poll", () => {
+  it("is accepted by the service, in order of time, with each tag once per poll", () => {
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 1, max: 100_000 }), (seed, from) => {
         const records = recordsOf({ ...LOG, seed }, from, from + 2 * COMMIT_RECORDS);
@@ -58,7 +58,7 @@ describe("a log that follows from its seed", () => {
     expect(readings.length / (COMMIT_MS / 1_000)).toBeCloseTo(CHANGES_PER_POLL, 1);
   });
 
-  it("goes in chunks that hold what is read, from one boot and offset each, and the rest record by record", () => {
+  it("is split into chunks of one boot and clock offset, and single records", () => {
     const log: VirtualLog = {
       ...LOG,
       clock_steps: [{ commit: 150, off_ms: -3_600_000 }],
@@ -81,7 +81,7 @@ describe("a log that follows from its seed", () => {
     expect(packed).toBe(seqAfter(400) - seqAfter(1));
   });
 
-  it("counts commits as it counts seqs", () => {
+  it("converts between commits and seqs", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1_000_000 }), (commits) => {
         expect(commitsUpTo(seqAfter(commits))).toBe(commits);
@@ -90,7 +90,7 @@ describe("a log that follows from its seed", () => {
     );
   });
 
-  it("is another one from where an old copy was put back on, and its clock is off from where that was set", () => {
+  it("differs after an old copy was put back, and has other times after a clock step", () => {
     const from_seq = seqAfter(3) + 1;
     const log = { ...LOG, clock_steps: [{ commit: 4, off_ms: 3_600_000 }], variants: [{ from_seq, variant: 1 }] };
     expect(hashOf(recordsOf(log, 1, from_seq - 1))).toBe(hashOf(recordsOf(LOG, 1, from_seq - 1)));

@@ -41,7 +41,7 @@ describe("booth-sim plc", () => {
     expect(err).toEqual([]);
   });
 
-  it("shows the same booth over OPC UA where it is asked to, and tells the certificate", async () => {
+  it("also serves the booth over OPC UA, and prints the certificate", async () => {
     const stop = new AbortController();
     const { out, status } = run(["--modbus-port", "0", "--opcua-port", "0"], stop.signal);
     await until(() => out.length > 1, "the second line");
@@ -71,7 +71,7 @@ describe("booth-sim plc", () => {
     }
   });
 
-  it("names the port that is taken", async () => {
+  it("names an occupied port", async () => {
     const holder = createServer();
     await new Promise<void>((resolve) => holder.listen(0, "127.0.0.1", resolve));
     const address = holder.address();
@@ -90,7 +90,7 @@ describe("booth-sim plc", () => {
     holder.close();
   });
 
-  it("helps and lists", async () => {
+  it("prints its help and the list of scenarios", async () => {
     const help = run(["--help"]);
     expect(await help.status).toBe(0);
     expect(help.out[0]).toContain("--modbus-port");

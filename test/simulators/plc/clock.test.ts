@@ -15,7 +15,7 @@ describe("the simulated clock", () => {
     expect(Math.abs(clock.wall() - 5_000_000 - clock.mono())).toBeLessThan(1000);
   });
 
-  it("wakes a sleeper with the signal's reason", async () => {
+  it("ends a sleep with the signal's reason", async () => {
     const clock = scaledClock(clockFromNow(1));
     const stop = new AbortController();
     const sleeping = clock.sleep(10_000_000_000, stop.signal);
@@ -24,7 +24,7 @@ describe("the simulated clock", () => {
     await expect(clock.sleep(1, stop.signal)).rejects.toThrow("enough");
   });
 
-  it("is shared through a file, which it checks", () => {
+  it("is shared through a file, which is checked", () => {
     const folder = mkdtempSync(join(tmpdir(), "clock-"));
     const path = join(folder, "clock.json");
     try {

@@ -6,7 +6,7 @@ import { failure, never, readGroup } from "../../acquisition/driver-calls.ts";
 import { plcSite } from "../../cli/plc-site.ts";
 
 describe("a running PLC's manners", () => {
-  it("are switched over HTTP and hold from the next request on", async () => {
+  it("are changed over HTTP and apply from the next request on", async () => {
     const { plc, profile } = await plcSite();
     const control = await startControl(plc, 0);
     onTestFinished(() => control.close());
@@ -40,7 +40,7 @@ describe("a running PLC's manners", () => {
       '{"bad_ranges":[{"table":"coil","first":1,"last":2,"code":2}]}',
       { bad_ranges: [{ table: "coil", first: 1, last: 2, code: 2 }] },
     ],
-  ])("%s", (text, changes) => {
+  ])("accepts %s", (text, changes) => {
     expect(changesIn(text)).toEqual(changes);
   });
 
@@ -50,7 +50,7 @@ describe("a running PLC's manners", () => {
     ['{"min_gap_ms":null}', "min_gap_ms can't be null"],
     ['{"drop_answers":1}', "drop_answers can't be 1"],
     ['{"bad_ranges":[{"table":"desk","first":1,"last":2,"code":2}]}', "bad_ranges can't be"],
-  ])("refused: %s", (text, message) => {
+  ])("rejects %s", (text, message) => {
     expect(() => changesIn(text)).toThrow(message);
   });
 });

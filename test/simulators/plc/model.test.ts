@@ -16,7 +16,7 @@ const make = (scenario: Scenario, seed: number): Booth => createBooth({ scenario
 const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
 describe("the booth model", () => {
-  it("comes to the same state to the bit, whatever was asked before", () => {
+  it("has the same state at an instant, whatever was read before", () => {
     fc.assert(
       fc.property(
         anyScenario,
@@ -33,7 +33,7 @@ describe("the booth model", () => {
     );
   });
 
-  it("agrees within rounding when a stage is walked through in small steps", () => {
+  it("has the same state, within rounding, after many small steps", () => {
     fc.assert(
       fc.property(anyScenario, anyInstant, fc.integer({ min: 2, max: 50 }), (scenario, at, steps) => {
         const booth = make(scenario, 1);
@@ -79,7 +79,7 @@ describe("the booth model", () => {
     );
   });
 
-  it("never lets a total fall, nor a counter but by a power cycle that loses it", () => {
+  it("never decreases a total, and a counter only by a power cycle that loses it", () => {
     fc.assert(
       fc.property(anyScenario, anySeed, fc.tuple(anyInstant, anyInstant), (...[scenario, seed, [x, y]]) => {
         const booth = make(scenario, seed);
@@ -112,7 +112,7 @@ describe("the booth model", () => {
     expect(booth.stateAt(at).mode).toBe("off");
   });
 
-  it("tells the story anew after somebody pressed a button in what was already foretold", () => {
+  it("computes the story again after a button press in the computed future", () => {
     const booth = make(SCENARIOS[3] as Scenario, 5);
     const before = booth.truth(START, START + 48 * HOUR_MS);
     booth.press("exhaust_filter", START + 12 * HOUR_MS);

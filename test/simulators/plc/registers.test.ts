@@ -27,7 +27,7 @@ const quirks = (word_order: "high_first" | "low_first", string_order = word_orde
 });
 
 describe("encoding", () => {
-  it("knows the order of words and characters", () => {
+  it("has the profile's order of words and characters", () => {
     const big = tag({ type: "uint32" });
     expect(encodePoint(quirks("high_first"), big, 0x1234_5678)).toEqual([0x1234, 0x5678]);
     expect(encodePoint(quirks("low_first"), big, 0x1234_5678)).toEqual([0x5678, 0x1234]);
@@ -50,7 +50,7 @@ describe("encoding", () => {
     expect(encodePoint(profile, tag({ type: "bool", bit: 9 }), true)).toEqual([512]);
   });
 
-  it("tells ramp and soak apart where the profile has two codes for bake", () => {
+  it("distinguishes ramp and soak if the profile has two codes for bake", () => {
     const code = modeCoder(profile);
     expect(code({ mode: "bake", phase: "ramp" })).toBe(6);
     expect(code({ mode: "bake", phase: "soak" })).toBe(7);
@@ -82,7 +82,7 @@ describe("the click-booth image", () => {
     expect(String.fromCharCode(...text)).toBe("ABCD-123-123");
   });
 
-  it("can tear a 32-bit value at its carry, once asked to", () => {
+  it("can tear a 32-bit value at its carry", () => {
     const wrapping = createBooth({ scenario: scenario("counter-wrap"), seed: 3, start: START });
     const torn = registerImage(profile, wrapping);
     const gas = { table: "holding", address: 16_388, count: 2 } as const;
@@ -98,7 +98,7 @@ describe("the click-booth image", () => {
     expect(valueAt(at + 10_000, true)).toBe(valueAt(at + 10_000, false));
   });
 
-  it("has holes, and none between its tags", () => {
+  it("has holes only outside its tags", () => {
     expect(holding(190, 10, START)).toHaveLength(10);
     expect(image.read({ table: "holding", address: 199, count: 2 }, START)).toBeNull();
     expect(image.read({ table: "holding", address: 16_383, count: 1 }, START)).toBeNull();
@@ -137,7 +137,7 @@ describe("the virtual driver", () => {
     expect(slow.find((sample) => sample.tag === "plc_program_revision")?.value).toBe("14C");
   });
 
-  it("fails as it is told, and must be opened again", async () => {
+  it("fails by its switches, and must be opened again", async () => {
     const link = virtualLink();
     const clock = handClock(START);
     const driver = virtualDriver({ booth, profile, clock, link });
@@ -156,7 +156,7 @@ describe("the virtual driver", () => {
     expect(mode).toMatchObject({ tag: "mode", value: null, quality: "bad" });
   });
 
-  it("follows the story: no power refuses, a faulty sensor is bad", async () => {
+  it("follows the story: refused without power, bad quality for a faulty sensor", async () => {
     const dark = createBooth({ scenario: scenario("power-cycle"), seed: 3, start: START });
     const [outage] = dark.truth(START, START + 300 * MINUTE_MS).outages;
     const clock = handClock((outage?.start ?? 0) + 1000);

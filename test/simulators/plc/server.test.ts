@@ -78,7 +78,7 @@ describe("the Modbus server", () => {
     expect(plc.counts).toMatchObject({ requests: 5, exceptions: 5, writes: 1, values: 0 });
   });
 
-  it("hangs up on what isn't Modbus", async () => {
+  it("closes a connection that doesn't speak Modbus", async () => {
     const peer = await client();
     peer.send(Buffer.from("GET / HTTP/1.1\r\n\r\n"));
     await peer.closed;
@@ -166,7 +166,7 @@ describe("bad manners", () => {
     await peer.closed;
   });
 
-  it("lets only so many in, hangs up on request, refuses when offline and comes back on the same port", async () => {
+  it("limits connections, closes on request, refuses while offline and returns on the same port", async () => {
     plc.manners.max_connections = 1;
     const first = await client();
     const second = await client();
@@ -187,7 +187,7 @@ describe("bad manners", () => {
     await back.take(11);
   });
 
-  it("goes dark without power and silent without its cable, by the story", async () => {
+  it("refuses connections without power and stays silent without its cable", async () => {
     await plc.stop();
     plc = await start({ story: "power-cycle" });
     const early = await client();
@@ -216,7 +216,7 @@ describe("bad manners", () => {
 });
 
 describe("the truth file", () => {
-  it("holds what happened so far, line by line, as simulated time goes on", async () => {
+  it("gets the story's events line by line while simulated time passes", async () => {
     const folder = mkdtempSync(join(tmpdir(), "plc-truth-"));
     const truthFile = join(folder, "truth.jsonl");
     const lines = (): readonly { kind: string; at: number; mode?: string; result?: string }[] =>

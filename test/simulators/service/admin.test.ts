@@ -53,7 +53,7 @@ describe("a service that departs from its contract", () => {
     ["removed", "name", { name: undefined }],
     ["renamed", "name", { name: undefined, name_2: "Booth ABCD1234" }],
     ["retyped", "total_runtime", { total_runtime: "0" }],
-  ])("has a field %s, once", (kind, field, fields) =>
+  ])("has a field %s in one answer", (kind, field, fields) =>
     within(async ({ call, running }) => {
       const { body: usual } = await call("GET", path);
       expect(await plan(running.adminUrl, { route, when: "after", drift: { kind, field } })).toBe(204);

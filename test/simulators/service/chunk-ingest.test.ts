@@ -48,7 +48,7 @@ function asBatch(records: readonly LogRecord[], s0 = 1): ReturnType<typeof store
 }
 
 describe("a chunk", () => {
-  it("is kept as it came, its facts beside it, and acked by the hash of what is stored; again it changes nothing", () => {
+  it("is stored as it arrived, with its facts as rows, is acked by its hash, and is ignored the second time", () => {
     const bench = boundBench();
     const message = chunkOf(WITH_FACTS);
     const ack = {
@@ -73,7 +73,7 @@ describe("a chunk", () => {
     expect(oracle(bench.db)).toMatchObject([{ count: 14, ranges: [[1, 14]], duplicates_offered: 14, acked_seq: 14 }]);
   });
 
-  it("that is packed otherwise, or cut otherwise, is no change where its records are the same", () => {
+  it("is ignored if it has the same records in another packing or other cuts", () => {
     const bench = boundBench();
     give(bench, chunkOf(readings(10)));
     const { head, ...more } = partsOf(readings(10));
@@ -85,7 +85,7 @@ describe("a chunk", () => {
     expect(storedOf(bench)).toEqual(asBatch(readings(20)));
   });
 
-  it("with a seq missing is taken apart, and the hole stays", () => {
+  it("is stored as rows if a seq is missing", () => {
     const bench = boundBench();
     const { head, ...more } = partsOf(readings(10));
     const message = messageOf({ head: { ...head, to: 12 }, ...more });
@@ -102,7 +102,7 @@ describe("a chunk", () => {
       { kind: "g", tag: "", mono: 2_000, value: { from: 20, to: 30, reason: "budget" }, quality: "good" },
     ],
     ["an entry", { kind: "x", tag: "", mono: 2_000, value: { seq: 1 }, quality: "good" }],
-  ])("with %s in it is taken apart, and does what the record would do in a batch", (_, record) => {
+  ])("is stored as rows if it has %s, with the effect of a batch", (_, record) => {
     const bench = boundBench();
     const records = [...readings(5), record, ...readings(5, 6)];
     expect(give(bench, chunkOf(records))).toMatchObject({ n: 11, reject: [], conflict: null, acked_seq: 11 });
@@ -115,7 +115,7 @@ describe("a chunk", () => {
     }
   });
 
-  it("that conflicts names the first such seq, and nothing of it is stored", () => {
+  it("is rejected as a whole on a conflict, which the ack names", () => {
     const bench = boundBench();
     give(bench, chunkOf(readings(10)));
     const before = [storedOf(bench), counts(bench)];
@@ -134,7 +134,7 @@ describe("a chunk", () => {
     expect(oracle(bench.db)).toMatchObject([{ conflicts_offered: 1, count: 10 }]);
   });
 
-  it("with poison in it loses the poison alone", () => {
+  it("loses only its poison record", () => {
     const bench = boundBench();
     const bad = WITH_FACTS.with(3, { kind: "r", tag: "gas", mono: 2_000, value: null, quality: "good" });
     const message = chunkOf(bad);
@@ -159,7 +159,7 @@ describe("a chunk", () => {
       "a value nested too deeply",
       { kind: "e", tag: "", value: JSON.parse(`${'{"a":'.repeat(40)}1${"}".repeat(40)}`) as unknown },
     ],
-  ])("is rejected as a batch would be: %s", (_, change) => {
+  ])("has the same rejection as a batch for %s", (_, change) => {
     const bad = { ...readings(1, 5)[0], ...change } as LogRecord;
     const bench = boundBench();
     const other = boundBench();
@@ -171,7 +171,7 @@ describe("a chunk", () => {
     expect(storedOf(bench)).toEqual(storedOf(other));
   });
 
-  it("that can't be looked at names no record", () => {
+  it("is rejected as a whole if it is malformed or foreign", () => {
     const bench = boundBench();
     const { head, ...more } = partsOf(WITH_FACTS);
     const refused = (change: Readonly<Record<string, unknown>>, gateway?: string): unknown =>
@@ -202,7 +202,7 @@ describe("a chunk", () => {
     expect(give(bench, message).error).toBe("withdrawn");
   });
 
-  it("of the gateway before is taken up to the swap, and no further", () => {
+  it("of a replaced gateway is accepted up to the swap", () => {
     const bench = boundBench();
     const { service, caller, db } = bench;
     const now = EPOCH + HOUR;
@@ -217,7 +217,7 @@ describe("a chunk", () => {
 });
 
 describe("a kept chunk", () => {
-  it("is taken apart where a backfill puts another record in", () => {
+  it("is stored as rows once a backfill replaces one of its records", () => {
     const bench = boundBench();
     const { db } = bench;
     const ours = readings(12).map((record, i) => (i === 6 ? { ...record, value: 99 } : record));
@@ -237,7 +237,7 @@ describe("a kept chunk", () => {
     expect(again?.args).toMatchObject({ ranges: [] });
   });
 
-  it("can be what a backfill brings, too", () => {
+  it("can be the answer to a backfill", () => {
     const bench = boundBench();
     const { db } = bench;
     give(bench, chunkOf(readings(8, 100)));
@@ -248,7 +248,7 @@ describe("a kept chunk", () => {
     expect(storedOf(bench)).toEqual(asBatch(readings(8)));
   });
 
-  it("stands where the clock's later words say, as records do", () => {
+  it("gets the same corrected times as rows", () => {
     const clock = (mono: number, wall: number, state: string): LogRecord => {
       return { kind: "t", tag: "", mono, value: { wall, state, witness: "service" }, quality: "good" };
     };
@@ -291,12 +291,12 @@ describe("a kept chunk", () => {
 describe("a batch in zstd", () => {
   const text = JSON.stringify(batchOf(readings(50)));
 
-  it("is told by its first bytes", () => {
+  it("is recognized by its first bytes", () => {
     expect(unpack(zstdCompressSync(text))).toEqual({ batch: JSON.parse(text) as unknown });
     expect(unpack(zstdCompressSync(text).subarray(0, 40))).toEqual({ error: "malformed" });
   });
 
-  it("can't be a bomb, by its length nor by the memory that it asks for", () => {
+  it("is rejected if its length or its memory exceeds the limit", () => {
     expect(unpack(zstdCompressSync(Buffer.alloc(64 * 1024 * 1024)))).toEqual({ error: "too_large" });
     // A frame that asks for 2^(10 + exponent) bytes of memory; in it one last block, raw (RFC 8878, 3.1.1).
     const frame = (exponent: number): Buffer => {

@@ -20,7 +20,7 @@ describe("booth-sim service", () => {
   };
   const free = ["--port", "0", "--mqtt-port", "0"];
 
-  it("helps, and starts and ends", async () => {
+  it("prints help, and starts and stops", async () => {
     expect(await runCommand(["--help"])).toMatchObject({ code: 0, err: [] });
     const { code, out } = await runCommand([...free, "--data", folder, "--serial", "ABCD1234", "--api-key", "k"]);
     expect([code, out[0]]).toEqual([
@@ -57,7 +57,7 @@ describe("booth-sim service", () => {
     });
   });
 
-  it("ends at once when it is stopped while it seeds the demo", async () => {
+  it("stops at once while it seeds the demo", async () => {
     const stopping = new AbortController();
     const shown: string[] = [];
     const out: string[] = [];
@@ -73,7 +73,7 @@ describe("booth-sim service", () => {
     expect(shown[0]).toMatch(/^\[=> {23}\] 1 of 50 booths, [\d,]+ records$/);
   });
 
-  it("runs by the clock of a file", async () => {
+  it("uses the clock of a file", async () => {
     const clock = join(folder, "clock.json");
     writeFileSync(clock, clockFileText(clockFromNow(1, Date.UTC(2030, 0, 1))));
     const ended = new AbortController();

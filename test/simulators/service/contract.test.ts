@@ -52,26 +52,26 @@ describe("each of the 75 operations", () => {
     expect(reply.headers.get("deprecation")).toBe(row.is_deprecated ? "true" : null);
   });
 
-  it.each(ROWS)("%s wants a key, before it says whether anything is there", async (_, row) => {
+  it.each(ROWS)("%s needs a key, before it says whether an item exists", async (_, row) => {
     expectError(await ask(row, { key: null }), 401);
     expectError(await ask(row, { key: "no such key" }), 401);
     expectError(await ask(row, { key: null, path: row.path.replaceAll(/\{\w+\}/g, "NONE-1") }), 401);
   });
 
-  it.each(ROWS)("%s is refused to roles that may not", async (_, row) => {
+  it.each(ROWS)("%s rejects other roles", async (_, row) => {
     for (const scope of ["admin", "user", "provision", "gateway"] as const) {
       if (!row.scopes.includes(scope)) expectError(await ask(row, { key: site.keys[scope] }), 403);
     }
   });
 
-  it.each(WITH_ID)("%s says 404 of what isn't there, and of what is another account's", async (_, row) => {
+  it.each(WITH_ID)("%s answers 404 for an unknown item and for another account's", async (_, row) => {
     const path = row.path.replaceAll(/\{\w+\}/g, "NONE-1");
     expectError(await ask(row, { path: row.query.includes("tags") ? `${path}?tags=mode` : path }), 404);
     expectError(await ask(row, { key: site.stranger }), 404);
   });
 
   it.each(ROWS.filter(([, row]) => !row.path.includes("{") && row.method === "GET"))(
-    "%s shows an account its own data alone",
+    "%s shows an account only its own data",
     async (_, row) => {
       const reply = await ask(row, { key: site.stranger });
       expect(reply.status).toBe(200);
@@ -88,14 +88,14 @@ describe("each of the 75 operations", () => {
     ["POST /api/login/verify", 401, undefined],
     ["POST /api/users/change_password", 401, undefined],
   ];
-  it.each(FOREIGN)("%s takes nothing of another account's", async (name, status, body) => {
+  it.each(FOREIGN)("%s rejects ids of another account", async (name, status, body) => {
     const row = ROWS.find(([known]) => known === name)?.[1];
     if (row === undefined) throw new Error(name);
     expectError(await ask(row, { key: site.stranger, ...(body === undefined ? {} : { body }) }), status);
   });
 
   it.each(["POST /api/accounts", "POST /api/api_keys", "POST /api/help", "POST /api/users", "POST /api/facilities"])(
-    "%s makes what the maker's account alone has",
+    "%s creates an item of the caller's account only",
     async (name) => {
       const row = ROWS.find(([known]) => known === name)?.[1];
       if (row === undefined) throw new Error(name);
@@ -106,12 +106,12 @@ describe("each of the 75 operations", () => {
     },
   );
 
-  it.each(WITH_BODY)("%s says 400 of a body that makes no sense", async (_, row) => {
+  it.each(WITH_BODY)("%s answers 400 to an impossible body", async (_, row) => {
     expectError(await ask(row, { body: [1] }), 400);
     expectError(await ask(row, { body: "{" }), 400);
   });
 
-  it.each(WITH_WINDOW)("%s says 400 of a window that is none", async (_, row) => {
+  it.each(WITH_WINDOW)("%s answers 400 to an impossible window", async (_, row) => {
     for (const query of [
       "start=yesterday",
       "end=2026-02-30T00:00:00Z",
@@ -123,7 +123,7 @@ describe("each of the 75 operations", () => {
     }
   });
 
-  it.each(PAGES)("%s says 400 of a page that is none", async (_, row) => {
+  it.each(PAGES)("%s answers 400 to an impossible page", async (_, row) => {
     for (const query of ["limit=0", "limit=-2", "limit=x", "page=0", "page=1.5"])
       expectError(await ask(row, { query }), 400);
     const isResource = row.query.includes("filter");
@@ -137,7 +137,7 @@ describe("each of the 75 operations", () => {
   });
 
   it.each(PAGES.filter(([name]) => !name.endsWith("/history")))(
-    "%s gives the whole, page by page, in a stable order",
+    "%s has the same items page by page in a stable order",
     async (_, row) => {
       const whole = (await ask(row)).body as { data: unknown[]; total: number };
       expect(whole.data).toHaveLength(whole.total);

@@ -35,7 +35,7 @@ describe("HTTP side of the reference service", () => {
   });
   afterAll(() => bench.running.stop());
 
-  it("gives the booth's and the fleet's use alike", async () => {
+  it("gives the same use for the booth and for the fleet", async () => {
     const get = async (path: string) => (await bench.call("GET", path)).body;
     const window = "start=2026-03-02T14:00:00Z&end=2026-03-02T15:37:00Z";
     expect(await get(`/api/booths/b1/utilization_summary?${window}`)).toMatchObject({
@@ -67,7 +67,7 @@ describe("HTTP side of the reference service", () => {
     ]);
   });
 
-  it("finds booths, with what is included and known", async () => {
+  it("finds booths, with the known parts of `includes`", async () => {
     const { body } = await bench.call(
       "GET",
       "/api/booths?search=abcd&includes=cycle_count:utilization_times:energy_usage:bake_time:overuse_data:nonsense",
@@ -106,7 +106,7 @@ describe("HTTP side of the reference service", () => {
     expect(facility.body["working_hours"]).toHaveLength(5);
   });
 
-  it("opens a session that ends", async () => {
+  it("opens a session, which ends", async () => {
     const opened = await bench.call("POST", "/api/authenticate", { body: { api_key: "user" } });
     const key = `Bearer ${String(opened.body["session_token"])}`;
     expect((await bench.call("GET", "/api/booths", { key })).status).toBe(200);
@@ -117,7 +117,7 @@ describe("HTTP side of the reference service", () => {
     bench.clock.now -= 2 * HOUR;
   });
 
-  it("guards a write by the validator of the read", async () => {
+  it("rejects a write whose If-Match isn't the ETag of the last read", async () => {
     const path = "/api/booths_provisioning/abcd1234";
     const etag = (await bench.call("GET", path)).headers.get("etag") ?? "";
     const body = { completion_status: "COMPLETE", generation: 1 };

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { oracle } from "../../../simulators/service/admin/oracle.ts";
 import { type Db, rows, run } from "../../../simulators/service/storage/db.ts";
+import { storeCommand } from "../../../simulators/service/ingest/commands.ts";
 import { takeHello } from "../../../simulators/service/ingest/hello.ts";
 import { unpack, MAX_UNZIPPED_BYTES } from "../../../simulators/service/ingest/unpack.ts";
 import { takeUplink, uplinksHere } from "../../../simulators/service/ingest/uplink.ts";
@@ -28,7 +29,7 @@ const hashOf = (records: readonly LogRecord[]): string => {
 };
 
 describe("ingest of the reference service", () => {
-  it("acks what it stored, with the hash of it, and the same batch again changes nothing", () => {
+  it("acks what it stored with its hash, and ignores the same batch the second time", () => {
     const { db, ingest } = boundBench();
     const batch = batchOf(readings(10));
     const ack = {
@@ -56,7 +57,7 @@ describe("ingest of the reference service", () => {
     expect(ingest(batchOf([{ ...record, value }])).hash).toBe(hashOf([{ ...record, value: sorted }]));
   });
 
-  it("takes batches in any order, overlapping too", () => {
+  it("accepts batches in any order, also overlapping ones", () => {
     const { db, ingest } = boundBench();
     expect(ingest(batchOf(readings(10, 20), { s0: 21 }))).toMatchObject({ acked_seq: 0, newest_seq: 30 });
     expect(ingest(batchOf(readings(10, 0), { s0: 1 })).acked_seq).toBe(10);
@@ -64,7 +65,7 @@ describe("ingest of the reference service", () => {
     expect(oracle(db)).toMatchObject([{ count: 30, ranges: [[1, 30]], duplicates_offered: 5 }]);
   });
 
-  it("stores nothing from the first conflict on, and keeps what it holds", () => {
+  it("stores nothing from the first conflict on, and keeps its records", () => {
     const { db, ingest } = boundBench();
     ingest(batchOf(readings(10)));
     const other = readings(20).map((record, i) => (i === 7 ? { ...record, value: 99 } : record));
@@ -72,7 +73,7 @@ describe("ingest of the reference service", () => {
     expect(oracle(db)).toMatchObject([{ count: 10, conflicts_offered: 1 }]);
   });
 
-  it("takes no predecessor that ends before seq 1, and lets a stream that began before it begin at 1", () => {
+  it("ignores a predecessor that ends before seq 1, and lets such a stream start at 1", () => {
     const { db, ingest } = boundBench();
     const bogus = { stream_id: "stream-1", serial: "abcd1234", generation: 1, oldest_seq: 1 };
     run(db, "UPDATE streams SET first_seq = 0, acked_seq = -1");
@@ -85,7 +86,7 @@ describe("ingest of the reference service", () => {
     expect(rows(db, "SELECT predecessor_stream_id FROM streams")).toEqual([{ predecessor_stream_id: null }]);
   });
 
-  it("lets a forked stream go on counting", () => {
+  it("continues the seqs of a forked stream", () => {
     const { db, ingest } = boundBench();
     ingest(batchOf(readings(10)));
     const forked = { stream_id: "stream-2", serial: "abcd1234", generation: 1, oldest_seq: 1, newest_seq: 12 };
@@ -97,7 +98,7 @@ describe("ingest of the reference service", () => {
     expect(ingest(batchOf(readings(5, 50), { stream: "stream-2", s0: 8 })).acked_seq).toBe(12);
   });
 
-  it("rejects one poison record and takes the rest", () => {
+  it("rejects a poison record and accepts the rest", () => {
     const { db, ingest } = boundBench();
     const bad = readings(5);
     bad[2] = { kind: "h", tag: "fast", mono: 2000, value: { group: "fast" }, quality: "good" };
@@ -128,14 +129,14 @@ describe("ingest of the reference service", () => {
     expect(ingest(batchOf([record])).reject).toHaveLength(1);
   });
 
-  it("moves over a range that was given up", () => {
+  it("moves the acked seq over a dropped range", () => {
     const { ingest } = boundBench();
     ingest(batchOf(readings(5)));
     const gap = { kind: "g", tag: "", mono: 99_000, value: { from: 6, to: 90, reason: "budget" }, quality: "good" };
     expect(ingest(batchOf([...readings(2, 90), gap], { s0: 91 })).acked_seq).toBe(93);
   });
 
-  it("names no record of a batch that it can't look at", () => {
+  it("rejects a malformed or foreign batch as a whole", () => {
     const { db, ingest } = boundBench();
     expect(ingest({ ...batchOf(readings(3)), dt: [0] })).toMatchObject({
       st: "stream-1",
@@ -154,7 +155,7 @@ describe("ingest of the reference service", () => {
     expect(oracle(db)).toMatchObject([{ count: 0 }]);
   });
 
-  it("takes from a gateway that was replaced what it recorded before the swap, no more", () => {
+  it("accepts from a replaced gateway only records from before the swap", () => {
     const { service, caller, ingest, db } = boundBench();
     const now = EPOCH + HOUR;
     provision(service, {
@@ -178,6 +179,19 @@ describe("ingest of the reference service", () => {
     expect(takeHello(bound.db, { id: "gw-2", nowMs: EPOCH }, { booths })).toEqual([]);
   });
 
+  it("ignores a result for another gateway's command", () => {
+    const { db } = boundBench();
+    const command = { gateway_id: "gw-2", type: "digest", args: {}, expires_at: EPOCH + HOUR } as const;
+    const { id } = storeCommand(db, command, EPOCH);
+    const payload = Buffer.from(JSON.stringify({ cmd_id: id, state: "done" }));
+    const stateAfter = (gateway: string): unknown => {
+      takeUplink(db, { gateway, topic: "result", payload, now: EPOCH });
+      return rows(db, "SELECT state FROM commands");
+    };
+    expect(stateAfter("gw-1")).toEqual([{ state: "sent" }]);
+    expect(stateAfter("gw-2")).toEqual([{ state: "done" }]);
+  });
+
   it("limits size before and after unzipping", () => {
     expect(unpack(gzipSync(Buffer.alloc(MAX_UNZIPPED_BYTES + 1, 32)))).toEqual({ error: "too_large" });
     expect(unpack(Buffer.alloc(300 * 1024))).toEqual({ error: "too_large" });
@@ -193,7 +207,7 @@ describe("ingest of the reference service", () => {
   });
 });
 
-describe("messages that come together", () => {
+describe("messages that arrive together", () => {
   /** Ten records each, one behind the other, of gateway gw-1. */
   const messages = (count: number): Uplink[] =>
     Array.from({ length: count }, (_, nth) => {
@@ -220,7 +234,7 @@ describe("messages that come together", () => {
     return { counts, store: { ...db, transaction, run: insert } };
   }
 
-  it("are committed as one, and acked as one by one", async () => {
+  it("are committed in one transaction, with the same acks as one by one", async () => {
     const { db } = boundBench();
     const { counts, store } = watched(db);
     const uplinks = uplinksHere(store);
@@ -236,7 +250,7 @@ describe("messages that come together", () => {
     expect(oracle(db)).toMatchObject([{ count: 40, ranges: [[1, 40]], duplicates_offered: 0 }]);
   });
 
-  it("don't go with one that can't be written: it alone isn't acked", async () => {
+  it("are acked even if one of them can't be written", async () => {
     const { db } = boundBench();
     const uplinks = uplinksHere(watched(db, 25).store);
     const taken = await Promise.allSettled(messages(4).map((one) => uplinks.take(one)));
@@ -253,7 +267,7 @@ describe("messages that come together", () => {
     ]);
   });
 
-  it("are answered where the service ends, however many there are; what comes later isn't taken", async () => {
+  it("are all answered when the service stops; later ones are rejected", async () => {
     const { db } = boundBench();
     const uplinks = uplinksHere(db);
     const [one = { gateway: "gw-1", topic: "batch", payload: Buffer.of(), now: EPOCH }] = messages(1);

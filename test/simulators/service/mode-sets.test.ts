@@ -5,8 +5,8 @@ import { EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script } from "./service-lo
 
 const { mode_sets } = PARAMETERS;
 
-describe("mode sets that change on the way", () => {
-  it("count each moment by the set that held then", () => {
+describe("changed mode sets", () => {
+  it("apply from their change on", () => {
     const log = script()
       .stage("spray", 10 * MINUTE)
       .stage("cool_down", 10 * MINUTE);

@@ -64,7 +64,7 @@ describe("MQTT side of the reference service", () => {
     });
   });
 
-  it("takes a chunk, and a batch in zstd, and says in each ack that it would", async () => {
+  it("accepts a chunk and a batch in zstd, and names both formats in each ack", async () => {
     const client = await connect();
     const received = await messages(client);
     const records = script().stage("spray", 60_000).stage("bake", 60_000).records();
@@ -83,7 +83,7 @@ describe("MQTT side of the reference service", () => {
     expect(bench.running.oracle()).toMatchObject([{ count: acked_seq, ranges: [[1, acked_seq]] }]);
   });
 
-  it("loses a chunk with a record of a name that it is told to swallow, and its ack once it is told to", async () => {
+  it("loses a chunk and an ack by planned faults", async () => {
     const client = await connect();
     const received = await messages(client);
     const chunk = chunkOf(script().stage("spray", 60_000).records().slice(1));
@@ -94,13 +94,13 @@ describe("MQTT side of the reference service", () => {
     expect(bench.running.oracle()).toMatchObject([{ count: 3, duplicates_offered: 3 }]);
   });
 
-  it("refuses a wrong password, a foreign name and a provision key", async () => {
+  it("rejects a wrong password, a foreign name and a provision key", async () => {
     await expect(connect({ password: "wrong" })).rejects.toThrow();
     await expect(connect({ username: "gw-2", clientId: "gw-2" })).rejects.toThrow();
     await expect(connect({ username: "prov", clientId: "prov", password: "prov" })).rejects.toThrow();
   });
 
-  it("refuses topics outside the own prefix", async () => {
+  it("rejects topics outside the client's own prefix", async () => {
     const client = await connect();
     await expect(client.subscribeAsync("bg/v1/gw-2/down/#")).rejects.toThrow();
     await expect(client.subscribeAsync("#")).rejects.toThrow();
@@ -137,7 +137,7 @@ describe("MQTT side of the reference service", () => {
     await until("Offline");
   });
 
-  it("is not told by the late will of an older session that a gateway is away", async () => {
+  it("ignores the late will of an older session", async () => {
     const status = async (): Promise<unknown> =>
       (await bench.call("GET", "/api/booths/b1")).body["connectivity_status"];
     const until = (wanted: string) => eventually(wanted, async () => ((await status()) === wanted ? true : undefined));

@@ -20,7 +20,7 @@ const ASKING_THREADS = 4;
 /** Enough questions to see an answer that belongs to the question before, which happened once in ten thousand. */
 const QUESTIONS = 30_000;
 
-it("answers of PostgreSQL belong to their questions, in threads that wait for them side by side", async () => {
+it("threads that wait for PostgreSQL in parallel get the answers to their own questions", async () => {
   const file = new URL("asking-thread.ts", import.meta.url);
   const asked = Array.from({ length: ASKING_THREADS }, () => {
     const thread = new Worker(file, { workerData: { url: serverUrl(), questions: QUESTIONS } });

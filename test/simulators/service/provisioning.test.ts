@@ -80,7 +80,7 @@ describe("provisioning of the reference service", () => {
     expect(post(at, { idem: "k", body: claimBody("gw-1", { serial_number: "NEW-1" }) }).status).toBe(201);
   });
 
-  it("refuses what can't be", () => {
+  it("rejects impossible claims", () => {
     const at = boundBench();
     expect(post(at, { body: {} }).status).toBe(400);
     expect(post(at, { body: claimBody("gw-1", { serial_number: "??" }) }).status).toBe(422);
@@ -125,7 +125,7 @@ describe("provisioning of the reference service", () => {
     ]);
   });
 
-  it("completes, and refuses a generation that has moved", () => {
+  it("completes, and rejects an old generation", () => {
     const at = boundBench();
     expect(put(at, { completion_status: "COMPLETE", gateway_id: "gw-1", generation: 1 }, "secret of gw-1")).toBe(200);
     expect(post(at).body).toMatchObject({ completion_status: "COMPLETE" });
@@ -142,7 +142,7 @@ describe("provisioning of the reference service", () => {
     expect(post(at).body).toMatchObject({ reported: { seq: 5, firmware_version: "2.0" } });
   });
 
-  it("lets the old credential live on for a while after a rotation", () => {
+  it("accepts the old credential for a while after a rotation", () => {
     const at = boundBench();
     expect(put(at, { credential_sha256: hashOf("new secret") }, "secret of gw-1")).toBe(200);
     expect(callerOfKey(at.db, "new secret", EPOCH)).toMatchObject({ gateway_id: "gw-1" });
@@ -150,7 +150,7 @@ describe("provisioning of the reference service", () => {
     expect(callerOfKey(at.db, "secret of gw-1", EPOCH + HOUR)).toBeUndefined();
   });
 
-  it("releases; the key goes with the last booth, and the next claim counts on", () => {
+  it("releases a booth; the key ends with the last booth, and the next claim gets the next generation", () => {
     const at = boundBench();
     expect(put(at, { status: "released", generation: 1 }, "secret of gw-1")).toBe(200);
     expect(put(at, { status: "released", generation: 1 }, "secret of gw-1")).toBe(200);
@@ -161,7 +161,7 @@ describe("provisioning of the reference service", () => {
     });
   });
 
-  it("lets a first key end no binding, nor change its credential, without gateway and generation as they are", () => {
+  it("needs the right gateway and generation to end a binding or change its credential with a first key", () => {
     const at = boundBench();
     const released = { status: "released" } as const;
     for (const body of [released, { ...released, gateway_id: "gw-1" }, { ...released, generation: 1 }]) {

@@ -29,7 +29,7 @@ describe("users of the reference service", () => {
     bench.call("POST", "/api/authenticate", { body: { email, password } });
   const bearerOf = (reply: Reply): string => `Bearer ${String(reply.body["session_token"])}`;
 
-  it("get links that are good once, even for two at the same time", async () => {
+  it("get links that work once, also for two simultaneous requests", async () => {
     const { token, email } = await invited();
     const passwords = [PASSWORD, `${PASSWORD} too`];
     const answers = await Promise.all(passwords.map((new_password) => change({ token, new_password })));
@@ -55,7 +55,7 @@ describe("users of the reference service", () => {
     expect((await bench.call("POST", "/api/users/none/resend_invitation")).status).toBe(404);
   });
 
-  it("have an invitation changed until it is accepted", async () => {
+  it("can have their invitation changed until they accept it", async () => {
     const user = await invited();
     const path = `/api/users/${user.id}/update_invitation`;
     const email = `other${people}@example.com`;
@@ -85,7 +85,7 @@ describe("users of the reference service", () => {
     expect((await bench.call("GET", "/api/users", { key: bearerOf(session) })).status).toBe(401);
   });
 
-  it("can't be told from nobody at sign-in, and share no address", async () => {
+  it("look like unknown users at sign-in until they have a password, and need unique addresses", async () => {
     const { email } = await invited();
     const pending = await signIn(email, PASSWORD);
     const nobody = await signIn("nobody@example.com", PASSWORD);
@@ -95,7 +95,7 @@ describe("users of the reference service", () => {
     expect((await bench.call("POST", "/api/users", { body })).status).toBe(409);
   });
 
-  it("leave no secret in the database in clear", async () => {
+  it("leave no plain-text secret in the database", async () => {
     const { token, email } = await invited();
     await change({ token, new_password: PASSWORD });
     const opened = await signIn(email, PASSWORD);

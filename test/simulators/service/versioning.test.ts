@@ -98,18 +98,18 @@ function pairsOfDocument(): string[] {
 }
 
 describe("the interface document", () => {
-  it("has the 75 operations of the table, no more and no less, and all of them are built", () => {
+  it("has exactly the 75 operations of the table, and all are implemented", () => {
     const table = CONTRACT.map(({ method, path }) => `${method} ${path}`);
     expect(table.toSorted()).toEqual(pairsOfDocument().toSorted());
     expect([new Set(table).size, shown.length, OPERATIONS.length]).toEqual([75, 75, 75]);
   });
 
-  it("says in the document that a claim repeated is answered with 200", () => {
+  it("documents status 200 for a repeated claim", () => {
     const answers = document.paths["/api/booths_provisioning"]?.["post"]?.responses ?? {};
     expect(Object.keys(answers)).toEqual(["200", "201", "4XX"]);
   });
 
-  it("says in the document what each body is to be", () => {
+  it("documents each request body", () => {
     const without = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).flatMap(([method, { requestBody }]) =>
         method !== "get" && method !== "delete" && requestBody === undefined ? [`${method} ${path}`] : [],
@@ -124,11 +124,11 @@ describe("the interface document", () => {
     });
   });
 
-  it.each(Object.entries(STATED))("states fields of %s that are all answered", (name, fields) => {
+  it.each(Object.entries(STATED))("has every stated field in the answer of %s", (name, fields) => {
     expect(fieldsOf(name)).toEqual(expect.arrayContaining(fields.split(" ")));
   });
 
-  it.each(Object.entries(ASKED))("states parameters of %s that are all taken", (name, names) => {
+  it.each(Object.entries(ASKED))("has every stated parameter of %s", (name, names) => {
     expect(parametersOf(name)).toEqual(expect.arrayContaining(names.split(" ")));
   });
 });
@@ -167,7 +167,7 @@ describe("breaking changes on record", () => {
     expect(more.body).toEqual(plain.body);
   });
 
-  it("are final: history wants tags, the old summary is gone, tz is required, location is nothing", async () => {
+  it("are final: history needs tags, the old summary is gone, tz is required, location is ignored", async () => {
     expect((await site.call("GET", `/api/booths/b1/history?tag=mode&${window}`)).status).toBe(400);
     expect((await site.call("GET", "/api/accounts/summary")).status).toBe(404);
     expect((await site.call("PUT", `/api/facilities/${FACILITY}`, { body: { city: "X" } })).status).toBe(400);
@@ -182,7 +182,7 @@ describe("breaking changes on record", () => {
     expect((await site.call("GET", `/api/booths/b1/recent_stages?${window}`)).headers.get("deprecation")).toBe("true");
   });
 
-  it("are in a document that is served, all 75 of it", async () => {
+  it("are in the served document, which has all 75 operations", async () => {
     const { body } = await site.call("GET", "/api/openapi.json");
     expect(body["x-operations"]).toEqual({ total: 75, built: 75 });
     expect(body).toEqual(JSON.parse(JSON.stringify(document)));

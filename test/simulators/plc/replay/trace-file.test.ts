@@ -59,7 +59,7 @@ describe("a recorded device", () => {
   const { image } = recorded;
   const holding = (address: number, count: number) => ({ table: "holding" as const, address, count });
 
-  it("shows the values that were read last, also in other blocks than then", () => {
+  it("has the last read values, also in other blocks", () => {
     expect(image.read(holding(0, 2), 0)).toEqual([10, 11]);
     expect(image.read(holding(0, 2), 1999)).toEqual([10, 11]);
     expect(image.read(holding(0, 1), 2000)).toEqual([12]);
@@ -68,13 +68,13 @@ describe("a recorded device", () => {
     expect(image.read(holding(1, 2), 2000)).toBeNull();
   });
 
-  it("refuses the block that was refused, and no other", () => {
+  it("rejects only the recorded rejected block", () => {
     expect(image.refuses?.(holding(10, 4), 2000)).toBe(2);
     expect(image.refuses?.(holding(0, 2), 2000)).toBeNull();
     expect(image.refuses?.(holding(10, 3), 2000)).toBeNull();
   });
 
-  it("is silent, dark and slow when it was", () => {
+  it("is silent, dark and slow as recorded", () => {
     expect([0, 2999, 3000, 3999, 4000, 4999, 5000, 6000].map((at) => recorded.linkAt(at))).toEqual([
       "up",
       "up",
@@ -88,7 +88,7 @@ describe("a recorded device", () => {
     expect([1500, 2000].map((at) => recorded.delayAt(at))).toEqual([10, 20]);
   });
 
-  it("a recording that was killed has no end and is as good up to there", () => {
+  it("plays a recording without an end up to its last line", () => {
     expect(traceOf(answer(1000, "010300000002", "010304000a000b")).length_ms).toBe(1000);
     expect(trace.length_ms).toBe(9000);
   });
