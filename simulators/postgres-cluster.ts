@@ -65,14 +65,9 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   };
   await start();
   const client = ["-h", "127.0.0.1", "-p", port.toString(), "-U", "booth"];
-  const known = execFileSync(join(bin, "psql"), [
-    ...client,
-    "-d",
-    "postgres",
-    "-Atc",
-    "SELECT datname FROM pg_database",
-  ]);
-  if (!known.toString().split("\n").includes("booth")) execFileSync(join(bin, "createdb"), [...client, "booth"]);
+  const query = ["-d", "postgres", "-Atc", "SELECT datname FROM pg_database"];
+  const known = execFileSync(join(bin, "psql"), [...client, ...query]).toString();
+  if (!known.split("\n").includes("booth")) execFileSync(join(bin, "createdb"), [...client, "booth"]);
   const remove = async (): Promise<void> => {
     await stop();
     rmSync(folder, { recursive: true, force: true });
@@ -119,18 +114,10 @@ async function ready(bin: string, { port, server }: { port: number; server: Chil
   throw new Error("the server isn't ready");
 }
 
-/** Its children too: each connection is a process, and those that go on would answer still. */
+/** Kills the server and its children: each connection is a process, which would still answer. */
 function killAll(pid: number): void {
-  const children = execFileSync("sh", ["-c", `cat /proc/${pid}/task/*/children`])
-    .toString()
-    .trim();
-  for (const one of [
-    pid,
-    ...children
-      .split(/\s+/)
-      .filter((text) => text !== "")
-      .map(Number),
-  ]) {
+  const children = execFileSync("sh", ["-c", `cat /proc/${pid}/task/*/children`]).toString();
+  for (const one of [pid, ...(children.match(/\d+/g) ?? []).map(Number)]) {
     try {
       process.kill(one, "SIGKILL");
     } catch {

@@ -91,7 +91,7 @@ export async function fleetCommand(argv: readonly string[], io: FleetIo): Promis
     numbers = numbersOf(values);
     if (values.place && values.store === undefined) throw new Error("--place needs --store");
   } catch (error) {
-    io.err(`${messageOf(error)} (see --help)`);
+    io.err(`${errorMessage(error)} (see --help)`);
     return 2;
   }
   if (values.help) {
@@ -101,7 +101,7 @@ export async function fleetCommand(argv: readonly string[], io: FleetIo): Promis
   try {
     return await play(values, numbers, io);
   } catch (error) {
-    io.err(`The fleet can't go on: ${messageOf(error)}.`);
+    io.err(`The fleet can't go on: ${errorMessage(error)}.`);
     return 1;
   }
 }
@@ -197,8 +197,4 @@ export function returnedLine(returned: Returned): string {
 export function accountLine(account: Account): string {
   const { streams, acked, lost, doubled, wrong, read, waiting, refused } = account;
   return `account: ${acked} records acked in ${streams} streams, ${lost} lost, ${doubled} doubled, ${wrong} wrong of ${read} compared, ${waiting} waiting, ${refused} refused`;
-}
-
-function messageOf(error: unknown): string {
-  return errorMessage(error);
 }

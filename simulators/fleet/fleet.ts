@@ -32,8 +32,6 @@ interface FleetOptions extends Omit<Claiming, "clock"> {
   readonly hasten?: number;
   /** Seconds of an outage that pass in one of the fleet's: its hour needn't be waited for, what is recorded in it is that of an hour. Default 1. */
   readonly outage_pace?: number;
-  /** Default: real MQTT connections. */
-  readonly links?: (parts: { readonly clock: FleetClock; readonly meter: Meter }) => Links;
   readonly signal: AbortSignal;
   /** Called about once a second with the fleet's state. */
   readonly show: (state: FleetState) => Promise<void> | void;
@@ -122,20 +120,23 @@ export async function runFleet(options: FleetOptions): Promise<RanFleet> {
 }
 
 function newRunning(options: FleetOptions): Running {
-  const { clock, links: linksOf = mqttLinks } = options;
+  const { clock } = options;
   const meter = newMeter();
-  const links = linksOf({ clock, meter });
+  const links = mqttLinks({ clock, meter });
   const logs = new Map<string, VirtualBooth>();
-  const parts = { clock, meter, store: virtualStore(logs), link: links.of };
-  const empty = {
+  return {
+    options,
+    parts: { clock, meter, store: virtualStore(logs), link: links.of },
+    links,
+    meter,
     gateways: [],
     gone: [],
+    logs,
     faults: {},
-    under_way: new Set<Promise<void>>(),
+    under_way: new Set(),
     returned: null,
     failure: null,
   };
-  return { ...empty, options, parts, links, meter, logs };
 }
 
 /** Commits fall due evenly over their interval, of those that were switched on. */

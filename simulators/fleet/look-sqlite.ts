@@ -18,15 +18,7 @@ interface Run {
   readonly n: number;
 }
 
-interface Stored {
-  readonly seq: number;
-  readonly kind: string;
-  readonly tag: string;
-  readonly boot: string;
-  readonly mono: number;
-  readonly value: string;
-  readonly quality: string;
-}
+type Stored = Parameters<typeof contentLine>[0] & { readonly seq: number };
 
 /** Looks into the one-machine service's database. The fleet sends no chunks, so all that it stored are rows. */
 export function lookIntoSqlite(dataDir: string): StoreLook {

@@ -58,7 +58,7 @@ export interface Meter {
 }
 
 export function newMeter(): Meter {
-  const counts = {
+  return {
     connected: 0,
     sessions: 0,
     failed_connects: 0,
@@ -67,6 +67,10 @@ export function newMeter(): Meter {
     acked: 0,
     unanswered: 0,
     conflicts: 0,
+    records: 0,
+    readings: 0,
+    all: latencies(),
+    recent: latencies(),
+    events: new Map(),
   };
-  return { ...counts, records: 0, readings: 0, all: latencies(), recent: latencies(), events: new Map() };
 }

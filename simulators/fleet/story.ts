@@ -44,36 +44,19 @@ export function storyOf({ seed, gateways, length_ms, outage_ms }: StoryOptions):
     taken.count += count;
     return Array.from({ length: count }, (_, index) => all[(from + index) % gateways] ?? 0);
   };
+  const commits = () => ({ commits: 1 + below(COMMITS_BACK) });
   const events: FleetEvent[] = [
-    ...some(PARTS.fork).map((gateway): FleetEvent => ({
-      at: at(),
-      kind: "fork",
-      gateway,
-      commits: 1 + below(COMMITS_BACK),
-    })),
-    ...some(PARTS.replaced).map((gateway): FleetEvent => ({ at: at(), kind: "replaced", gateway })),
-    ...some(PARTS.slow).map((gateway): FleetEvent => ({ at: at(), kind: "slow", gateway })),
-    ...some(PARTS.clock).map((gateway): FleetEvent => ({
-      at: at(),
-      kind: "clock",
-      gateway,
-      off_ms: below(2 * CLOCK_OFF_MS) - CLOCK_OFF_MS,
-    })),
-    ...some(PARTS.duplicates).map((gateway): FleetEvent => ({
-      at: at(),
-      kind: "duplicates",
-      gateway,
-      commits: 1 + below(COMMITS_BACK),
-    })),
-    ...some(PARTS.offline).map((gateway): FleetEvent => {
+    ...some(PARTS.fork).map((gateway) => ({ at: at(), kind: "fork", gateway, ...commits() }) as const),
+    ...some(PARTS.replaced).map((gateway) => ({ at: at(), kind: "replaced", gateway }) as const),
+    ...some(PARTS.slow).map((gateway) => ({ at: at(), kind: "slow", gateway }) as const),
+    ...some(PARTS.clock).map(
+      (gateway) => ({ at: at(), kind: "clock", gateway, off_ms: below(2 * CLOCK_OFF_MS) - CLOCK_OFF_MS }) as const,
+    ),
+    ...some(PARTS.duplicates).map((gateway) => ({ at: at(), kind: "duplicates", gateway, ...commits() }) as const),
+    ...some(PARTS.offline).map((gateway) => {
       const begin = at();
-      const most = 0.8 * length_ms - begin;
-      return {
-        at: begin,
-        kind: "offline",
-        gateway,
-        for_ms: Math.min(most, Math.floor((0.05 + 0.45 * next()) * length_ms)),
-      };
+      const for_ms = Math.min(0.8 * length_ms - begin, Math.floor((0.05 + 0.45 * next()) * length_ms));
+      return { at: begin, kind: "offline", gateway, for_ms } as const;
     }),
   ];
   if (outage_ms > 0)

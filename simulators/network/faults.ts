@@ -29,9 +29,7 @@ export interface Faults {
   echo: number;
 }
 
-type FaultName = "drop" | "duplicate" | "corrupt" | "truncate" | "noise" | "reset" | "echo" | "silent" | "delay";
-
-export type FaultCounts = Record<FaultName, number>;
+export type FaultCounts = ReturnType<typeof noCounts>;
 
 export function noFaults(): Faults {
   return {
@@ -50,7 +48,7 @@ export function noFaults(): Faults {
   };
 }
 
-export function noCounts(): FaultCounts {
+export function noCounts() {
   return { drop: 0, duplicate: 0, corrupt: 0, truncate: 0, noise: 0, reset: 0, echo: 0, silent: 0, delay: 0 };
 }
 

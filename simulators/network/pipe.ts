@@ -1,15 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { isOver } from "../../src/domain/signal.ts";
 import { spoil, type Spoiler } from "./spoil.ts";
 
 /** An end of a line. */
 export interface End {
   write(bytes: Buffer): void;
-}
-
-/** A direction of a line. Pieces keep their order, however long each is delayed. */
-interface Pipe {
-  /** Takes a piece that came from `from`. */
-  push(bytes: Buffer): void;
 }
 
 interface PipeOptions {
@@ -22,7 +17,8 @@ interface PipeOptions {
   readonly over: AbortSignal;
 }
 
-export function pipe(options: PipeOptions): Pipe {
+/** Returns what takes the pieces of one direction of a line. Pieces keep their order, however long each is delayed. */
+export function pipe(options: PipeOptions): (bytes: Buffer) => void {
   const { spoiler, way, from, to, over } = options;
   let turn = Promise.resolve();
   const send = async (bytes: Buffer): Promise<void> => {
@@ -40,16 +36,9 @@ export function pipe(options: PipeOptions): Pipe {
       if (!isOver(over)) to.write(piece);
     }
   };
-  return {
-    push: (bytes) => {
-      // Copies the bytes: the reader may use the buffer again.
-      const copy = Buffer.from(bytes);
-      turn = turn.then(() => send(copy)).catch(() => undefined); // a delay cut short by the end
-    },
+  return (bytes) => {
+    // Copies the bytes: the reader may use the buffer again.
+    const copy = Buffer.from(bytes);
+    turn = turn.then(() => send(copy)).catch(() => undefined); // a delay cut short by the end
   };
-}
-
-/** Reads the property anew: after an await the compiler takes its earlier value for settled. */
-function isOver(signal: AbortSignal): boolean {
-  return signal.aborted;
 }

@@ -73,10 +73,9 @@ function join(client: Socket, server: Socket, { spoiler, pairs }: Shared): void 
   };
   pairs.add(reset);
   client.setNoDelay(true);
-  const up = pipe({ spoiler, way: "requests", from: client, to: server, reset, over: over.signal });
-  const down = pipe({ spoiler, way: "answers", from: server, to: client, reset, over: over.signal });
-  client.on("data", (bytes) => up.push(bytes));
-  server.on("data", (bytes) => down.push(bytes));
+  const line = { spoiler, reset, over: over.signal };
+  client.on("data", pipe({ ...line, way: "requests", from: client, to: server }));
+  server.on("data", pipe({ ...line, way: "answers", from: server, to: client }));
   server.on("error", reset);
   for (const [socket, other] of [
     [client, server],

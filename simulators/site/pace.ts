@@ -2,7 +2,8 @@ import { readSync, openSync, closeSync, writeSync, writeFileSync } from "node:fs
 import { setTimeout as delay } from "node:timers/promises";
 import type { ClockOrigin, SimClock } from "../clock.ts";
 import type { Screen } from "./screen.ts";
-import { isOver, pause } from "./waiting.ts";
+import { isOver } from "../../src/domain/signal.ts";
+import { pause } from "./waiting.ts";
 
 /**
  * The site's clock, which waits for the agent's polls. At high speed a poll that is late by real milliseconds would

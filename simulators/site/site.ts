@@ -21,7 +21,8 @@ import { gatewayConfig, pollAt } from "./gateway-config.ts";
 import { deliverHistory, dropUnfinished, fillBox } from "./history.ts";
 import { createPace, keepPace, paceWords, type SitePace } from "./pace.ts";
 import type { Screen } from "./screen.ts";
-import { aborted, isOver, pause } from "./waiting.ts";
+import { isOver } from "../../src/domain/signal.ts";
+import { aborted, pause } from "./waiting.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 
 const PROFILE = join(SHIPPED_PROFILES, "click-booth.yaml");

@@ -1,8 +1,3 @@
-/** Reads the property anew: after an await the compiler takes its earlier value for settled. */
-export function isOver(signal: AbortSignal): boolean {
-  return signal.aborted;
-}
-
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
