@@ -82,7 +82,7 @@ const OF_NODE = {
   pathNot: "/rules/",
 };
 /** What simulators may know of the domain: names and shapes, nothing that computes. */
-const NOUNS = "booth|error-message|parameters|profile|record|time|trace|units";
+const NOUNS = "booth|error-message|parameters|profile|record|signal|time|trace|units";
 /** Neither knows of the other. */
 const STRANGERS = [
   ["acquisition/modbus", "acquisition/opcua"],

@@ -167,7 +167,7 @@ async function faultOf(
   const [words, code, says] = said;
   const filled = words.replaceAll("{folder}", site.folder).replaceAll("{plc}", site.plc.port.toString());
   const config =
-    "config" in (specOf(name)?.options ?? {}) && !words.includes("--config") ? ["--config", site.configFile] : [];
+    "config FILE" in (specOf(name)?.options ?? {}) && !words.includes("--config") ? ["--config", site.configFile] : [];
   const argv = [name, ...filled.split(" ").filter(Boolean), ...(as === "json" ? ["--json"] : []), ...config];
   const told = await say(argv);
   const isOne = as !== "json" || told.out === `${JSON.stringify(JSON.parse(told.out || "null"), null, 2)}\n`;
