@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { normaliseSerial } from "../domain/booth.ts";
 import { MODBUS_PORT, modbusAddressText } from "../domain/plc-address.ts";
 import { say } from "../domain/sentences.ts";
+import { OUTPUT_KINDS } from "../domain/status.ts";
 import { isKnownZone } from "../domain/time-zone.ts";
 import type { BoothId } from "../domain/units.ts";
 import type { Problem } from "./config-error.ts";
@@ -180,7 +181,6 @@ function checkNames(entry: Named, entries: readonly Named[], booths: readonly { 
   return [...taken, ...unknown];
 }
 
-const KINDS = ["mqtt", "sparkplug", "otlp"] as const;
 /** Keys that only outputs of another kind may have. */
 const STRANGE = { mqtt: ["token_file"], sparkplug: ["token_file"], otlp: ["client_id", "since"] } as const;
 
@@ -192,9 +192,9 @@ function checkOutput(output: OutputInput): readonly Fault[] {
       checkUrl(["sparkplug", "more_urls", at], more, brokerUrlFault),
     ),
   ];
-  const [kind, second] = KINDS.filter((name) => output[name] !== undefined);
+  const [kind, second] = OUTPUT_KINDS.filter((name) => output[name] !== undefined);
   if (kind === undefined || second !== undefined) {
-    faults.push([second ?? [], say("config.one_kind", { kinds: KINDS.join(", ") })]);
+    faults.push([second ?? [], say("config.one_kind", { kinds: OUTPUT_KINDS.join(", ") })]);
   }
   const strange = kind && STRANGE[kind].find((name) => output[name] !== undefined);
   if (strange !== undefined) faults.push([strange, say("config.strange_key", { key: strange, kind: kind ?? "" })]);

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { DEFAULT_DATA_DIR } from "../domain/plc-address.ts";
 import type { Profile } from "../domain/profile.ts";
 import { say } from "../domain/sentences.ts";
+import { OUTPUT_KINDS, type OutputKind } from "../domain/status.ts";
 import { ConfigError } from "./config-error.ts";
 import { configFrom } from "./config.ts";
 import { writeDurably } from "./durable-file.ts";
@@ -49,7 +50,7 @@ export interface RefusedBooth {
 /** An output or a notice that is disabled because of its entry. */
 export interface RefusedEntry {
   /** The output's kind; null: the entry names no kind, or several. */
-  readonly kind: "mqtt" | "sparkplug" | null;
+  readonly kind: OutputKind | null;
   /** `outputs[2]` if the entry has no usable name. */
   readonly name: string;
   readonly error: ConfigError;
@@ -246,7 +247,7 @@ function nameOfBooth(booth: unknown, place: string): { readonly id: string; read
 /** Returns name and kind of a refused output or notice, or its place in the file if it has no usable name. */
 function nameOfEntry(entry: unknown, place: string): Pick<RefusedEntry, "name" | "kind"> {
   const name = valueAt(entry, ["name"]);
-  const kinds = (["mqtt", "sparkplug"] as const).filter((key) => isObject(entry) && key in entry);
+  const kinds = OUTPUT_KINDS.filter((key) => isObject(entry) && key in entry);
   return {
     name: typeof name === "string" && /^[a-z0-9-]{1,32}$/.test(name) ? name : place,
     kind: kinds.length === 1 ? (kinds[0] ?? null) : null,

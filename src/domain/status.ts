@@ -173,11 +173,15 @@ export interface BacklogStatus {
   readonly hours_to_full: number | null;
 }
 
+/** The kinds of output. An entry of the configuration has exactly one of these keys. */
+export const OUTPUT_KINDS = ["mqtt", "sparkplug", "otlp"] as const;
+export type OutputKind = (typeof OUTPUT_KINDS)[number];
+
 /** The state of an output: a broker or collector of the site that gets the readings. */
 export interface OutputStatus {
   readonly name: string;
   /** null: it is left out, and its kind is not clear from its entry. */
-  readonly kind: "mqtt" | "sparkplug" | "otlp" | null;
+  readonly kind: OutputKind | null;
   readonly url: string;
   readonly link: LinkStatus;
   /** Messages since the agent's start. */

@@ -138,7 +138,7 @@ async function openOutput(
   if (mqtt !== undefined) {
     return { ...opened, status, run: (signal) => outputLoop(output, () => plainSpeaker(output, mqtt), signal) };
   }
-  if (sparkplug === undefined) throw new Error("an output of no kind passed the checks"); // checkOutputs refuses it
+  if (sparkplug === undefined) throw new Error("an output of no kind passed the checks"); // checkOutput refuses it
   const { sparkplugSpeaker } = await import("./sparkplug.ts");
   return { ...opened, status, run: (signal) => outputLoop(output, () => sparkplugSpeaker(output, sparkplug), signal) };
 }

@@ -14,7 +14,7 @@ const HELP = `npm run house
 Counts how much there is to read:
 - lines, tokens and squeezed places (\`...{ a, b }\`, \`const [a, b] = [x, y]\`) of src, simulators and test;
 - files of src: number, median length, the longest, files with a single importer, names with a retired word;
-- the walk: files that docs/architecture.md lists for a reading, from the PLC's register to the acknowledgement.
+- the walk: files that docs/explain/architecture.md lists for a reading, from the PLC's register to the acknowledgement.
 Writes test/results/house.json.
 `;
 
