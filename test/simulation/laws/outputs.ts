@@ -127,6 +127,8 @@ function accountFaults(told: readonly ToldReading[], account: Account): readonly
 /** Readings arrive in order. Only those under way are repeated, and none is lost without a log line. */
 function eraFaults(told: readonly ToldReading[], account: Account): readonly string[] {
   const { known, passed } = account;
+  const isPassed = (place: number): boolean =>
+    passed.some(({ from, to }) => from <= place % NEXT_STREAM && place % NEXT_STREAM <= to);
   const faults: string[] = [];
   const first = new Map<number, ToldReading>();
   let session = 0;
@@ -136,7 +138,9 @@ function eraFaults(told: readonly ToldReading[], account: Account): readonly str
   for (const one of told) {
     const isNew = one.session !== session;
     const places = known.byKey.get(one.key) ?? [];
-    const place = places.find((at) => at > (isNew ? most - UNDER_WAY : last)) ?? places.at(-1);
+    const next = places.filter((at) => at > (isNew ? most - UNDER_WAY : last));
+    // Of equal readings, one that was not passed over.
+    const place = next.find((at) => !isPassed(at)) ?? next[0] ?? places.at(-1);
     if (place === undefined) {
       faults.push(`${dateOf(one.at)} told what stands in no log: ${one.key}`);
       continue;
@@ -160,8 +164,6 @@ function eraFaults(told: readonly ToldReading[], account: Account): readonly str
       const equal = known.byKey.get(key)?.length ?? 0;
       return equal > 1 && (times.get(key)?.length ?? 0) >= equal;
     });
-  const isPassed = (place: number): boolean =>
-    passed.some(({ from, to }) => from <= place % NEXT_STREAM && place % NEXT_STREAM <= to);
   const lost = known.places.filter(
     (place) =>
       place >= lowest &&
