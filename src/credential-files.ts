@@ -1,6 +1,6 @@
+import { message } from "./domain/message.ts";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import { say } from "./domain/sentences.ts";
 
 /**
  * A file of a certificate, private key or secret that can't be used. `check` reads a file by the same functions as a connection, so
@@ -39,7 +39,7 @@ export function passwordIn(path: string): string {
 }
 
 function unlessEmpty(text: string, path: string): string {
-  if (text === "") throw new FileError(say("file.empty", { file: path }));
+  if (text === "") throw new FileError(message("file.empty", { file: path }));
   return text;
 }
 
@@ -47,20 +47,20 @@ function unlessEmpty(text: string, path: string): string {
 export function ownFile(path: string): string {
   const mode = reading(path, () => statSync(path)).mode & 0o777;
   if ((mode & 0o077) === 0) return path;
-  throw new FileError(say("file.open", { file: path, mode: mode.toString(8) }));
+  throw new FileError(message("file.open", { file: path, mode: mode.toString(8) }));
 }
 
 /** Returns the PIN of the page. */
 export function readPinFile(path: string): string {
   const pin = readSecretFile(path);
-  if (!PIN.test(pin)) throw new FileError(say("file.pin", { file: path }));
+  if (!PIN.test(pin)) throw new FileError(message("file.pin", { file: path }));
   return pin;
 }
 
 /** Returns the bearer token of a scraper. */
 export function readTokenFile(path: string): string {
   const token = readSecretFile(path);
-  if (token.length < LEAST_TOKEN) throw new FileError(say("file.token", { file: path, least: LEAST_TOKEN }));
+  if (token.length < LEAST_TOKEN) throw new FileError(message("file.token", { file: path, least: LEAST_TOKEN }));
   return token;
 }
 
@@ -70,7 +70,7 @@ export function readCertificate(path: string): X509Certificate {
     return parseCertificate(bytesOf(path, MAX_PEM_BYTES));
   } catch (error) {
     if (error instanceof FileError) throw error;
-    throw new FileError(say("file.no_certificate", { file: path }));
+    throw new FileError(message("file.no_certificate", { file: path }));
   }
 }
 
@@ -90,9 +90,9 @@ export function readCertificates(path: string): string {
   const bytes = bytesOf(path, MAX_PEM_BYTES);
   const text = bytes.toString("latin1");
   const certificates = text.match(CERTIFICATE) ?? [];
-  if (certificates.length === 0) throw new FileError(say(isDer(bytes) ? "file.der" : "file.no_pem", { file: path }));
+  if (certificates.length === 0) throw new FileError(message(isDer(bytes) ? "file.der" : "file.no_pem", { file: path }));
   for (const [index, pem] of certificates.entries()) {
-    if (!isCertificate(pem)) throw new FileError(say("file.bad_certificate", { file: path, number: index + 1 }));
+    if (!isCertificate(pem)) throw new FileError(message("file.bad_certificate", { file: path, number: index + 1 }));
   }
   return text;
 }
@@ -121,21 +121,21 @@ export function readKeyOf(
 ): string {
   const key = readPrivateKey(key_file);
   if (certificate.checkPrivateKey(createPrivateKey(key))) return key;
-  throw new FileError(say("file.other_key", { file, key_file }));
+  throw new FileError(message("file.other_key", { file, key_file }));
 }
 
 /** Returns the PEM text of a private key without a passphrase. */
 export function readPrivateKey(path: string): string {
   const text = bytesOf(path, MAX_PEM_BYTES).toString("latin1");
   if (/-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type:.*ENCRYPTED/m.test(text)) {
-    throw new FileError(say("file.passphrase", { file: path }));
+    throw new FileError(message("file.passphrase", { file: path }));
   }
   try {
     createPrivateKey(text);
     return text;
   } catch {
     // The message of OpenSSL may quote the file.
-    throw new FileError(say("file.no_key", { file: path }));
+    throw new FileError(message("file.no_key", { file: path }));
   }
 }
 
@@ -154,7 +154,7 @@ function isCertificate(pem: string): boolean {
 
 function bytesOf(path: string, most: number): Buffer {
   const { size } = reading(path, () => statSync(path));
-  if (size > most) throw new FileError(say("file.too_large", { file: path, bytes: size, most }));
+  if (size > most) throw new FileError(message("file.too_large", { file: path, bytes: size, most }));
   return reading(path, () => readFileSync(path));
 }
 
@@ -163,8 +163,8 @@ function reading<T>(path: string, read: () => T): T {
     return read();
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
-    if (code === "ENOENT" || code === "ENOTDIR") throw new FileError(say("file.missing", { file: path }));
-    if (code === "EACCES" || code === "EPERM") throw new FileError(say("file.no_right", { file: path }));
-    throw new FileError(say("file.unreadable", { file: path, code }));
+    if (code === "ENOENT" || code === "ENOTDIR") throw new FileError(message("file.missing", { file: path }));
+    if (code === "EACCES" || code === "EPERM") throw new FileError(message("file.no_right", { file: path }));
+    throw new FileError(message("file.unreadable", { file: path, code }));
   }
 }

@@ -1,3 +1,4 @@
+import type { Text } from "../domain/message.ts";
 import { jittered, retrying } from "../domain/retrying.ts";
 import { recordsOf } from "./rules/records.ts";
 import type { Milliseconds, TakeNumber } from "../domain/units.ts";
@@ -25,7 +26,7 @@ interface Committing {
   readonly bridge: (group: string) => Milliseconds;
   readonly committed: (result: Ingested) => void;
   /** Called with the reason if commits fail, and with "" when they succeed again. */
-  readonly trouble: (reason: string) => void;
+  readonly trouble: (reason: Text) => void;
   readonly turned?: CameRound;
 }
 

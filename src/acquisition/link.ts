@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import type { BoothConfig } from "../config/port.ts";
 import type { BoothCounts, LinkToShare, LiveReading, PlcAsk, RequestCounts } from "../domain/agent-control.ts";
 import type { BoothState, LinkState } from "../domain/booth-state.ts";
@@ -8,7 +9,6 @@ import type { Parameters } from "../domain/parameters.ts";
 import type { Profile } from "../domain/profile.ts";
 import type { ProvisioningRow } from "../domain/provisioning.ts";
 import { fullJitter } from "../domain/retrying.ts";
-import { say } from "../domain/sentences.ts";
 import { type CameRound, createSignal, isOver, LOOP_MS, type Pulse } from "../domain/signal.ts";
 import type { LinkStatus, Trouble } from "../domain/status.ts";
 import type { Sample } from "../domain/taken.ts";
@@ -503,8 +503,8 @@ export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
   return {
     /** Returns the answer's PDU. Rejects with a LinkError. */
     async ask(ask: PlcAsk, patient = true): Promise<Uint8Array> {
-      if (isClosed) throw new LinkError("closed", say("plc.closed.stopping"));
-      if (waiting.length >= MAX_WAITING) throw new LinkError("busy", say("plc.busy_tools"));
+      if (isClosed) throw new LinkError("closed", message("plc.closed.stopping"));
+      if (waiting.length >= MAX_WAITING) throw new LinkError("busy", message("plc.busy_tools"));
       const answer = Promise.withResolvers<Uint8Array>();
       waiting.push({ ...answer, ask, since: clock.mono(), patient });
       asked.raise();
@@ -531,7 +531,7 @@ export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
     /** Rejects all requests, because the loop has ended. */
     close(): void {
       isClosed = true;
-      for (const { reject } of waiting.splice(0)) reject(new LinkError("closed", say("plc.closed.stopping")));
+      for (const { reject } of waiting.splice(0)) reject(new LinkError("closed", message("plc.closed.stopping")));
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { Text } from "../domain/message.ts";
 import type { BoothConfig, BoothLink, Config, ModbusAddress, OpcuaAddress } from "../config/port.ts";
 import type { LinkToShare, PlcAsk, RequestCounts } from "../domain/agent-control.ts";
 import type { ModbusTable, OpcuaType, Profile } from "../domain/profile.ts";
@@ -27,7 +28,7 @@ export type PlcPasswords = () => readonly string[];
 export interface LinkNote {
   /** Each kind is logged once. */
   readonly kind: "closes" | "echo" | "stray_bytes";
-  readonly text: string;
+  readonly text: Text;
 }
 
 /** The result of one read: for each poll group one sample for each of its tags, in the profile's order. */
@@ -101,7 +102,7 @@ export type RegisterAnswer =
 /** An object of a device's identification (Modbus function 43/14). */
 export interface DeviceObject {
   readonly id: number;
-  readonly text: string;
+  readonly text: Text;
 }
 
 /** A connection for tools: one of their own, or the agent's. Everything rejects with a LinkError, after which it is closed. */

@@ -1,7 +1,7 @@
+import { message } from "../domain/message.ts";
+import { errorText } from "../domain/messages/message-error.ts";
 import type { BodyOf } from "../contract/local.ts";
 import { answerTime } from "../contract/time.ts";
-import { errorMessage } from "../domain/error-message.ts";
-import { say } from "../domain/sentences.ts";
 import {
   type Call,
   CLOSING,
@@ -27,15 +27,15 @@ export function authenticate(call: Call<BodyOf<"authenticate">>, { sessions, con
       return { ...ok({ session_token: entry.token, expires_at }), headers };
     }
     case "wrong":
-      throw new Refusal(401, entry.left === 1 ? say("ask.wrong_pin_last") : say("ask.wrong_pin", { left: entry.left }));
+      throw new Refusal(401, entry.left === 1 ? message("ask.wrong_pin_last") : message("ask.wrong_pin", { left: entry.left }));
     case "closed":
-      throw new Refusal(401, say("ask.no_pin"));
+      throw new Refusal(401, message("ask.no_pin"));
     case "locked":
     case "busy": {
       const after_s = Math.ceil(entry.for_ms / 1000);
       const minutes = Math.ceil(after_s / 60);
-      const later = minutes > 1 ? say("ask.pin_much_later", { minutes }) : say("ask.pin_later");
-      const error = entry.kind === "locked" ? say("ask.locked", { minutes }) : later;
+      const later = minutes > 1 ? message("ask.pin_much_later", { minutes }) : message("ask.pin_later");
+      const error = entry.kind === "locked" ? message("ask.locked", { minutes }) : later;
       throw new Refusal(429, error, { "Retry-After": after_s.toString() });
     }
   }
@@ -61,7 +61,7 @@ export async function openOrClosePage(call: Call<BodyOf<"page">>, services: Serv
   try {
     return ok(await page.open(how));
   } catch (error) {
-    throw new Refusal(409, errorMessage(error));
+    throw new Refusal(409, errorText(error));
   }
 }
 
@@ -78,7 +78,7 @@ export async function keepOpen(call: Call<BodyOf<"page_network">>, services: Ser
 
 /** Ends the kept session of a device. */
 export function endSession(call: Call<BodyOf<"page_session_end">>, services: Services): LocalAnswer {
-  if (!pageOf(services).endSession(call.body().id)) throw new Refusal(404, say("ask.no_device"));
+  if (!pageOf(services).endSession(call.body().id)) throw new Refusal(404, message("ask.no_device"));
   return networkState(call, services);
 }
 
@@ -111,7 +111,7 @@ export function refusalOf(knock: Knock): Refusal | null {
   if (isSocket(way)) return null;
   const needsSession = least !== "anyone" && (way === "lan" || least !== "loopback");
   return (
-    foreignRefusal(knock) ?? (needsSession && !has_session ? new Refusal(401, say("ask.no_session"), CLOSING) : null)
+    foreignRefusal(knock) ?? (needsSession && !has_session ? new Refusal(401, message("ask.no_session"), CLOSING) : null)
   );
 }
 

@@ -1,9 +1,9 @@
-import { errorMessage } from "../domain/error-message.ts";
+import { errorText } from "../domain/messages/message-error.ts";
+import { rendered } from "../domain/messages/render.ts";
 import { jsonOf } from "../domain/json.ts";
 import { CLOSING, type LocalAnswer, type LocalOperation, Refusal } from "./operation.ts";
 import type { Answering, Asking } from "./over-tls.ts";
 import type { AskedReport, AskReport } from "./report.ts";
-import { withSaid } from "./said.ts";
 
 const MAX_BODY_BYTES = 16_384;
 /** Levels of a body; none of the API's bodies has more. */
@@ -11,10 +11,11 @@ const MAX_DEPTH = 16;
 /** Names that reach into JavaScript's own objects. */
 const REFUSED_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 
-/** Sends a text as it is, anything else as JSON. */
+/** Sends a text as it is, anything else as JSON, with its messages in English. `said`: also with their codes and values. */
 export function send(
   response: Answering,
   { status, body, headers = {} }: Extract<LocalAnswer, { readonly status: number }>,
+  { said = false } = {},
 ): void {
   const isText = typeof body === "string";
   // HTTP/2 cannot end a connection by a header.
@@ -24,7 +25,7 @@ export function send(
     "Cache-Control": "no-store",
     ...(Connection === undefined || "stream" in response ? rest : headers),
   });
-  response.end(isText ? body : `${JSON.stringify(body)}\n`);
+  response.end(isText ? body : `${JSON.stringify(rendered(body, { said }))}\n`);
 }
 
 /** Sends an error. If the answer has started, ends the connection, so that the reader notices that it is not complete. */
@@ -34,8 +35,7 @@ export function sendFailure(response: Answering, error: unknown, { said = false 
     return;
   }
   const { status, headers } = error instanceof Refusal ? error : { status: 500, headers: {} };
-  const body = { error: errorMessage(error) };
-  send(response, { status, body: said ? withSaid(body) : body, headers });
+  send(response, { status, body: { error: errorText(error) }, headers }, { said });
 }
 
 /** Reads the body as text. Rejects with a Refusal if it is too large. */

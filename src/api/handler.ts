@@ -1,5 +1,6 @@
+import { message } from "../domain/message.ts";
+import { wantsMessages } from "./operation.ts";
 import { hostname } from "node:os";
-import { say } from "../domain/sentences.ts";
 import { allAddresses, nameOnSite } from "../tools/own-addresses.ts";
 import { refusalOf } from "./access.ts";
 import { bodyReader, readBody, send, sendFailure, sendReport } from "./answer.ts";
@@ -17,7 +18,6 @@ import {
 import { matchOf, nameOf, type Match } from "./operations.ts";
 import type { Answering, Asking } from "./over-tls.ts";
 import { isPageFile, PAGE_HEADERS, sendPageFile } from "./page-files.ts";
-import { wantsSaid, withSaid } from "./said.ts";
 
 /** A listener of the local server, and what it answers from. */
 interface Entrance {
@@ -50,7 +50,7 @@ export function handlerOf(entrance: Entrance): (request: Asking, response: Answe
     const token = headers.authorization?.replace(/^Bearer /, "");
     const has_session = (): boolean => entrance.services.sessions?.isOpen(token) ?? false;
     answer({ ...entrance, request, response, method, url, query, sender, token, has_session }).catch((error: unknown) =>
-      sendFailure(response, error, { said: wantsSaid(query) }),
+      sendFailure(response, error, { said: wantsMessages(query) }),
     );
   };
 }
@@ -78,7 +78,7 @@ export function leastFor(match: Match, method: string, path: string): LocalOpera
 /** Throws a Refusal if the request may not be answered. */
 function admit(arrival: Arrival, path: string, least: LocalOperation["way"]): void {
   const { request, way, allow, sender, has_session } = arrival;
-  if (!allow(sender)) throw new Refusal(429, say("ask.too_many"), { "Retry-After": "1", ...CLOSING });
+  if (!allow(sender)) throw new Refusal(429, message("ask.too_many"), { "Retry-After": "1", ...CLOSING });
   const refusal = refusalOf({
     way,
     least,
@@ -111,7 +111,7 @@ async function carryOut(arrival: Arrival, match: Match, path: string): Promise<v
   if (!isThere) throw notServed(match, method, path);
   const outcome = await runControl(arrival, match, text);
   if ("writes" in outcome) await outcome.writes(response);
-  else send(response, wantsSaid(query) ? { ...outcome, body: withSaid(outcome.body) } : outcome);
+  else send(response, outcome, { said: wantsMessages(query) });
 }
 
 async function runControl(

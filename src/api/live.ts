@@ -1,10 +1,10 @@
+import { rendered } from "../domain/messages/render.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AgentControl } from "../domain/agent-control.ts";
 import type { AgentStatus } from "../domain/status.ts";
 import type { BoothId, Milliseconds } from "../domain/units.ts";
 import { monotonicMs } from "../monotonic.ts";
 import type { Answering } from "./over-tls.ts";
-import { withSaid } from "./said.ts";
 import { leaverFor, noteReading, type Reading, STALLED_MS } from "./stalls.ts";
 
 const EVERY_MS: Milliseconds = 1_000;
@@ -71,7 +71,7 @@ export function createLiveFeed(
         continue;
       }
       const key = JSON.stringify([view.booth, view.said, sees]);
-      const first = statuses.get(view.said) ?? eventText("status", view.said ? withSaid(now) : now);
+      const first = statuses.get(view.said) ?? eventText("status", rendered(now, { said: view.said }));
       statuses.set(view.said, first);
       const events = made.get(key) ?? eventsFor(now, view, { first, withReadings: sees === "all" });
       made.set(key, events);

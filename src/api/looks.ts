@@ -1,10 +1,10 @@
+import { message } from "../domain/message.ts";
+import { wantsMessages } from "./operation.ts";
 import type { BodyOf } from "../contract/local.ts";
 import { metricsOf } from "../contract/metrics.ts";
 import type { AgentControl } from "../domain/agent-control.ts";
-import { say } from "../domain/sentences.ts";
 import { processFigures, prometheusText } from "./metrics.ts";
 import { boothOf, type Call, fullStatus, type LocalAnswer, needed, ok, Refusal, type Services } from "./operation.ts";
-import { wantsSaid } from "./said.ts";
 
 /** Controls that only read. */
 export function status(_: Call, services: Services): LocalAnswer {
@@ -15,10 +15,10 @@ export function status(_: Call, services: Services): LocalAnswer {
 export function events({ way, sender, query, feed, sees_all }: Call, { control }: Services): LocalAnswer {
   const booth = control.status().booths.find((one) => one.booth === query["booth"])?.booth ?? null;
   const without = way === "lan" ? "nothing" : "status";
-  const view = { sender, booth, said: wantsSaid(query), sees: () => (sees_all() ? "all" : without) } as const;
+  const view = { sender, booth, said: wantsMessages(query), sees: () => (sees_all() ? "all" : without) } as const;
   return {
     writes(response) {
-      if (!feed.attach(response, view)) throw new Refusal(503, say("ask.too_many_pages"));
+      if (!feed.attach(response, view)) throw new Refusal(503, message("ask.too_many_pages"));
     },
   };
 }

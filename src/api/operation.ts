@@ -1,3 +1,5 @@
+import type { Text } from "../domain/message.ts";
+import { MessageError } from "../domain/messages/message-error.ts";
 import type { Reloaded } from "../config/differences.ts";
 import type { BoothEntry } from "../config/set-up.ts";
 import type { BoothFieldValues } from "../contract/booths.ts";
@@ -68,16 +70,21 @@ export type LocalAnswer =
 /** Headers of an answer that ends the connection, for senders that are not let in or send too much. */
 export const CLOSING = { Connection: "close" } as const;
 
+/** Returns whether the request asks for the codes and values of the messages in the answer. */
+export function wantsMessages(query: Readonly<Record<string, string>>): boolean {
+  return query["said"] === "true";
+}
+
 export function ok(body: unknown, status = 200): Extract<LocalAnswer, { readonly status: number }> {
   return { status, body };
 }
 
 /** An error whose message tells the sender what to do. */
-export class Refusal extends Error {
+export class Refusal extends MessageError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, error: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(status: number, error: Text, headers: Readonly<Record<string, string>> = {}) {
     super(error);
     this.status = status;
     this.headers = headers;
@@ -109,7 +116,7 @@ export function needed<T>(service: T | undefined, lacks: string): T {
 export interface LogLine {
   readonly at: number;
   readonly level: "info" | "warn" | "error";
-  readonly text: string;
+  readonly text: Text;
 }
 
 /** Size and brand of a booth at the service. Never rejects because of the service. */

@@ -11,6 +11,7 @@ const LIBRARIES = new URL("../../node_modules/", import.meta.url);
 const JS = "text/javascript; charset=utf-8";
 const HTML = "text/html; charset=utf-8";
 const CSS = "text/css; charset=utf-8";
+const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The first view's modules in one file: with six requests at a time, a browser would need five rounds for its twenty modules. */
 const FIRST = "/first.js";
@@ -19,7 +20,7 @@ const FIRST = "/first.js";
 const MODULES = {
   "": "main ahead",
   "kit/": "api dom format help session units",
-  "texts/": "texts en es de",
+  "texts/": "texts icu",
   "charts/": "bars chart measured plot spark stages strip",
   "setup/": "barcode begin binding find network plc program scan scanned setup size steps trial workshop workshop-talk",
   "views/": "booths day-figures day-part day-trends days display filter-charts filters health now period-bars today",
@@ -43,6 +44,9 @@ for (const [path, file, type] of [
   ["/icon.svg", "icon.svg", "image/svg+xml"],
   // main.js with all modules that it imports.
   [FIRST, "main.js", JS],
+  ...LANGUAGES.map((name) => [`/${name}.json`, `texts/${name}.json`, JSON_TYPE] as const),
+  // The agent's messages. Answers have their English texts.
+  ...LANGUAGES.map((name) => [`/messages-${name}.json`, `../../domain/messages/${name}.json`, JSON_TYPE] as const),
   ...Object.entries(MODULES).flatMap(([folder, names]) =>
     names.split(" ").map((name) => [`/${name}.js`, `${folder}${name}.js`, JS] as const),
   ),
@@ -209,10 +213,14 @@ const version = once(async () => {
 async function documentOf(path: string, language: string): Promise<Buffer> {
   const text = (await textOf(path)).replace('"/main.js"', `"${FIRST}"`);
   const scripts = path === "/" ? ["/ahead.js", FIRST] : [...(await scanner()).keys()];
-  const links = [...scripts, `/${language}.js`].map((name) => `<link rel="modulepreload" href="${name}" />`);
+  const texts = language === "en" ? ["/en.json"] : [`/${language}.json`, `/messages-${language}.json`];
+  const links = [
+    ...scripts.map((name) => `<link rel="modulepreload" href="${name}" />`),
+    ...texts.map((name) => `<link rel="preload" as="fetch" crossorigin href="${name}" />`),
+  ];
   const whole = text
     .replace("<script", `${links.join("\n    ")}\n    <script`)
-    .replaceAll(/"(\/[\w-]+\.(?:js|css))"/g, `"/v/${await version()}$1"`);
+    .replaceAll(/"(\/[\w-]+\.(?:js|css|json))"/g, `"/v/${await version()}$1"`);
   return Buffer.from(whole);
 }
 

@@ -1,17 +1,18 @@
+import { errorText } from "../domain/messages/message-error.ts";
+import { rendered } from "../domain/messages/render.ts";
 import { LinkError } from "../domain/link-error.ts";
 import type { BodyOf, LocalPlcAnswer } from "../contract/local.ts";
-import { talkSaid, wantsSaid } from "./said.ts";
 import {
   boothOf,
   type Call,
   type LocalAnswer,
   needed,
+  wantsMessages,
   ok,
   type PlcWish,
   type Services,
   type Workshop,
 } from "./operation.ts";
-import { errorMessage } from "../domain/error-message.ts";
 
 export function probe(call: Call<BodyOf<"probe">>, services: Services): LocalAnswer {
   return runTool(call, services, () => {
@@ -50,17 +51,17 @@ function eventStream(
   { query }: Pick<Call, "query">,
   task: (send: (event: string, data: object) => void, signal: AbortSignal) => Promise<object>,
 ): LocalAnswer {
-  const said = wantsSaid(query);
+  const said = wantsMessages(query);
   return {
     writes: async (response) => {
       const leaving = new AbortController();
       response.once("close", () => leaving.abort(new Error("nobody waits for it any more")));
       response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store" });
       const send = (event: string, data: object): void =>
-        void response.write(`event: ${event}\ndata: ${JSON.stringify(said ? talkSaid(data) : data)}\n\n`);
+        void response.write(`event: ${event}\ndata: ${JSON.stringify(rendered(data, { said }))}\n\n`);
       await task(send, leaving.signal).then(
         (done) => send("done", done),
-        (error: unknown) => send("failed", { error: errorMessage(error) }),
+        (error: unknown) => send("failed", { error: errorText(error) }),
       );
       response.end();
     },
@@ -79,7 +80,7 @@ export async function ask(call: Call<BodyOf<"plc_ask">>, { control }: Services):
     (answer): LocalPlcAnswer => ({ kind: "answer", pdu: Buffer.from(answer).toString("hex") }),
     (error: unknown): LocalPlcAnswer => {
       if (!(error instanceof LinkError)) throw error;
-      return { kind: "failed", why: error.kind, message: error.message };
+      return { kind: "failed", why: error.kind, message: error.text };
     },
   );
   return ok(body);

@@ -1,3 +1,4 @@
+import type { Text } from "../domain/message.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { DeviceSession } from "./kept-sessions.ts";
 
@@ -5,7 +6,7 @@ import type { DeviceSession } from "./kept-sessions.ts";
 export interface PageState {
   /** On this machine; null: it couldn't be opened, for the reason in `trouble`. */
   readonly url: string | null;
-  readonly trouble: string;
+  readonly trouble: Text;
   /** On the network, while it is open there. */
   readonly lan: {
     /** The page's URL at each address of the box. */

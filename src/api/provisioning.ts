@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import type { BoothFieldValues } from "../contract/booths.ts";
 import type { BodyOf } from "../contract/local.ts";
 import { provisioningBody } from "../contract/reports-fleet.ts";
@@ -17,16 +18,15 @@ import {
   type Services,
   type Way,
 } from "./operation.ts";
-import { say } from "../domain/sentences.ts";
 
 /** Enters a serial number: 202 if the binding is in progress, 200 if the booth is bound under this number already. */
 export async function enterSerial(call: Call<BodyOf<"claim">>, { control }: Services): Promise<LocalAnswer> {
   const { serial_number, booth: named, api_key, confirm: confirmed } = call.body();
   const serial = normaliseSerial(serial_number);
-  if (serial === null) throw new Refusal(400, say("ask.serial"));
+  if (serial === null) throw new Refusal(400, message("ask.serial"));
   const { booth, serial: bound, provisioning } = boothOf(control, named);
   if (bound !== null && bound !== serial && provisioning.generation !== null) {
-    throw new Refusal(409, say("ask.bound", { booth, bound, serial }));
+    throw new Refusal(409, message("ask.bound", { booth, bound, serial }));
   }
   if (api_key !== undefined && call.way !== "admin") rootForKey(control, booth);
   if (api_key !== undefined) await control.giveKey(api_key);
@@ -114,7 +114,7 @@ export async function changeFields(call: Call<BodyOf<"booth_fields">>, services:
   if (before.kind !== "ok") return fieldsAnswer(before);
   const now: Readonly<Record<string, string | null>> = before.value;
   const moved = Object.keys(fields).filter((name) => (now[name] ?? null) !== (read[name] ?? null));
-  if (moved.length > 0) throw new Refusal(409, say("ask.moved", { fields: moved.join(", ") }));
+  if (moved.length > 0) throw new Refusal(409, message("ask.moved", { fields: moved.join(", ") }));
   const wanted = Object.fromEntries(Object.entries(fields).filter((entry) => entry[1] !== undefined));
   const written = await at_service.write(id, wanted as Readonly<Record<string, string>>);
   return fieldsAnswer(written.kind === "ok" ? await at_service.read(id) : written);
@@ -147,7 +147,7 @@ const STATUS = { conflict: 409, denied: 403, reject: 400, keep: 503 } as const;
 
 function fieldsAnswer(answer: ServiceAnswer<BoothFieldValues>): LocalAnswer {
   if (answer.kind === "ok") return ok({ fields: answer.value });
-  if (answer.kind === "not_found") throw new Refusal(404, say("ask.forgotten"));
+  if (answer.kind === "not_found") throw new Refusal(404, message("ask.forgotten"));
   const { kind, reason } = answer;
-  throw new Refusal(STATUS[kind], kind === "denied" ? say("ask.refused", { reason }) : reason);
+  throw new Refusal(STATUS[kind], kind === "denied" ? message("ask.refused", { reason }) : reason);
 }

@@ -1,4 +1,5 @@
-import { wantsSaid, withSaid } from "./said.ts";
+import { wantsMessages } from "./operation.ts";
+import { rendered } from "../domain/messages/render.ts";
 import { type AgentStatus, connectivityOf } from "../domain/status.ts";
 import type { EpochMs } from "../domain/units.ts";
 import type { ReportParts, StoreReader } from "../store/port.ts";
@@ -139,7 +140,7 @@ function answerOf(made: Made, query: Query): ReportAnswer {
   const isAsked = coverage !== undefined && query["coverage"] === "true";
   const covered = isAsked ? { coverage: coverageBody(typeof coverage === "function" ? coverage() : coverage) } : {};
   const whole = { ...body, ...covered };
-  const text = `${JSON.stringify(wantsSaid(query) ? withSaid(whole) : whole)}\n`;
+  const text = `${JSON.stringify(rendered(whole, { said: wantsMessages(query) }))}\n`;
   return { status: 200, headers: { ...JSON_TYPE, ...headers }, body: text };
 }
 

@@ -1,9 +1,9 @@
+import { message } from "../domain/message.ts";
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import type { RequestListener, ServerOptions } from "node:http";
 import type { ListenOptions, Socket } from "node:net";
 import { dirname } from "node:path";
 import { errorMessage } from "../domain/error-message.ts";
-import { say } from "../domain/sentences.ts";
 import type { PageAccess } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import { monotonicMs } from "../monotonic.ts";
@@ -310,10 +310,10 @@ function permanentAccess({
     }),
     async keepOpen(on) {
       const { by_file, file } = always?.said ?? { by_file: null, file: "" };
-      if (by_file !== null && by_file !== on) throw new Refusal(409, say("ask.network_fixed", { file }));
+      if (by_file !== null && by_file !== on) throw new Refusal(409, message("ask.network_fixed", { file }));
       if (on === lan.isPermanent()) return;
       const pin = on ? (always?.pin() ?? null) : null;
-      if (on && pin === null) throw new Refusal(409, say("ask.network_no_pin"));
+      if (on && pin === null) throw new Refusal(409, message("ask.network_no_pin"));
       if (on) await lan.open(null);
       else lan.close();
       sessions.setPermanent(pin);

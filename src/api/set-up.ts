@@ -1,6 +1,6 @@
+import { message } from "../domain/message.ts";
 import { boothId } from "../config/gateway-schema.ts";
 import type { BodyOf } from "../contract/local.ts";
-import { say } from "../domain/sentences.ts";
 import { nearby } from "../tools/find-plc.ts";
 import { type Call, type LocalAnswer, needed, ok, Refusal, type Services } from "./operation.ts";
 import { rootForKey } from "./provisioning.ts";
@@ -33,7 +33,7 @@ export async function setService(call: Call<BodyOf<"set_up_service">>, services:
   const isElsewhere = url !== undefined && URL.canParse(url) && originOf(url) !== originOf(before.url);
   // The address alone would send the keys that the gateway has to another host.
   if (isElsewhere && before.has_key && api_key === undefined && !isByRoot) {
-    throw new Refusal(403, say("ask.key_host", { url: before.url ?? "-" }));
+    throw new Refusal(403, message("ask.key_host", { url: before.url ?? "-" }));
   }
   if (api_key !== undefined) await control.giveKey(api_key, url);
   if (isElsewhere && isByRoot && api_key === undefined) await control.vouchFor(url);
@@ -58,7 +58,7 @@ export async function giveLogin(call: Call<BodyOf<"set_up_login">>, services: Se
 export async function tryBooth(call: Call<BodyOf<"set_up_booth">>, services: Services): Promise<LocalAnswer> {
   const { id: typed, ...entry } = call.body();
   const id = boothId.safeParse(typed);
-  if (!id.success) throw new Refusal(400, say("ask.booth_name"));
+  if (!id.success) throw new Refusal(400, message("ask.booth_name"));
   const given = Object.entries(entry).filter(([, value]) => value !== undefined);
   await setUpOf(services).tryEntry({ id: id.data, ...Object.fromEntries(given) });
   return answer(services, 202);

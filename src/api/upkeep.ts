@@ -1,10 +1,10 @@
+import { message } from "../domain/message.ts";
+import { errorText } from "../domain/messages/message-error.ts";
 import type { EntryAnswer } from "../domain/entry.ts";
 import type { BoothStatus } from "../domain/status.ts";
 import type { BodyOf } from "../contract/local.ts";
 import { labelledEntries } from "./filter-labels.ts";
-import { say } from "../domain/sentences.ts";
 import { boothOf, type Call, type LocalAnswer, needed, ok, Refusal, type Services } from "./operation.ts";
-import { errorMessage } from "../domain/error-message.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 
 const CANT_REBUILD = "this agent can't rebuild";
@@ -90,7 +90,7 @@ export async function rebuild(call: Call<BodyOf<"rebuild">>, { control, rebuilds
   try {
     return ok(await thread.start(stream, current), 202);
   } catch (error) {
-    throw new Refusal(409, errorMessage(error));
+    throw new Refusal(409, errorText(error));
   }
 }
 
@@ -105,9 +105,9 @@ export async function rebuildProgress({ query }: Call, { control, rebuilds }: Se
 export async function testNotices(call: Call<BodyOf<"notice_test">>, { control }: Services): Promise<LocalAnswer> {
   const { name } = call.body();
   const known = control.status().notices.filter(({ where }) => where !== "");
-  if (known.length === 0) throw new Refusal(409, say("notice.none"));
+  if (known.length === 0) throw new Refusal(409, message("notice.none"));
   if (name !== undefined && !known.some((one) => one.name === name)) {
-    throw new Refusal(404, say("notice.unknown", { name, names: known.map((one) => one.name).join(", ") }));
+    throw new Refusal(404, message("notice.unknown", { name, names: known.map((one) => one.name).join(", ") }));
   }
   return ok({ notices: await control.testNotices(name) });
 }

@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import {
   type AgentStatus,
   type BoothStatus,
@@ -8,7 +9,6 @@ import {
   type SharedConnectionStatus,
   waitingForClockIn,
 } from "../domain/status.ts";
-import { say } from "../domain/sentences.ts";
 import { differencesText } from "../domain/read-back.ts";
 import { allOf, megabytes, type Period, PURPOSES } from "../domain/traffic.ts";
 import { shownVersions } from "../domain/summary.ts";
@@ -243,7 +243,7 @@ function refusedLine({ count, newest }: BoothStatus["log"]["refused"]): string |
 function tooLongLine(too_long: BoothStatus["log"]["too_long"], style: Style): string | null {
   if (too_long === null) return null;
   const { count, newest } = too_long;
-  return `  ${style.warn("TOO LONG")}  ${say("log.too_long", { count, ...newest })}; ${say("log.too_long_todo")}`;
+  return `  ${style.warn("TOO LONG")}  ${message("log.too_long", { count, ...newest })}; ${message("log.too_long_todo")}`;
 }
 
 /** Returns how many records are delivered, and who confirmed them. */

@@ -1,3 +1,4 @@
+import { render } from "../domain/messages/render.ts";
 import { isatty } from "node:tty";
 import { CommandError, EXIT, type Io } from "../tools/command.ts";
 import { terminalText } from "../tools/terminal-text.ts";
@@ -37,9 +38,9 @@ export function terminalIo(): Io {
       // The reader of the output has ended, as with "| head".
       if (!isHeard) process.stdout.on("error", stop);
       isHeard = true;
-      process.stdout.write(terminalText(text));
+      process.stdout.write(terminalText(render(text)));
     },
-    err: (text) => void process.stderr.write(terminalText(text)),
+    err: (text) => void process.stderr.write(terminalText(render(text))),
     isTerminal,
     colours: isTerminal && (process.env["NO_COLOR"] ?? "") === "",
     progress: isatty(STDERR) ? progressLine() : () => undefined,
@@ -48,8 +49,8 @@ export function terminalIo(): Io {
       const { createInterface } = await import("node:readline/promises");
       const lines = createInterface({ input: process.stdin, output: process.stderr });
       try {
-        const listed = choices.map(({ value, text }) => `  ${value}${text === "" ? "" : `: ${text}`}\n`);
-        const shown = listed.length === 0 ? question : `${question}\n${listed.join("")}> `;
+        const listed = choices.map(({ value, text }) => `  ${value}${text === "" ? "" : `: ${render(text)}`}\n`);
+        const shown = listed.length === 0 ? render(question) : `${render(question)}\n${listed.join("")}> `;
         return await lines.question(terminalText(shown));
       } finally {
         lines.close();
@@ -68,7 +69,8 @@ export function terminalIo(): Io {
 function progressLine(): Io["progress"] {
   let shown = "";
   let written = -Infinity;
-  return (text) => {
+  return (said) => {
+    const text = render(said);
     if (text === shown || (text !== "" && monotonicMs() - written < PROGRESS_EVERY_MS)) return;
     process.stderr.write(`${REWRITE}${terminalText(text).replaceAll("\n", " ")}`);
     shown = text;

@@ -1,3 +1,4 @@
+import type { Text } from "../domain/message.ts";
 import { masked } from "./mask.ts";
 
 /** A fault of a configuration or profile file. Line and column count from 1; 0: the file as a whole. */
@@ -8,9 +9,9 @@ export interface Problem {
   readonly path: string;
   /** The file, if it is another one than the error's: the set-up's file, which the operator's file overrides. */
   readonly file?: string;
-  readonly message: string;
+  readonly message: Text;
   /** The remedy, if known. */
-  readonly hint?: string | undefined;
+  readonly hint?: Text | undefined;
   /** The line without its end; absent if the fault is of the file as a whole. */
   readonly text?: string;
 }

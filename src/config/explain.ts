@@ -1,5 +1,5 @@
+import { message } from "../domain/message.ts";
 import type { z } from "zod";
-import { say } from "../domain/sentences.ts";
 import { ConfigError, type Problem } from "./config-error.ts";
 import { childrenOf } from "./marks.ts";
 import { masked } from "./mask.ts";
@@ -51,7 +51,7 @@ function explain(issue: Issue, schema: z.ZodType, source: YamlSource): readonly 
   if (issue.code === "unrecognized_keys") {
     const names = keysAt(schema, path);
     return issue.keys.map((key) =>
-      source.problemAt([...path, key], say("config.unknown_key", { key }), {
+      source.problemAt([...path, key], message("config.unknown_key", { key }), {
         at: "key",
         hint: didYouMean(key, names) ?? listed(names),
       }),
@@ -59,7 +59,7 @@ function explain(issue: Issue, schema: z.ZodType, source: YamlSource): readonly 
   }
   const found = valueAt(source.data, path);
   if (found === undefined && path.length > 0) {
-    return [source.problemAt(path, say("config.missing_key", { key: String(path.at(-1)) }))];
+    return [source.problemAt(path, message("config.missing_key", { key: String(path.at(-1)) }))];
   }
   if (issue.code === "invalid_key") {
     return [source.problemAt(path, issue.issues[0]?.message ?? issue.message, { at: "key" })];
@@ -68,19 +68,19 @@ function explain(issue: Issue, schema: z.ZodType, source: YamlSource): readonly 
   if (issue.code === "invalid_value") {
     const names = issue.values.map(String);
     const hint = (typeof found === "string" ? didYouMean(found, names) : undefined) ?? listed(names);
-    return [source.problemAt(path, say("config.unknown_value", { value }), { hint })];
+    return [source.problemAt(path, message("config.unknown_value", { value }), { hint })];
   }
   const isPlain = typeof found === "number" || typeof found === "boolean";
   const lacksQuotes = isPlain && issue.code === "invalid_type" && issue.expected === "string";
-  return [source.problemAt(path, sentence(issue, value), { hint: lacksQuotes ? say("config.quotes") : undefined })];
+  return [source.problemAt(path, sentence(issue, value), { hint: lacksQuotes ? message("config.quotes") : undefined })];
 }
 
 /** Quotes a value for an error. A value that may be a secret by its key is hidden. */
 function quotedAt(path: DataPath, value: unknown): string {
   if (typeof value === "number" || typeof value === "boolean") return String(value);
-  if (Array.isArray(value)) return say("config.a_list");
+  if (Array.isArray(value)) return message("config.a_list");
   if (typeof value !== "string")
-    return typeof value === "object" && value !== null ? say("config.a_mapping") : "nothing";
+    return typeof value === "object" && value !== null ? message("config.a_mapping") : "nothing";
   const key = path.findLast((step) => typeof step === "string") ?? "";
   return masked(`${key}: "${value.slice(0, 60)}"`).slice(key.length + 2);
 }
@@ -88,13 +88,13 @@ function quotedAt(path: DataPath, value: unknown): string {
 function sentence(issue: Issue, found: string): string {
   switch (issue.code) {
     case "invalid_type":
-      return say("config.expected", { kind: article(issue.expected), found });
+      return message("config.expected", { kind: article(issue.expected), found });
     case "too_small":
-      return say("config.too_small", { value: found, least: `${String(issue.minimum)}${unitOf(issue.origin)}` });
+      return message("config.too_small", { value: found, least: `${String(issue.minimum)}${unitOf(issue.origin)}` });
     case "too_big":
-      return say("config.too_large", { value: found, most: `${String(issue.maximum)}${unitOf(issue.origin)}` });
+      return message("config.too_large", { value: found, most: `${String(issue.maximum)}${unitOf(issue.origin)}` });
     default:
-      return say("config.found", { message: issue.message, found });
+      return message("config.found", { message: issue.message, found });
   }
 }
 
@@ -107,14 +107,14 @@ function article(type: string): string {
   switch (type) {
     case "object":
     case "record":
-      return say("config.mapping");
+      return message("config.mapping");
     case "array":
     case "tuple":
-      return say("config.a_list");
+      return message("config.a_list");
     case "int":
-      return say("config.whole_number");
+      return message("config.whole_number");
     case "boolean":
-      return say("config.true_or_false");
+      return message("config.true_or_false");
     case "string":
       return "text";
     default:
@@ -123,7 +123,7 @@ function article(type: string): string {
 }
 
 function listed(names: readonly string[]): string | undefined {
-  return names.length === 0 ? undefined : say("config.one_of", { names: names.join(", ") });
+  return names.length === 0 ? undefined : message("config.one_of", { names: names.join(", ") });
 }
 
 /** Returns the keys that the schema allows in the mapping at a path. */

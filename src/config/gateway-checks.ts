@@ -1,7 +1,7 @@
+import { message } from "../domain/message.ts";
 import { isIP } from "node:net";
 import { normaliseSerial } from "../domain/booth.ts";
 import { MODBUS_PORT, modbusAddressText } from "../domain/plc-address.ts";
-import { say } from "../domain/sentences.ts";
 import { OUTPUT_KINDS } from "../domain/status.ts";
 import { isKnownZone } from "../domain/time-zone.ts";
 import type { BoothId } from "../domain/units.ts";
@@ -48,7 +48,7 @@ function checkPair(of: object, prefix: "client" | "user"): readonly Fault[] {
   const keys = [`${prefix}_key_file`, `${prefix}_certificate_file`];
   const [given, second] = keys.filter((key) => key in of);
   if (given === undefined || second !== undefined) return [];
-  return [[given, say(`config.${prefix}_pair`), AT_KEY]];
+  return [[given, message(`config.${prefix}_pair`), AT_KEY]];
 }
 
 function checkService(service: GatewayInput["service"]): readonly Fault[] {
@@ -59,7 +59,7 @@ function checkService(service: GatewayInput["service"]): readonly Fault[] {
     ...checkPair(service, "client"),
   ];
   if (service.api_key_file !== undefined && service.api_key_credential !== undefined) {
-    faults.push(["api_key_credential", say("config.one_key"), AT_KEY]);
+    faults.push(["api_key_credential", message("config.one_key"), AT_KEY]);
   }
   return faults;
 }
@@ -69,9 +69,9 @@ function checkUnique(booths: readonly BoothInput[]): readonly Fault[] {
   return booths.flatMap(({ id }, index) => {
     const faults: Fault[] = [];
     const serial = serials[index] ?? null;
-    if (booths.findIndex((other) => other.id === id) < index) faults.push(["id", say("config.id_taken", { id })]);
+    if (booths.findIndex((other) => other.id === id) < index) faults.push(["id", message("config.id_taken", { id })]);
     if (serial !== null && serials.indexOf(serial) < index) {
-      faults.push(["serial", say("config.serial_taken", { serial })]);
+      faults.push(["serial", message("config.serial_taken", { serial })]);
     }
     return within(["booths", index], faults);
   });
@@ -80,14 +80,14 @@ function checkUnique(booths: readonly BoothInput[]): readonly Fault[] {
 function checkBooth(booth: BoothInput): readonly Fault[] {
   const { serial, modbus, opcua, tz } = booth;
   const faults: Fault[] = [];
-  if (serial !== undefined && normaliseSerial(serial) === null) faults.push(["serial", say("config.serial")]);
+  if (serial !== undefined && normaliseSerial(serial) === null) faults.push(["serial", message("config.serial")]);
   if ((modbus === undefined) === (opcua === undefined)) {
-    faults.push([modbus === undefined ? [] : "opcua", say("config.one_link"), AT_KEY]);
+    faults.push([modbus === undefined ? [] : "opcua", message("config.one_link"), AT_KEY]);
   }
   if (modbus !== undefined) faults.push(...within(["modbus"], checkModbus(modbus)));
   if (opcua !== undefined) faults.push(...within(["opcua"], checkOpcua(opcua)));
   if (!isKnownZone(tz)) {
-    faults.push(["tz", say("config.zone", { tz }), { hint: didYouMean(tz, Intl.supportedValuesOf("timeZone")) }]);
+    faults.push(["tz", message("config.zone", { tz }), { hint: didYouMean(tz, Intl.supportedValuesOf("timeZone")) }]);
   }
   return faults;
 }
@@ -97,13 +97,13 @@ function checkModbus(modbus: ModbusInput): readonly Fault[] {
   const shareFault = share === undefined ? null : faultOfShare(share);
   if (shareFault !== null) return [["share", shareFault, AT_KEY]];
   const key = TCP_ONLY.find((name) => modbus[name] !== undefined);
-  if (key !== undefined && (serial !== undefined || framing === "rtu")) return [[key, say("config.tcp_only"), AT_KEY]];
+  if (key !== undefined && (serial !== undefined || framing === "rtu")) return [[key, message("config.tcp_only"), AT_KEY]];
   if (serial !== undefined) {
-    if (host !== undefined || port !== undefined) return [["serial", say("config.host_or_serial"), AT_KEY]];
-    return framing === undefined ? [] : [["framing", say("config.framing"), AT_KEY]];
+    if (host !== undefined || port !== undefined) return [["serial", message("config.host_or_serial"), AT_KEY]];
+    return framing === undefined ? [] : [["framing", message("config.framing"), AT_KEY]];
   }
-  if (host === undefined) return [[[], say("config.no_host"), AT_KEY]];
-  return /^[A-Za-z0-9.:-]+$/.test(host) ? [] : [["host", say("config.host")]];
+  if (host === undefined) return [[[], message("config.no_host"), AT_KEY]];
+  return /^[A-Za-z0-9.:-]+$/.test(host) ? [] : [["host", message("config.host")]];
 }
 
 /** RTU frames have no transaction id, and on a line with several devices only the unit id says which one answers. */
@@ -112,9 +112,9 @@ const TCP_ONLY = ["transaction_id_offset", "answer_unit_id"] as const;
 /** Beyond this machine, only clients that the file lists may connect. */
 function faultOfShare({ address, clients }: NonNullable<ModbusInput["share"]>): string | null {
   const wrong = [address, ...clients].find((text) => isIP(text) === 0);
-  if (wrong !== undefined) return say("config.no_ip", { text: wrong });
+  if (wrong !== undefined) return message("config.no_ip", { text: wrong });
   const isLocal = address === "::1" || address.startsWith("127.");
-  return isLocal || clients.length > 0 ? null : say("config.clients");
+  return isLocal || clients.length > 0 ? null : message("config.clients");
 }
 
 /** Returns the address and settings of a booth's `modbus` section, which `checkGateway` has accepted. */
@@ -134,7 +134,7 @@ function checkSharing(booths: readonly BoothInput[]): readonly Fault[] {
     const earlier = first.get(link);
     if (earlier === undefined) first.set(link, { settings, id });
     if (earlier === undefined || earlier.settings === settings) return [];
-    return [[["booths", index, "modbus"], say("config.same_link", { booth: earlier.id }), AT_KEY]];
+    return [[["booths", index, "modbus"], message("config.same_link", { booth: earlier.id }), AT_KEY]];
   });
 }
 
@@ -146,22 +146,22 @@ function checkOpcua(input: OpcuaInput): readonly Fault[] {
   const url = URL.canParse(endpoint) ? new URL(endpoint) : null;
   if (url?.protocol !== "opc.tcp:" || url.hostname === "") {
     faults.push(["endpoint", "an endpoint is opc.tcp://HOST:PORT, with or without a path"]);
-  } else if (url.username !== "" || url.password !== "") faults.push(["endpoint", say("config.endpoint")]);
+  } else if (url.username !== "" || url.password !== "") faults.push(["endpoint", message("config.endpoint")]);
   const isInsecure = security_policy === "None";
-  if (isInsecure && !allow_insecure) faults.push(["security_policy", say("config.insecure")]);
-  if (!isInsecure && allow_insecure) faults.push(["allow_insecure", say("config.insecure_alone")]);
+  if (isInsecure && !allow_insecure) faults.push(["security_policy", message("config.insecure")]);
+  if (!isInsecure && allow_insecure) faults.push(["allow_insecure", message("config.insecure_alone")]);
   if (fingerprint !== undefined && server_certificate_file !== undefined) {
-    faults.push(["server_certificate_file", say("config.fingerprint_or_file")]);
+    faults.push(["server_certificate_file", message("config.fingerprint_or_file")]);
   }
   if (fingerprint !== undefined && normaliseFingerprint(fingerprint) === null) {
-    faults.push(["server_certificate_fingerprint", say("config.fingerprint")]);
+    faults.push(["server_certificate_fingerprint", message("config.fingerprint")]);
   }
-  if (user === undefined && password_file !== undefined) faults.push(["password_file", say("config.password_user")]);
+  if (user === undefined && password_file !== undefined) faults.push(["password_file", message("config.password_user")]);
   faults.push(...checkPair(input, "user").map(([key, message]): Fault => [key, message]));
   if (user !== undefined && user_certificate_file !== undefined) {
-    faults.push(["user_certificate_file", say("config.one_login")]);
+    faults.push(["user_certificate_file", message("config.one_login")]);
   }
-  if (isInsecure && user !== undefined) faults.push(["user", say("config.no_password")]);
+  if (isInsecure && user !== undefined) faults.push(["user", message("config.no_password")]);
   return faults;
 }
 
@@ -175,9 +175,9 @@ function checkNames(entry: Named, entries: readonly Named[], booths: readonly { 
   const unknown = (entry.booths ?? []).flatMap((id, position): readonly Fault[] =>
     ids.includes(id)
       ? []
-      : [[["booths", position], say("config.no_booth", { booth: id }), { hint: didYouMean(id, ids) }]],
+      : [[["booths", position], message("config.no_booth", { booth: id }), { hint: didYouMean(id, ids) }]],
   );
-  const taken: readonly Fault[] = isTaken ? [["name", say("config.name_taken", { name })]] : [];
+  const taken: readonly Fault[] = isTaken ? [["name", message("config.name_taken", { name })]] : [];
   return [...taken, ...unknown];
 }
 
@@ -194,14 +194,14 @@ function checkOutput(output: OutputInput): readonly Fault[] {
   ];
   const [kind, second] = OUTPUT_KINDS.filter((name) => output[name] !== undefined);
   if (kind === undefined || second !== undefined) {
-    faults.push([second ?? [], say("config.one_kind", { kinds: OUTPUT_KINDS.join(", ") })]);
+    faults.push([second ?? [], message("config.one_kind", { kinds: OUTPUT_KINDS.join(", ") })]);
   }
   const strange = kind && STRANGE[kind].find((name) => output[name] !== undefined);
-  if (strange !== undefined) faults.push([strange, say("config.strange_key", { key: strange, kind: kind ?? "" })]);
-  if (token_file !== undefined && user !== undefined) faults.push(["token_file", say("config.token_or_user")]);
-  if (password_file !== undefined && user === undefined) faults.push(["password_file", say("config.password_user")]);
+  if (strange !== undefined) faults.push([strange, message("config.strange_key", { key: strange, kind: kind ?? "" })]);
+  if (token_file !== undefined && user !== undefined) faults.push(["token_file", message("config.token_or_user")]);
+  if (password_file !== undefined && user === undefined) faults.push(["password_file", message("config.password_user")]);
   faults.push(...checkPair(output, "client"));
-  if (since !== undefined && Number.isNaN(Date.parse(since))) faults.push(["since", say("config.instant")]);
+  if (since !== undefined && Number.isNaN(Date.parse(since))) faults.push(["since", message("config.instant")]);
   if (mqtt !== undefined) faults.push(...within(["mqtt", "topics"], checkTopics(mqtt.topics)));
   return faults.map(([path, message]) => [path, message, AT_KEY]);
 }
@@ -221,8 +221,8 @@ function checkTopics(topics: NonNullable<OutputInput["mqtt"]>["topics"]): readon
     if (unknown !== undefined) {
       return [[name, `{${unknown}} is not known here: ${places.map((place) => `{${place}}`).join(", ")}`]];
     }
-    if (/[+#\p{Cc}]/u.test(text) || text.startsWith("$")) return [[name, say("config.topic")]];
-    if (/[{}]/.test(text.replaceAll(/\{[^{}]*\}/g, ""))) return [[name, say("config.brace")]];
+    if (/[+#\p{Cc}]/u.test(text) || text.startsWith("$")) return [[name, message("config.topic")]];
+    if (/[{}]/.test(text.replaceAll(/\{[^{}]*\}/g, ""))) return [[name, message("config.brace")]];
     const last = places.at(-1) ?? "";
     const isOfOne = named.includes(last) && (named.includes("booth") || named.includes("serial"));
     if (name === "status" || isOfOne) return [];
@@ -234,11 +234,11 @@ function checkNotice({ mail, webhook, mqtt, quiet }: NoticeInput): readonly Faul
   const faults: Fault[] = [];
   const tz = quiet?.tz;
   if ([mail, webhook, mqtt].filter((channel) => channel !== undefined).length !== 1) {
-    faults.push([[], say("notice.one_way")]);
+    faults.push([[], message("notice.one_way")]);
   }
-  if (quiet !== undefined && quiet.from === quiet.to) faults.push([["quiet", "to"], say("notice.quiet_length")]);
-  if (tz !== undefined && !isKnownZone(tz)) faults.push([["quiet", "tz"], say("notice.zone", { tz })]);
-  if (mail?.tls === "none" && !isLoopback(mail.host)) faults.push([["mail", "tls"], say("notice.tls_none")]);
+  if (quiet !== undefined && quiet.from === quiet.to) faults.push([["quiet", "to"], message("notice.quiet_length")]);
+  if (tz !== undefined && !isKnownZone(tz)) faults.push([["quiet", "tz"], message("notice.zone", { tz })]);
+  if (mail?.tls === "none" && !isLoopback(mail.host)) faults.push([["mail", "tls"], message("notice.tls_none")]);
   return [
     ...faults,
     ...within(["mail"], checkLogin(mail)),
@@ -251,5 +251,5 @@ function checkNotice({ mail, webhook, mqtt, quiet }: NoticeInput): readonly Faul
 /** A user name needs a password file, and the reverse. */
 function checkLogin(login: NoticeInput["mail"] | NoticeInput["mqtt"]): readonly Fault[] {
   if ((login?.user === undefined) === (login?.password_file === undefined)) return [];
-  return [[login?.user === undefined ? "password_file" : "user", say("notice.login_pair")]];
+  return [[login?.user === undefined ? "password_file" : "user", message("notice.login_pair")]];
 }

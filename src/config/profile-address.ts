@@ -1,5 +1,5 @@
+import { message } from "../domain/message.ts";
 import { LAST_ADDRESS, MODBUS_TABLES, type ModbusTable, type OpcuaName, type OpcuaNode } from "../domain/profile.ts";
-import { say } from "../domain/sentences.ts";
 import { didYouMean } from "./nearest.ts";
 
 /** A Modbus address, 0-based within its table. */
@@ -20,7 +20,7 @@ const TABLE_BY_DIGIT: Readonly<Record<string, ModbusTable>> = {
   "3": "input",
   "4": "holding",
 };
-const SPELLINGS = say("address.spellings");
+const SPELLINGS = message("address.spellings");
 
 /**
  * Parses an address in any notation in use. Rejects a text that two notations read differently, with both readings.
@@ -38,7 +38,7 @@ export function parseAddress(notation: string): TableAddress | AddressFault {
   const crossed = /^([134])x(\d{1,6})$/i.exec(text);
   if (crossed !== null) return crossedAddress(crossed[1] ?? "", crossed[2] ?? "", text);
   if (/^\d{1,6}$/.test(text)) return modicon(Number(text), text);
-  return { message: say("address.none", { text: text.slice(0, 40) }), hint: SPELLINGS };
+  return { message: message("address.none", { text: text.slice(0, 40) }), hint: SPELLINGS };
 }
 
 /** Returns a sentence with both readings, and an unambiguous spelling of each. */
@@ -47,8 +47,8 @@ function ambiguous(text: string, first: TableAddress, second: TableAddress): Add
     `${NAMES[table]} ${address + 1} counted from 1 (${address} from 0)`;
   const spelling = ({ table, address }: TableAddress): string => `${table}:${address}`;
   return {
-    message: say("address.two_ways", { text, first: meaning(first), second: meaning(second) }),
-    hint: say("address.write_two", { first: spelling(first), second: spelling(second) }),
+    message: message("address.two_ways", { text, first: meaning(first), second: meaning(second) }),
+    hint: message("address.write_two", { first: spelling(first), second: spelling(second) }),
   };
 }
 
@@ -62,7 +62,7 @@ const NAMES: Readonly<Record<ModbusTable, string>> = {
 function hexadecimal(text: string): AddressFault {
   const digits = text.slice(2);
   const value = Number(text);
-  if (value > LAST_ADDRESS) return { message: say("address.beyond", { address: text, last: LAST_ADDRESS }) };
+  if (value > LAST_ADDRESS) return { message: message("address.beyond", { address: text, last: LAST_ADDRESS }) };
   if (/^\d+$/.test(digits) && Number(digits) >= 1) {
     return {
       message: `${text} can be read in two ways: coil ${Number(digits)} counted from 1, or ${value} in hexadecimal`,
@@ -70,7 +70,7 @@ function hexadecimal(text: string): AddressFault {
     };
   }
   return {
-    message: say("address.no_table", { text }),
+    message: message("address.no_table", { text }),
     hint: `write coil:${text}, discrete:${text}, input:${text} or holding:${text}`,
   };
 }
@@ -89,10 +89,10 @@ function explicitAddress(name: string, address: number): TableAddress | AddressF
   const table = MODBUS_TABLES.find((known) => known === name.toLowerCase());
   if (table === undefined)
     return {
-      message: say("address.unknown_table", { name }),
-      hint: didYouMean(name, MODBUS_TABLES) ?? say("config.one_of", { names: MODBUS_TABLES.join(", ") }),
+      message: message("address.unknown_table", { name }),
+      hint: didYouMean(name, MODBUS_TABLES) ?? message("config.one_of", { names: MODBUS_TABLES.join(", ") }),
     };
-  if (address > LAST_ADDRESS) return { message: say("address.beyond", { address, last: LAST_ADDRESS }) };
+  if (address > LAST_ADDRESS) return { message: message("address.beyond", { address, last: LAST_ADDRESS }) };
   return { table, address };
 }
 
@@ -108,13 +108,13 @@ function modicon(value: number, text: string): TableAddress | AddressFault {
   if (value <= LAST_ADDRESS + 1) return oneBased("coil", value, text);
   const inSix = TABLE_BY_DIGIT[String(Math.floor(value / 100_000))];
   return inSix === undefined || inSix === "coil"
-    ? { message: say("address.outside", { text }), hint: SPELLINGS }
+    ? { message: message("address.outside", { text }), hint: SPELLINGS }
     : oneBased(inSix, value % 100_000, text);
 }
 
 function oneBased(table: ModbusTable, number: number, text: string): TableAddress | AddressFault {
-  if (number < 1) return { message: say("address.from_one", { text }), hint: SPELLINGS };
-  if (number > LAST_ADDRESS + 1) return { message: say("address.beyond_table", { text, table }) };
+  if (number < 1) return { message: message("address.from_one", { text }), hint: SPELLINGS };
+  if (number > LAST_ADDRESS + 1) return { message: message("address.beyond_table", { text, table }) };
   return { table, address: number - 1 };
 }
 
@@ -138,7 +138,7 @@ export function parseNode(
   if (explicit !== null) return idIn(explicit[1] ?? "", explicit[2] ?? "");
   const standard = /^i=\d+$/.test(text) && fallback === undefined ? OPCUA_NAMESPACE : fallback;
   return standard === undefined
-    ? { message: say("address.node_namespace"), hint: NODE_SPELLINGS }
+    ? { message: message("address.node_namespace"), hint: NODE_SPELLINGS }
     : idIn(standard, text);
 }
 
@@ -150,22 +150,22 @@ export function parsePath(steps: readonly string[], fallback: string | undefined
     const namespace = explicit?.[1] ?? fallback;
     if (/^\d+:/.test(step.trim())) return indexed(step);
     if (namespace === undefined)
-      return { message: say("address.step_namespace", { step: step.slice(0, 40) }), hint: NODE_SPELLINGS };
+      return { message: message("address.step_namespace", { step: step.slice(0, 40) }), hint: NODE_SPELLINGS };
     names.push({ namespace, name: explicit?.[2] ?? step.trim() });
   }
   const [first, ...rest] = names;
-  return first === undefined ? { message: say("address.empty_path") } : { path: [first, ...rest] };
+  return first === undefined ? { message: message("address.empty_path") } : { path: [first, ...rest] };
 }
 
 function indexed(text: string): AddressFault {
-  return { message: say("address.by_number", { text: text.slice(0, 40) }), hint: NODE_SPELLINGS };
+  return { message: message("address.by_number", { text: text.slice(0, 40) }), hint: NODE_SPELLINGS };
 }
 
 function idIn(namespace: string, id: string): OpcuaNode | AddressFault {
   const known = /^i=\d{1,10}$/.test(id) || /^s=.+$/.test(id) || GUID.test(id) || /^b=[0-9a-z+/]+={0,2}$/i.test(id);
   if (!known)
-    return { message: say("address.node_id", { id: id.slice(0, 40) }), hint: "i=NUMBER, s=TEXT, g=GUID or b=BASE64" };
+    return { message: message("address.node_id", { id: id.slice(0, 40) }), hint: "i=NUMBER, s=TEXT, g=GUID or b=BASE64" };
   if (id.startsWith("i=") && Number(id.slice(2)) > 4_294_967_295)
-    return { message: say("address.beyond_number", { id }) };
+    return { message: message("address.beyond_number", { id }) };
   return { namespace, id };
 }

@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import { modeTagOf } from "../domain/mode-bits.ts";
 import {
   isBitTable,
@@ -7,7 +8,6 @@ import {
   type OpcuaType,
   pointWidth,
 } from "../domain/profile.ts";
-import { say } from "../domain/sentences.ts";
 import { didYouMean } from "./nearest.ts";
 import type { ModbusProfileInput, ProfileInput, TagInput } from "./profile-schema.ts";
 import { AT_KEY, type Fault } from "./yaml-source.ts";
@@ -37,23 +37,23 @@ export function checkTag(input: ProfileInput, tag: TagInput): readonly Fault[] {
   const faults: Fault[] = [];
   const groups = Object.keys(input.groups);
   if (!groups.includes(tag.group))
-    faults.push(["group", say("config.no_group", { group: tag.group }), { hint: didYouMean(tag.group, groups) }]);
+    faults.push(["group", message("config.no_group", { group: tag.group }), { hint: didYouMean(tag.group, groups) }]);
   const wantsFilter = tag.role !== undefined && FILTER_ROLES.has(tag.role);
   if (wantsFilter && tag.filter === undefined)
-    faults.push(["role", say("config.needs_filter", { role: String(tag.role) })]);
-  if (!wantsFilter && tag.filter !== undefined) faults.push(["filter", say("config.filter_role")]);
-  if (tag.min !== undefined && tag.max !== undefined && tag.min > tag.max) faults.push(["min", say("config.min_max")]);
+    faults.push(["role", message("config.needs_filter", { role: String(tag.role) })]);
+  if (!wantsFilter && tag.filter !== undefined) faults.push(["filter", message("config.filter_role")]);
+  if (tag.min !== undefined && tag.max !== undefined && tag.min > tag.max) faults.push(["min", message("config.min_max")]);
   if (tag.counter !== undefined && !isNumeric(tag))
-    faults.push(["counter", say("config.no_counter", { type: tag.type })]);
+    faults.push(["counter", message("config.no_counter", { type: tag.type })]);
   if (tag.deadband_percent !== undefined && (tag.counter !== undefined || !isNumeric(tag))) {
     const what = tag.counter === undefined ? `a ${tag.type}` : "a counter";
     faults.push(["deadband_percent", `${what} has no deadband in percent`]);
   }
   if ((tag.min !== undefined || tag.max !== undefined) && !isNumeric(tag)) {
-    faults.push([tag.min === undefined ? "max" : "min", say("config.no_limits", { type: tag.type })]);
+    faults.push([tag.min === undefined ? "max" : "min", message("config.no_limits", { type: tag.type })]);
   }
   if (tag.between !== undefined && !isNumeric(tag))
-    faults.push(["between", say("config.no_limits", { type: tag.type })]);
+    faults.push(["between", message("config.no_limits", { type: tag.type })]);
   return [...faults, ...checkSentinels(tag), ...checkLabels(tag), ...checkModulus(tag)];
 }
 
@@ -62,28 +62,28 @@ export function checkPoint(point: ModbusPoint, quirks: ModbusProfileInput["modbu
   const faults: Fault[] = [];
   const bits = isBitTable(point.table);
   if (quirks.tables !== undefined && !quirks.tables.includes(point.table)) {
-    faults.push(["address", say("config.not_served", { tables: quirks.tables.join(", "), table: point.table })]);
+    faults.push(["address", message("config.not_served", { tables: quirks.tables.join(", "), table: point.table })]);
   }
-  if (bits && point.type !== "bool") faults.push(["type", say("config.bool_table", { table: point.table })]);
-  if (bits && point.bit !== undefined) faults.push(["bit", say("config.no_bits", { table: point.table })]);
+  if (bits && point.type !== "bool") faults.push(["type", message("config.bool_table", { table: point.table })]);
+  if (bits && point.bit !== undefined) faults.push(["bit", message("config.no_bits", { table: point.table })]);
   if (!bits && point.type === "bool" && point.bit === undefined) {
-    faults.push(["type", say("config.needs_bit")]);
+    faults.push(["type", message("config.needs_bit")]);
   }
-  if (point.type !== "bool" && point.bit !== undefined) faults.push(["bit", say("config.only_bool")]);
-  if (point.type === "string" && point.length === undefined) faults.push(["type", say("config.needs_length")]);
-  if (point.type !== "string" && point.length !== undefined) faults.push(["length", say("config.only_string")]);
+  if (point.type !== "bool" && point.bit !== undefined) faults.push(["bit", message("config.only_bool")]);
+  if (point.type === "string" && point.length === undefined) faults.push(["type", message("config.needs_length")]);
+  if (point.type !== "string" && point.length !== undefined) faults.push(["length", message("config.only_string")]);
   const last = point.address + pointWidth(point) - 1;
-  if (last > LAST_ADDRESS) faults.push(["address", say("config.value_beyond")]);
+  if (last > LAST_ADDRESS) faults.push(["address", message("config.value_beyond")]);
   if (!bits && pointWidth(point) > quirks.max_registers) {
-    faults.push(["length", say("config.too_long_read", { max: quirks.max_registers })]);
+    faults.push(["length", message("config.too_long_read", { max: quirks.max_registers })]);
   }
   const hole = (quirks.holes[point.table] ?? []).find(([from, to]) => point.address <= to && last >= from);
   if (hole !== undefined)
     faults.push(["address", `lies in the declared hole ${hole[0]}..${hole[1]} of table ${point.table}`]);
   const isText = point.type === "string";
-  if (point.string_order !== undefined && !isText) faults.push(["string_order", say("config.only_string_order")]);
-  if (point.byte_order !== undefined && isText) faults.push(["byte_order", say("config.string_order")]);
-  if (point.word_order !== undefined && isText) faults.push(["word_order", say("config.string_words")]);
+  if (point.string_order !== undefined && !isText) faults.push(["string_order", message("config.only_string_order")]);
+  if (point.byte_order !== undefined && isText) faults.push(["byte_order", message("config.string_order")]);
+  if (point.word_order !== undefined && isText) faults.push(["word_order", message("config.string_words")]);
   return faults;
 }
 
@@ -93,27 +93,27 @@ function isNumeric(tag: TagInput): boolean {
 
 function checkSentinels(tag: TagInput): readonly Fault[] {
   if (tag.sentinels.length > 0 && !isNumeric(tag))
-    return [["sentinels", say("config.no_sentinels", { type: tag.type })]];
+    return [["sentinels", message("config.no_sentinels", { type: tag.type })]];
   const range = INTEGER_RANGES[tag.type];
   if (range === undefined) return [];
   const unreadable = tag.sentinels.find((raw) => {
     if (typeof raw === "number" && !Number.isInteger(raw)) return true;
     return BigInt(raw) < range[0] || BigInt(raw) > range[1];
   });
-  if (unreadable !== undefined) return [["sentinels", say("config.unreadable", { value: unreadable, type: tag.type })]];
+  if (unreadable !== undefined) return [["sentinels", message("config.unreadable", { value: unreadable, type: tag.type })]];
   const inexact = tag.sentinels.find((raw) => typeof raw === "number" && !Number.isSafeInteger(raw));
-  return inexact === undefined ? [] : [["sentinels", say("config.inexact", { value: inexact })]];
+  return inexact === undefined ? [] : [["sentinels", message("config.inexact", { value: inexact })]];
 }
 
 function checkLabels(tag: TagInput): readonly Fault[] {
   if (tag.labels === undefined) return [];
   const range = INTEGER_RANGES[tag.type];
-  if (range === undefined) return [["labels", say("config.no_labels", { type: tag.type })]];
+  if (range === undefined) return [["labels", message("config.no_labels", { type: tag.type })]];
   const faults: Fault[] = [];
-  if (tag.scale !== 1 || tag.offset !== 0) faults.push(["labels", say("config.labels_scale")]);
-  if (tag.counter !== undefined) faults.push(["labels", say("config.labels_counter")]);
+  if (tag.scale !== 1 || tag.offset !== 0) faults.push(["labels", message("config.labels_scale")]);
+  if (tag.counter !== undefined) faults.push(["labels", message("config.labels_counter")]);
   const outside = Object.keys(tag.labels).find((raw) => BigInt(raw) < range[0] || BigInt(raw) > range[1]);
-  if (outside !== undefined) faults.push(["labels", say("config.unreadable", { value: outside, type: tag.type })]);
+  if (outside !== undefined) faults.push(["labels", message("config.unreadable", { value: outside, type: tag.type })]);
   return faults;
 }
 
@@ -124,15 +124,15 @@ function checkModulus(tag: TagInput): readonly Fault[] {
   if (range === undefined || modulus === undefined) return [];
   const largest = (Number(range[1]) + 1) * Math.abs(tag.scale);
   if (modulus <= largest * (1 + 1e-9)) return [];
-  return [["counter", say("config.wraps", { type: tag.type, largest, modulus })]];
+  return [["counter", message("config.wraps", { type: tag.type, largest, modulus })]];
 }
 
 function checkNames({ tags }: ProfileInput): readonly Fault[] {
   return tags.flatMap(({ name }, index): readonly Fault[] => {
     const earlier = tags.findIndex((tag) => tag.name === name);
     if (earlier === index) return [];
-    const hint = say("config.first_used", { at: earlier });
-    return [[["tags", index, "name"], say("config.name_taken", { name }), { hint }]];
+    const hint = message("config.first_used", { at: earlier });
+    return [[["tags", index, "name"], message("config.name_taken", { name }), { hint }]];
   });
 }
 
@@ -142,18 +142,18 @@ function checkModes(input: ProfileInput): readonly Fault[] {
   const hasTags = hasBits || input.tags.some(({ role }) => role === "mode");
   const isMapped = Object.keys(input.modes).length > 0;
   if (input.kind === "device") {
-    if (hasTags || isMapped) faults.push(["kind", say("config.modeless")]);
+    if (hasTags || isMapped) faults.push(["kind", message("config.modeless")]);
     return faults;
   }
-  if (!hasTags) faults.push(["tags", say("profile.no_mode_tag"), AT_KEY]);
-  if (!isMapped && !hasBits) faults.push(["modes", say("profile.no_mode"), AT_KEY]);
+  if (!hasTags) faults.push(["tags", message("profile.no_mode_tag"), AT_KEY]);
+  if (!isMapped && !hasBits) faults.push(["modes", message("profile.no_mode"), AT_KEY]);
   return faults;
 }
 
 function checkModeTags({ tags }: ProfileInput): readonly Fault[] {
   return tags.flatMap(({ role, bay }, index): readonly Fault[] => {
     if (role !== "mode" || tags.findIndex((tag) => tag.role === "mode" && tag.bay === bay) === index) return [];
-    return [[["tags", index, "role"], say("config.second_mode", { bay })]];
+    return [[["tags", index, "role"], message("config.second_mode", { bay })]];
   });
 }
 
@@ -161,10 +161,10 @@ function checkModeTags({ tags }: ProfileInput): readonly Fault[] {
 function checkModeBits({ tags }: ProfileInput): readonly Fault[] {
   return tags.flatMap(({ name, role, mode, bay, group }, index): readonly Fault[] => {
     const fault = (key: string, text: string): readonly Fault[] => [[["tags", index, key], text]];
-    if (role !== "mode_bit") return mode === undefined ? [] : fault("mode", say("config.only_mode_bit"));
-    if (mode === undefined) return fault("role", say("config.needs_mode"));
+    if (role !== "mode_bit") return mode === undefined ? [] : fault("mode", message("config.only_mode_bit"));
+    if (mode === undefined) return fault("role", message("config.needs_mode"));
     if (tags.some((other) => other.role === "mode" && other.bay === bay)) {
-      return fault("role", say("config.mode_and_bit", { bay }));
+      return fault("role", message("config.mode_and_bit", { bay }));
     }
     if (tags.some((other) => other.name === modeTagOf(bay))) {
       return fault("role", `the bits of bay ${bay} make the tag "${modeTagOf(bay)}", and ${name} stands beside one`);

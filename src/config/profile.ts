@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,7 +11,6 @@ import type {
   OpcuaProfile,
   Profile,
 } from "../domain/profile.ts";
-import { say } from "../domain/sentences.ts";
 import { withUnitsInForce } from "../domain/tag-units.ts";
 import { parseWith, refuseIfAny } from "./explain.ts";
 import { didYouMean } from "./nearest.ts";
@@ -43,7 +43,7 @@ export function parseProfile(text: string, file: string): Profile {
 function profileOf(source: YamlSource): Profile {
   const protocol = valueAt(source.data, ["protocol"]);
   if (typeof protocol === "string" && !PROTOCOLS.includes(protocol)) {
-    const hint = didYouMean(protocol, PROTOCOLS) ?? say("config.one_of", { names: PROTOCOLS.join(", ") });
+    const hint = didYouMean(protocol, PROTOCOLS) ?? message("config.one_of", { names: PROTOCOLS.join(", ") });
     refuseIfAny([source.problemAt(["protocol"], `"${protocol.slice(0, 60)}" is not known here`, { hint })], source);
   }
   return protocol === "opcua" ? opcuaProfileOf(source) : modbusProfileOf(source);
@@ -113,7 +113,7 @@ export function findProfile(name: string, dirs: readonly string[] = [SHIPPED_PRO
   }
   const source = openYaml(readSource(path), path);
   const profile = profileOf(source);
-  if (profile.name !== name) refuseIfAny([source.problemAt(["name"], say("config.file_name", { name }))], source);
+  if (profile.name !== name) refuseIfAny([source.problemAt(["name"], message("config.file_name", { name }))], source);
   return profile;
 }
 
@@ -127,7 +127,7 @@ export function profileFile(name: string, dirs: readonly string[]): string | nul
 export function unknownProfileHint(name: string, dirs: readonly string[]): string {
   const names = profileNames(dirs);
   return (
-    didYouMean(name, names) ?? say("config.known", { names: names.join(", ") || "none", folders: dirs.join(", ") })
+    didYouMean(name, names) ?? message("config.known", { names: names.join(", ") || "none", folders: dirs.join(", ") })
   );
 }
 
@@ -138,7 +138,7 @@ export function profileNames(dirs: readonly string[] = [SHIPPED_PROFILES]): read
 }
 
 function nodeOf({ node, path }: OpcuaTagInput, namespace: string | undefined): OpcuaNode | AddressFault {
-  if (node !== undefined && path !== undefined) return { message: say("config.node_or_path") };
+  if (node !== undefined && path !== undefined) return { message: message("config.node_or_path") };
   if (node !== undefined) return parseNode(node, namespace);
-  return path === undefined ? { message: say("config.needs_node") } : parsePath(path, namespace);
+  return path === undefined ? { message: message("config.needs_node") } : parsePath(path, namespace);
 }

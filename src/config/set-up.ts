@@ -1,8 +1,8 @@
+import { message } from "../domain/message.ts";
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { DEFAULT_DATA_DIR } from "../domain/plc-address.ts";
-import { say } from "../domain/sentences.ts";
 import { ConfigError } from "./config-error.ts";
 import { writeDurably } from "./durable-file.ts";
 import { parseWith, refuseIfAny } from "./explain.ts";
@@ -30,7 +30,7 @@ const setUpSchema = z.strictObject({
   draft: z
     .record(z.string(), z.unknown())
     .default({})
-    .refine((draft) => JSON.stringify(draft).length <= MAX_DRAFT, say("config.draft_long")),
+    .refine((draft) => JSON.stringify(draft).length <= MAX_DRAFT, message("config.draft_long")),
 });
 
 export type SetUp = z.output<typeof setUpSchema>;

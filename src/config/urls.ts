@@ -1,4 +1,4 @@
-import { say } from "../domain/sentences.ts";
+import { message } from "../domain/message.ts";
 
 /** Schemes with TLS, and schemes without it, which are allowed only on this machine. */
 type UrlSchemes = Readonly<Record<"secure" | "plain", readonly string[]>>;
@@ -39,10 +39,10 @@ export function proxyUrlFault(text: string): string | null {
 function urlFault(text: string, schemes: UrlSchemes): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   const all = [...schemes.secure, ...schemes.plain].map((scheme) => `${scheme}//`).join(", ");
-  if (url === null) return say("config.no_url", { schemes: all });
-  if (url.username !== "" || url.password !== "") return say("config.url_login");
-  if (url.search !== "" || url.hash !== "") return say("config.url_query");
+  if (url === null) return message("config.no_url", { schemes: all });
+  if (url.username !== "" || url.password !== "") return message("config.url_login");
+  if (url.search !== "" || url.hash !== "") return message("config.url_query");
   if (schemes.secure.includes(url.protocol)) return null;
-  if (!schemes.plain.includes(url.protocol)) return say("config.url_begin", { schemes: all });
-  return isLoopback(url.hostname) ? null : say("config.url_open", { scheme: `${url.protocol}//` });
+  if (!schemes.plain.includes(url.protocol)) return message("config.url_begin", { schemes: all });
+  return isLoopback(url.hostname) ? null : message("config.url_open", { scheme: `${url.protocol}//` });
 }

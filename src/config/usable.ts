@@ -1,8 +1,8 @@
+import { message } from "../domain/message.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DEFAULT_DATA_DIR } from "../domain/plc-address.ts";
 import type { Profile } from "../domain/profile.ts";
-import { say } from "../domain/sentences.ts";
 import { OUTPUT_KINDS, type OutputKind } from "../domain/status.ts";
 import { ConfigError } from "./config-error.ts";
 import { configFrom } from "./config.ts";
@@ -219,17 +219,17 @@ function profileFaults(
   if (profile instanceof ConfigError) return [];
   if (profile === null) {
     const hint = unknownProfileHint(booth.profile, dirs);
-    return [["profile", say("config.no_profile", { profile: booth.profile }), { hint }]];
+    return [["profile", message("config.no_profile", { profile: booth.profile }), { hint }]];
   }
   const { name, protocol, groups } = profile;
   const link = booth.modbus === undefined ? "opcua" : "modbus";
   const faults = unknownGroups(profile, booth).map((group): Fault => {
-    const hint = say("config.has_groups", { groups: Object.keys(groups).join(", ") });
-    return [["poll", group], say("config.no_poll_group", { profile: name, group }), { ...AT_KEY, hint }];
+    const hint = message("config.has_groups", { groups: Object.keys(groups).join(", ") });
+    return [["poll", group], message("config.no_poll_group", { profile: name, group }), { ...AT_KEY, hint }];
   });
   if (protocol !== link) {
-    const hint = say("config.give_link", { protocol, link });
-    faults.push([link, say("config.other_link", { profile: name, protocol, link }), { ...AT_KEY, hint }]);
+    const hint = message("config.give_link", { protocol, link });
+    faults.push([link, message("config.other_link", { profile: name, protocol, link }), { ...AT_KEY, hint }]);
   }
   return faults;
 }
@@ -293,7 +293,7 @@ export function loadLasting(path: string, environment: Readonly<Record<string, s
   throw refused;
 }
 
-const CUT = say("config.cut");
+const CUT = message("config.cut");
 const CUT_HINT = `write "booths: []" to set the box up anew, and delete ${LAST_GOOD} for another service`;
 
 /** A box before its set-up has neither booths nor service. If the last file had them, only the start of this one was written. */

@@ -1,4 +1,4 @@
-import { say } from "../domain/sentences.ts";
+import { message } from "../domain/message.ts";
 import { readFileSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import {
@@ -57,10 +57,10 @@ function tokensOf(text: string, lines: LineCounter): { readonly tokens: CST.Toke
   let aliases = 0;
   let mistakes = 0;
   const excess = (): string | null => {
-    if (parser.stack.length > MAX_OPEN) return say("yaml.too_deep", { most: MAX_OPEN });
-    if (aliases > MAX_ALIASES) return say("yaml.aliases", { most: MAX_ALIASES });
-    if (mistakes > MAX_MISTAKES) return say("yaml.mistakes", { most: MAX_MISTAKES });
-    return pieces > MAX_PIECES ? say("yaml.pieces", { most: MAX_PIECES }) : null;
+    if (parser.stack.length > MAX_OPEN) return message("yaml.too_deep", { most: MAX_OPEN });
+    if (aliases > MAX_ALIASES) return message("yaml.aliases", { most: MAX_ALIASES });
+    if (mistakes > MAX_MISTAKES) return message("yaml.mistakes", { most: MAX_MISTAKES });
+    return pieces > MAX_PIECES ? message("yaml.pieces", { most: MAX_PIECES }) : null;
   };
   for (const piece of new Lexer().lex(text)) {
     for (const token of parser.next(piece)) {
@@ -84,14 +84,14 @@ function excessIn(document: Document.Parsed): readonly Excess[] {
     Collection: (_, node) => {
       if (!isMap(node) && !isSeq(node)) return undefined;
       if (node.items.length > MAX_ENTRIES) {
-        const message = say("yaml.entries", { count: node.items.length, most: MAX_ENTRIES });
+        const message = message("yaml.entries", { count: node.items.length, most: MAX_ENTRIES });
         found.push({ offset: offsetOf(node), message });
         return visit.SKIP;
       }
       const seen = new Set<unknown>();
       for (const { key } of isMap(node) ? node.items : []) {
         if (!isScalar(key)) continue;
-        if (seen.has(key.value)) found.push({ offset: offsetOf(key), message: say("yaml.twice") });
+        if (seen.has(key.value)) found.push({ offset: offsetOf(key), message: message("yaml.twice") });
         seen.add(key.value);
       }
       return undefined;
@@ -161,7 +161,7 @@ export function valueAt(data: unknown, path: DataPath): unknown {
 }
 
 /** The remedy if the configuration file is missing. */
-export const NO_CONFIG_HINT = say("config.no_file_hint");
+export const NO_CONFIG_HINT = message("config.no_file_hint");
 
 /** Reads a file of bounded size. Throws ConfigError if it is missing (with the hint), unreadable or too large. */
 export function readSource(file: string, hint?: string): string {
@@ -172,8 +172,8 @@ export function readSource(file: string, hint?: string): string {
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-    if (code === "ENOENT") throw whole(file, say("config.no_file"), { hint, cause });
-    if (code === "EACCES") throw whole(file, say("config.no_right"), { hint: say("config.sudo"), cause });
+    if (code === "ENOENT") throw whole(file, message("config.no_file"), { hint, cause });
+    if (code === "EACCES") throw whole(file, message("config.no_right"), { hint: message("config.sudo"), cause });
     throw whole(file, `can't be read: ${errorMessage(cause)}`, { cause });
   }
 }
@@ -194,7 +194,7 @@ function documentOf(tokens: readonly CST.Token[], length: number): Document.Pars
   if (document === undefined) throw new Error("it makes no document");
   if (second !== undefined) {
     const [from, to] = second.range;
-    document.errors.push(new YAMLParseError([from, to], "MULTIPLE_DOCS", say("yaml.documents")));
+    document.errors.push(new YAMLParseError([from, to], "MULTIPLE_DOCS", message("yaml.documents")));
   }
   return document;
 }
@@ -212,7 +212,7 @@ export function openYaml(text: string, file: string): YamlSource {
     ];
     const refused = faults.length > 0 ? faults : forbiddenKeys(document, place);
     if (refused.length > 0) throw new ConfigError(file, refused);
-    if (document.contents === null) throw whole(file, say("config.empty"));
+    if (document.contents === null) throw whole(file, message("config.empty"));
     return {
       file,
       data: document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown,
@@ -271,7 +271,7 @@ function forbiddenKeys(document: Document.Parsed, place: Place): readonly Proble
   visit(document, {
     Pair: (_, { key }) => {
       if (!isScalar(key) || !FORBIDDEN_KEYS.has(String(key.value))) return;
-      problems.push(place(key.range?.[0] ?? 0, "", say("config.key_refused", { key: String(key.value) })));
+      problems.push(place(key.range?.[0] ?? 0, "", message("config.key_refused", { key: String(key.value) })));
     },
   });
   return problems;

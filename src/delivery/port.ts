@@ -1,3 +1,4 @@
+import type { Text } from "../domain/message.ts";
 import type { BoothHeartbeat, HelloBooth } from "../contract/telemetry.ts";
 import type { BindingChange } from "../domain/provisioning.ts";
 import type { AckedStream, Claim, DeviceFields, ServiceAnswer, ServiceRecord, ShownBooth } from "../domain/service.ts";
@@ -65,7 +66,7 @@ export interface ServiceLink {
 /** A record that the service rejected. */
 export interface Rejection {
   readonly seq: Seq;
-  readonly reason: string;
+  readonly reason: Text;
 }
 
 /** The service's answer to a batch. */
@@ -92,7 +93,7 @@ export type BatchOutcome =
   | { readonly kind: "refused" | "too_long"; readonly reason: string }
   | {
       readonly kind: "keep";
-      readonly reason: string;
+      readonly reason: Text;
       /** The broker has confirmed it, the connection is up, and the service didn't answer in time. */
       readonly is_silent?: boolean;
     };

@@ -1,8 +1,8 @@
+import { message } from "../domain/message.ts";
 import type { BoothState, LogReach } from "../domain/booth-state.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import { isPlain } from "../domain/provisioning.ts";
 import type { LogChunk, Placed } from "../domain/record.ts";
-import { say } from "../domain/sentences.ts";
 import { labelOf } from "../domain/stream-label.ts";
 import { NO_THRIFT } from "../domain/traffic.ts";
 import type { Milliseconds, Seq, StreamId } from "../domain/units.ts";
@@ -474,7 +474,7 @@ async function handleConflict(
   delivery.conflict = null;
   await gateway.rename(booth, seq, { at: now.at, seqs });
   sayForked(gateway, booth, { seqs, at: now.at });
-  throw new ServiceLinkError("closed", say("log.other_records", { seq }));
+  throw new ServiceLinkError("closed", message("log.other_records", { seq }));
 }
 
 /** Records read from the store at a time: more at once would delay a poll. */

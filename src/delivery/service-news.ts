@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import { serviceAdviceFor, type ServiceLinkError } from "../domain/link-error.ts";
 import type { LinkStatus, MqttVersion } from "../domain/status.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
@@ -6,7 +7,6 @@ import { linkDown, type ServiceState, stillDown } from "../domain/link-status.ts
 import type { DeliveryGateway } from "./context.ts";
 import type { ServiceApi } from "./port.ts";
 import type { ServiceAnswer } from "../domain/service.ts";
-import { say } from "../domain/sentences.ts";
 
 export function serviceIsUp(
   { clock, log, service, news }: DeliveryGateway,
@@ -21,8 +21,8 @@ export function serviceIsUp(
 /** Reports that the link was closed because no booth is bound. The state of the service is unknown from then on. */
 export function serviceIsLeft({ clock, log, service, news }: DeliveryGateway): void {
   if (service.link.kind !== "up") return;
-  const reason = say("service.no_booth");
-  service.link = linkDown(clock.wall(), reason, say("service.no_booth_todo"));
+  const reason = message("service.no_booth");
+  service.link = linkDown(clock.wall(), reason, message("service.no_booth_todo"));
   service.answers = null;
   log.info({ event: "service_left", reason }, `service link is closed: ${reason}`);
   news.raise();
@@ -67,7 +67,7 @@ export function watched(
   };
 }
 
-const KEPT = say("bind.kept");
+const KEPT = message("bind.kept");
 
 /** Returns the link's state after an answer. Any answer but "keep" means that the service is up. */
 function linkBy(answer: ServiceAnswer<unknown>, before: LinkStatus | null, now: EpochMs): LinkStatus {

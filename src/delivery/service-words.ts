@@ -1,5 +1,5 @@
+import { message } from "../domain/message.ts";
 import type { HeldSeqs, StreamLabel } from "../domain/provisioning.ts";
-import { say } from "../domain/sentences.ts";
 import type { Trouble } from "../domain/status.ts";
 import { DAY_MS } from "../domain/time.ts";
 import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
@@ -13,7 +13,7 @@ export function sayRefused({ log }: Gateway, { state }: DeliveredBooth, refused:
   const { seq = 0, reason = "", cause } = refused[0] ?? {};
   const isTooLong = cause === "too_long";
   const event = isTooLong ? "record_too_long" : "not_taken";
-  const todo = isTooLong ? say("log.too_long_todo") : "offered again every 5 minutes, and kept aside after a day";
+  const todo = isTooLong ? message("log.too_long_todo") : "offered again every 5 minutes, and kept aside after a day";
   const text = `${booth}: the service doesn't take ${recordsText(refused)}: ${reason}; ${todo}`;
   log.warn({ event, booth, seq, records: refused.length, reason }, text);
   raiseNews(state);
@@ -83,19 +83,19 @@ export function forkTrouble(
 }
 
 function forkedTrouble({ seqs, at }: Fork): Trouble {
-  return { reason: say("log.forked", { seqs: seqsText(seqs), at: minuteOf(at) }), advice: say("log.ask") };
+  return { reason: message("log.forked", { seqs: seqsText(seqs), at: minuteOf(at) }), advice: message("log.ask") };
 }
 
 function conflictTrouble({ seqs, due_at }: DueName): Trouble {
   return {
-    reason: say("log.conflict", { seqs: seqsText(seqs), at: minuteOf(due_at) }),
-    advice: say("log.ask_by_itself"),
+    reason: message("log.conflict", { seqs: seqsText(seqs), at: minuteOf(due_at) }),
+    advice: message("log.ask_by_itself"),
   };
 }
 
 function seqsText({ from, to }: HeldSeqs): string {
-  if (to === undefined) return say("log.seqs_on", { from });
-  return to === from ? say("log.seq", { from }) : say("log.seqs", { from, to });
+  if (to === undefined) return message("log.seqs_on", { from });
+  return to === from ? message("log.seq", { from }) : message("log.seqs", { from, to });
 }
 
 /** Returns the minute in UTC. */

@@ -1,3 +1,4 @@
+import type { Text } from "./message.ts";
 import type { Quality, TagValue } from "./booth.ts";
 import type { EntryAnswer, FilterChange } from "./entry.ts";
 import type { NoticeTest } from "./notice.ts";
@@ -81,7 +82,7 @@ export interface LiveReading {
   /** null: not read yet. */
   readonly quality: Quality | null;
   /** Why there is no usable value; "" where there is one. */
-  readonly reason: string;
+  readonly reason: Text;
   /** Since the poll; null: not read yet. */
   readonly age_ms: Milliseconds | null;
 }

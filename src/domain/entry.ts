@@ -1,3 +1,4 @@
+import type { Text } from "./message.ts";
 import type { FilterType } from "./booth.ts";
 import type { EpochMs, Milliseconds } from "./units.ts";
 
@@ -32,7 +33,7 @@ export interface FilterEntry {
 /** refused: nothing was written, as it would be wrong. waiting: taken, but the store can't commit at the moment. */
 export type EntryAnswer =
   | { readonly kind: "done"; readonly entry: FilterEntry }
-  | { readonly kind: "refused"; readonly reason: string }
+  | { readonly kind: "refused"; readonly reason: Text }
   | { readonly kind: "waiting" };
 
 /** A note about the new filter. It stays on this gateway, because the interface has no field for it. */

@@ -1,5 +1,6 @@
+import { type Text, message } from "./message.ts";
+import { MessageError } from "./messages/message-error.ts";
 import { isSerialPath } from "./plc-address.ts";
-import { say } from "./sentences.ts";
 
 /**
  * The kinds of failure of a PLC link. Each has its own advice for the technician.
@@ -25,34 +26,34 @@ export const LINK_ERROR_KINDS = [
 export type LinkErrorKind = (typeof LINK_ERROR_KINDS)[number];
 
 /** Returns what to do about a failed link to the PLC at this address, as `plcAddress` writes it. */
-export function adviceFor({ kind, advice }: Pick<LinkError, "kind" | "advice">, address: string): string {
+export function adviceFor({ kind, advice }: Pick<LinkError, "kind" | "advice">, address: string): Text {
   if (advice !== null) return advice;
   const isLine = isSerialPath(address) && (LINE_KINDS as readonly string[]).includes(kind);
-  return isLine ? say(`plc.line.${kind as (typeof LINE_KINDS)[number]}`) : say(`plc.check.${kind}`);
+  return isLine ? message(`plc.line.${kind as (typeof LINE_KINDS)[number]}`) : message(`plc.check.${kind}`);
 }
 
 /** A serial line has no address, no port and no second master on the network: other things have to be checked. */
 const LINE_KINDS = ["refused", "timeout", "reset", "malformed", "closed"] as const;
 
 /** The only error that a driver rejects with. The link is unusable after it: close the driver and make a new one. */
-export class LinkError extends Error {
+export class LinkError extends MessageError {
   override readonly name = "LinkError";
   readonly kind: LinkErrorKind;
   /** Advice that is more specific than that of the kind; null: the kind's advice applies. */
-  readonly advice: string | null = null;
+  readonly advice: Text | null = null;
 
-  constructor(kind: LinkErrorKind, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
+  constructor(kind: LinkErrorKind, text: Text, cause?: unknown) {
+    super(text, cause);
     this.kind = kind;
   }
 }
 
 /** A wrong answer that reveals its cause. */
 export class AdvisedLinkError extends LinkError {
-  override readonly advice: string;
+  override readonly advice: Text;
 
-  constructor(kind: LinkErrorKind, message: string, advice: string) {
-    super(kind, message);
+  constructor(kind: LinkErrorKind, text: Text, advice: Text) {
+    super(kind, text);
     this.advice = advice;
   }
 }
@@ -66,7 +67,7 @@ export class PeerClosed extends LinkError {}
  */
 export function abortedBy({ reason }: AbortSignal): LinkError {
   const late = reason instanceof Error && reason.name === "TimeoutError";
-  return new LinkError(late ? "timeout" : "closed", say("plc.closed.given_up"), reason);
+  return new LinkError(late ? "timeout" : "closed", message("plc.closed.given_up"), reason);
 }
 
 /** Why a session with the service's broker couldn't begin, or ended. Each is shown as a state of its own. */
@@ -93,17 +94,17 @@ export type ServiceLinkFault =
   | "no_ack";
 
 /** Returns the advice for a fault of the service link. */
-export function serviceAdviceFor(fault: ServiceLinkFault): string {
-  return say(`service.check.${fault === "no_ack" ? "closed" : fault}`);
+export function serviceAdviceFor(fault: ServiceLinkFault): Text {
+  return message(`service.check.${fault === "no_ack" ? "closed" : fault}`);
 }
 
 /** The only error that a link to the service rejects or ends with. `message` is for people and contains no secret. */
-export class ServiceLinkError extends Error {
+export class ServiceLinkError extends MessageError {
   override readonly name = "ServiceLinkError";
   readonly fault: ServiceLinkFault;
 
-  constructor(fault: ServiceLinkFault, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
+  constructor(fault: ServiceLinkFault, text: Text, cause?: unknown) {
+    super(text, cause);
     this.fault = fault;
   }
 }
@@ -179,40 +180,40 @@ export function tlsSentence(error: unknown, today: string): string | null {
   const { code, host, names } = failure;
   switch (code) {
     case "CERT_HAS_EXPIRED":
-      return say("tls.expired", { today });
+      return message("tls.expired", { today });
     case "CERT_NOT_YET_VALID":
-      return say("tls.not_yet_valid", { today });
+      return message("tls.not_yet_valid", { today });
     case "ERR_TLS_CERT_ALTNAME_INVALID":
-      return say("tls.name", { host, names });
+      return message("tls.name", { host, names });
     case "DEPTH_ZERO_SELF_SIGNED_CERT":
-      return say("tls.self_signed");
+      return message("tls.self_signed");
     case "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED":
-      return say("tls.client_wanted");
+      return message("tls.client_wanted");
     case "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA":
-      return say("tls.client_unknown");
+      return message("tls.client_unknown");
     case "ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED":
-      return say("tls.client_expired");
+      return message("tls.client_expired");
     case "ERR_SSL_UNSUPPORTED_PROTOCOL":
     case "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION":
-      return say("tls.version");
+      return message("tls.version");
     case "ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE":
-      return say("tls.cipher");
+      return message("tls.cipher");
     case "ECONNRESET":
-      return say("tls.broken_off");
+      return message("tls.broken_off");
   }
   switch (faultOfCode(code)) {
     case "certificate_chain":
-      return say("tls.chain");
+      return message("tls.chain");
     case "certificate_authority":
-      return say("tls.authority");
+      return message("tls.authority");
     case "certificate_refused":
-      return say("tls.not_accepted", { code });
+      return message("tls.not_accepted", { code });
     case "certificate_wanted":
-      return say("tls.client_refused");
+      return message("tls.client_refused");
     case "not_tls":
-      return say("tls.none");
+      return message("tls.none");
     case "tls":
-      return say("tls.failed", { code });
+      return message("tls.failed", { code });
     default:
       return null;
   }

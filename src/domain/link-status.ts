@@ -1,8 +1,8 @@
+import { type Text, message } from "./message.ts";
 import type { LinkStatus, MqttVersion } from "./status.ts";
 import type { EpochMs, Milliseconds } from "./units.ts";
-import { say } from "./sentences.ts";
 
-export function linkDown(now: EpochMs, reason: string, advice = ""): Extract<LinkStatus, { kind: "down" }> {
+export function linkDown(now: EpochMs, reason: Text, advice: Text = ""): Extract<LinkStatus, { kind: "down" }> {
   return { kind: "down", since: now, reason, advice, attempt: 0, next_try_at: null };
 }
 
@@ -24,7 +24,7 @@ export interface ServiceState {
 }
 
 export function newServiceState(now: EpochMs): ServiceState {
-  return { link: linkDown(now, say("plc.not_yet")), wanted: false, mqtt: null, answers: null };
+  return { link: linkDown(now, message("plc.not_yet")), wanted: false, mqtt: null, answers: null };
 }
 
 /** An answer counts as a sign of life for this time. The gateway itself asks every five minutes. */

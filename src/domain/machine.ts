@@ -1,3 +1,4 @@
+import type { Text } from "./message.ts";
 import type { SealedSecret } from "./service.ts";
 import type { BootId, EpochMs, Milliseconds } from "./units.ts";
 
@@ -23,10 +24,10 @@ export interface Random {
 
 /** A structured log, with one line per change and no secrets. */
 export interface Logger {
-  debug(fields: Readonly<Record<string, unknown>>, text: string): void;
-  info(fields: Readonly<Record<string, unknown>>, text: string): void;
-  warn(fields: Readonly<Record<string, unknown>>, text: string): void;
-  error(fields: Readonly<Record<string, unknown>>, text: string): void;
+  debug(fields: Readonly<Record<string, unknown>>, text: Text): void;
+  info(fields: Readonly<Record<string, unknown>>, text: Text): void;
+  warn(fields: Readonly<Record<string, unknown>>, text: Text): void;
+  error(fields: Readonly<Record<string, unknown>>, text: Text): void;
 }
 
 export interface Secrets {

@@ -1,3 +1,4 @@
+import type { Text } from "./message.ts";
 /** The kinds of events that notices report for a booth. Each has a beginning and an end. */
 export const NOTICE_CLASSES = [
   /** The booth is in the mode of that name. */
@@ -23,12 +24,12 @@ export type NoticeClass = (typeof NOTICE_CLASSES)[number];
 /** The outcome of one try to send a notice. */
 export type NoticeOutcome =
   /** It is there; `answer`: the server's own words. */
-  | { readonly kind: "delivered"; readonly answer: string }
+  | { readonly kind: "delivered"; readonly answer: Text }
   | {
       /** not_delivered: the server does not have it. unknown: it may have it, so it is sent again under the same id. */
       readonly kind: "not_delivered" | "unknown";
-      readonly reason: string;
-      readonly advice: string;
+      readonly reason: Text;
+      readonly advice: Text;
       /** A retry would fail too until somebody corrects a setting. */
       readonly lasting: boolean;
       /** The wait that the server demands, ms from now; null: it demands none. */

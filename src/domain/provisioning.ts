@@ -1,6 +1,6 @@
+import { type Text, message } from "./message.ts";
 import type { ClaimIntent, Reported, ServiceRecord } from "./service.ts";
 import type { EpochMs, Milliseconds, Seq, Serial } from "./units.ts";
-import { say } from "./sentences.ts";
 
 /** Main path in order, then the side states. Polling and buffering run in every one of them. */
 export type ProvisioningState =
@@ -107,8 +107,8 @@ export interface ProvisioningRow {
   /** The service's record as last read. */
   readonly record: ServiceRecord | null;
   /** Why it isn't further, in words for the technician, and what to do. */
-  readonly reason: string;
-  readonly advice: string;
+  readonly reason: Text;
+  readonly advice: Text;
   /** Tries of the present step that failed. */
   readonly attempt: number;
   /** Time from which a take-over is possible if the previous gateway stays silent. Absent: no wait. */
@@ -162,7 +162,7 @@ export function emptyRow(now: EpochMs): ProvisioningRow {
     generation: null,
     record: null,
     reason: "",
-    advice: say("bind.enter"),
+    advice: message("bind.enter"),
     attempt: 0,
     wait_ms: 0,
     stream: null,

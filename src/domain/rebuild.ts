@@ -1,3 +1,4 @@
+import type { Text } from "./message.ts";
 import type { Milliseconds, Seq } from "./units.ts";
 
 /** The changes that a rebuild made to facts of one kind. */
@@ -35,7 +36,7 @@ export type RebuildProgress =
       readonly to_version: number;
       readonly elapsed_ms: Milliseconds;
     }
-  | { readonly kind: "failed"; readonly current: boolean; readonly reason: string };
+  | { readonly kind: "failed"; readonly current: boolean; readonly reason: Text };
 
 /**
  * Version of the definitions that facts are made by, stored with each fact. Raised with every change after which the same

@@ -1,3 +1,4 @@
+import type { Text } from "./message.ts";
 import type { EpochMs } from "./units.ts";
 
 /** A figure that differs between the sides; null: that side does not provide it. */
@@ -16,7 +17,7 @@ export type Reconciliation = {
   readonly day: string;
 } & (
   | { readonly kind: "running" }
-  | { readonly kind: "failed"; readonly at: EpochMs; readonly reason: string }
+  | { readonly kind: "failed"; readonly at: EpochMs; readonly reason: Text }
   | {
       readonly kind: "done";
       readonly at: EpochMs;

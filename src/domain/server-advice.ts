@@ -1,5 +1,5 @@
 import type { ServiceLinkFault } from "./link-error.ts";
-import { say, SENTENCES } from "./sentences.ts";
+import { message, type MessageCode, type Text } from "./message.ts";
 
 /** Failures of a server of notices or outputs. later, refused: its own answer. topic: refused by a broker's access rules. */
 export type ServerFault = ServiceLinkFault | "later" | "refused" | "topic";
@@ -14,7 +14,7 @@ const SHARED: Partial<Record<ServerFault, ServerFault | "certificate_time">> = {
 };
 
 /** Returns what to do about a fault of a server for notices or figures. */
-export function serverAdviceFor(fault: ServerFault): string {
-  const sentences: Readonly<Record<string, string>> = SENTENCES;
-  return sentences[`notice.check.${SHARED[fault] ?? fault}`] ?? say("notice.check.closed");
+export function serverAdviceFor(fault: ServerFault): Text {
+  const known = SHARED[fault] ?? fault;
+  return message(known in SHARED ? "notice.check.closed" : (`notice.check.${known}` as MessageCode));
 }

@@ -1,6 +1,6 @@
+import { type Text, message } from "./message.ts";
 import type { FilterLimits, FilterType, WorkingHours } from "./booth.ts";
 import type { EpochMs, Seq, Serial, StreamId } from "./units.ts";
-import { say } from "./sentences.ts";
 
 /** A secret that only this machine can decrypt. Equal secrets have equal marks. */
 export interface SealedSecret {
@@ -78,10 +78,10 @@ export type ClaimIntent = "claim" | "take_over";
 export type ServiceAnswer<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "not_found" }
-  | { readonly kind: "conflict"; readonly reason: string }
-  | { readonly kind: "denied"; readonly reason: string }
-  | { readonly kind: "reject"; readonly reason: string }
-  | { readonly kind: "keep"; readonly reason: string; readonly after_ms: number | null };
+  | { readonly kind: "conflict"; readonly reason: Text }
+  | { readonly kind: "denied"; readonly reason: Text }
+  | { readonly kind: "reject"; readonly reason: Text }
+  | { readonly kind: "keep"; readonly reason: Text; readonly after_ms: number | null };
 
 /** The fields of a booth's devices as the service shows them to its users. null: it has no value. */
 export interface DeviceFields {
@@ -177,16 +177,16 @@ export function chosenAgain(record: ServiceRecord, before: ServiceRecord | null)
 }
 
 /** Returns why a person has to choose the booth, and how. */
-export function choiceWords(record: ServiceRecord, said: string | undefined): { reason: string; advice: string } {
+export function choiceWords(record: ServiceRecord, said: string | undefined): { reason: Text; advice: Text } {
   const { choices, serial_number, booth_id } = record;
   if (choices === undefined) {
     return {
-      reason: say("bind.other_booth", {
+      reason: message("bind.other_booth", {
         serial: serial_number,
         booth: booth_id ?? "without an id",
         said: said ?? "",
       }),
-      advice: say("bind.compare_or_again"),
+      advice: message("bind.compare_or_again"),
     };
   }
   const { show_serial, cards } = choices;
@@ -194,10 +194,10 @@ export function choiceWords(record: ServiceRecord, said: string | undefined): { 
   const count = cards.length;
   return {
     reason: show_serial
-      ? say("bind.several", { count, serial: serial_number, names })
+      ? message("bind.several", { count, serial: serial_number, names })
       : count === 1
-        ? say("bind.found_one", { name: names })
-        : say("bind.found_several", { count, names }),
-    advice: show_serial || cards.length > 1 ? say("bind.choose") : say("bind.compare"),
+        ? message("bind.found_one", { name: names })
+        : message("bind.found_several", { count, names }),
+    advice: show_serial || cards.length > 1 ? message("bind.choose") : message("bind.compare"),
   };
 }

@@ -1,3 +1,4 @@
+import type { Text } from "./message.ts";
 import type { BoothId, EpochMs, Milliseconds } from "./units.ts";
 
 /** The settings that are missing before a gateway can work. */
@@ -41,7 +42,7 @@ export interface SetUpStatus {
   readonly booths: readonly BoothEntered[];
   readonly trial: SetUpTrial | null;
   /** The last entry that didn't prove itself; null: none, or another was entered since. */
-  readonly taken_back: { readonly booth: string; readonly reason: string; readonly at: EpochMs } | null;
+  readonly taken_back: { readonly booth: string; readonly reason: Text; readonly at: EpochMs } | null;
   /** The answers given so far. Any person may continue with them. */
   readonly draft: Readonly<Record<string, unknown>>;
 }

@@ -1,3 +1,4 @@
+import { type Text, message } from "./message.ts";
 import type { ProvisioningRow, StreamLabel } from "./provisioning.ts";
 import type { Reconciliation } from "./reconciliation.ts";
 import type { Reported, ShownBooth } from "./service.ts";
@@ -6,12 +7,11 @@ import type { ClockVerdict } from "./service-time.ts";
 import type { BoothSummary } from "./summary.ts";
 import type { TrafficStatus } from "./traffic.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, Serial, StreamId } from "./units.ts";
-import { say } from "./sentences.ts";
 
 /** A problem and its remedy, in words for the technician. */
 export interface Trouble {
-  readonly reason: string;
-  readonly advice: string;
+  readonly reason: Text;
+  readonly advice: Text;
 }
 
 /** The state of a connection for people. Degraded: it answers only in part, or another booth's PLC answers. */
@@ -30,7 +30,7 @@ export type LinkStatus =
 export interface MqttVersion {
   readonly version: "5" | "3.1.1";
   /** Why version 5 is assumed not to be supported; "": the broker speaks 5, or stated its version. */
-  readonly why: string;
+  readonly why: Text;
 }
 
 /** A booth of the service that may be this one, with its properties at the service. */
@@ -124,7 +124,7 @@ export interface BoothStatus {
     /** The serial number that the PLC itself shows, whether it is the booth's or not; null: none was read. */
     readonly shows_serial: string | null;
     /** Unusual behaviour of the PLC or its line that costs no reading; absent: none. */
-    readonly notes?: readonly string[];
+    readonly notes?: readonly Text[];
   };
   readonly reports: ReportsStatus;
   /** The comparison with the service that was begun last; null: none was yet. */
@@ -147,7 +147,7 @@ export interface BoothStatus {
     /** The log gets, or will get, a new name at the service, because the service holds other records; null: not recently. */
     readonly forked: Trouble | null;
     /** Which records are missing in the store, for people; null: none. */
-    readonly missing: string | null;
+    readonly missing: Text | null;
     /** Records that wait for a confirmed clock before the service gets them. */
     readonly waiting_for_clock: number;
     /** Taken, and in no commit yet. */
@@ -155,7 +155,7 @@ export interface BoothStatus {
     readonly last_commit_at: EpochMs | null;
     readonly commit_ms: Milliseconds | null;
     /** Why the last commit failed; "" when it didn't. */
-    readonly trouble: string;
+    readonly trouble: Text;
     /** null: before the first commit. */
     readonly storage: StorageStatus | null;
   };
@@ -187,7 +187,7 @@ export interface OutputStatus {
   /** Messages since the agent's start. */
   readonly sent: number;
   /** For pushed figures: waiting sets, data points dropped since the agent's start, and the reason of the last drop. */
-  readonly pushed?: { readonly waiting: number; readonly given_up: number; readonly reason: string };
+  readonly pushed?: { readonly waiting: number; readonly given_up: number; readonly reason: Text };
   /** Messages from there that were ignored, since the agent's start. */
   readonly ignored: number;
   /** For each booth, the records not sent yet, and the newest ranges skipped since the agent's start. */
@@ -249,8 +249,8 @@ export interface DisabledBooth {
   readonly file: string;
   /** Counts from 1; 0: the file as a whole. */
   readonly line: number;
-  readonly reason: string;
-  readonly advice: string;
+  readonly reason: Text;
+  readonly advice: Text;
 }
 
 /** A certificate that a link depends on. */
@@ -265,7 +265,7 @@ export interface CertificateStatus extends KnownCertificate {
   /** ends_soon: within 30 days. */
   readonly state: "valid" | "ends_soon" | "expired";
   /** "" while it is valid. */
-  readonly advice: string;
+  readonly advice: Text;
 }
 
 /** Whether the page can be reached over the network. */
@@ -331,10 +331,10 @@ export function missingText({ quarantined, missing = [] }: StorageStatus): strin
   const seqs = missing
     .map(([from, to]) => (from === to ? String(from) : `${String(from)} to ${String(to)}`))
     .join(", ");
-  if (seqs === "") return count === 1 ? say("log.missing_one", { count }) : say("log.missing", { count });
-  if (count === 1) return say("log.missing_one_at", { count, seqs });
+  if (seqs === "") return count === 1 ? message("log.missing_one", { count }) : message("log.missing", { count });
+  if (count === 1) return message("log.missing_one_at", { count, seqs });
   const told = missing.reduce((sum, [from, to]) => sum + to - from + 1, 0);
-  return told < count ? say("log.missing_newest_at", { count, seqs }) : say("log.missing_at", { count, seqs });
+  return told < count ? message("log.missing_newest_at", { count, seqs }) : message("log.missing_at", { count, seqs });
 }
 
 /** Warning time before a certificate ends, because people need time to go to a PLC. */
@@ -349,9 +349,9 @@ export function certificateStatus(known: KnownCertificate, now: EpochMs): Certif
 
 function adviceFor({ link, server }: KnownCertificate): string {
   if (link === "service") {
-    return server === null ? say("certificate.own_service") : say("certificate.service");
+    return server === null ? message("certificate.own_service") : message("certificate.service");
   }
-  return server === null ? say("certificate.own_opcua") : say("certificate.opcua");
+  return server === null ? message("certificate.own_opcua") : message("certificate.opcua");
 }
 
 export type ConnectivityStatus = Reported["connectivity_status"];

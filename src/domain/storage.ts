@@ -1,5 +1,5 @@
+import { message } from "./message.ts";
 import type { Milliseconds } from "./units.ts";
-import { say } from "./sentences.ts";
 import { HOUR_MS, DAY_MS } from "./time.ts";
 
 /** The limits of one booth's data on the disk. */
@@ -77,13 +77,13 @@ export function faultOf(code: string): StoreFault {
 export function faultText(fault: StoreFault, detail: string): string {
   switch (fault) {
     case "damaged":
-      return say("disk.damaged", { detail });
+      return message("disk.damaged", { detail });
     case "fsync":
-      return say("disk.unsure", { detail });
+      return message("disk.unsure", { detail });
     case "full":
-      return say("disk.full", { detail });
+      return message("disk.full", { detail });
     case "refused":
-      return say("disk.read_only", { detail });
+      return message("disk.read_only", { detail });
     case "other":
       return detail;
   }

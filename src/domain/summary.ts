@@ -1,3 +1,4 @@
+import type { Text } from "./message.ts";
 import type { FilterType, Mode } from "./booth.ts";
 import type { FilterEntry } from "./entry.ts";
 import type { DeviceFields } from "./service.ts";
@@ -33,7 +34,7 @@ export interface BoothSummary extends Omit<DeviceFields, "serial_number" | "last
   /** Validation incidents that aren't resolved. */
   readonly open_incidents: number;
   /** Tags whose unit does not fit their role, so that a figure is missing; absent: none. */
-  readonly unfit_units?: readonly { readonly tag: TagName; readonly reason: string }[];
+  readonly unfit_units?: readonly { readonly tag: TagName; readonly reason: Text }[];
   readonly filters: Readonly<Partial<Record<FilterType, FilterSummary>>>;
   /** The last stage in the run set; null: none yet. */
   readonly last_active_mode: Mode | null;

@@ -1,4 +1,4 @@
-import { say } from "./sentences.ts";
+import { type Text, message } from "./message.ts";
 import { type DayNumber, daysFromCivil, utcText } from "./time-zone.ts";
 import type { EpochMs, Milliseconds } from "./units.ts";
 import { MINUTE_MS } from "./time.ts";
@@ -188,8 +188,8 @@ export interface TrafficStatus {
   /** Index of `step`; 0: no traffic is reduced. */
   readonly thrift: number;
   /** Which traffic is reduced for the budget, and why; "": none. */
-  readonly reason: string;
-  readonly advice: string;
+  readonly reason: Text;
+  readonly advice: Text;
 }
 
 const MB = 1e6;
@@ -209,7 +209,7 @@ export function trafficStatus(
   const common = { day, today, month, since_start, budget_bytes, step, thrift: THRIFT_STEPS.indexOf(step) };
   if (step === "none" || budget_bytes === null) return { ...common, reason: "", advice: "" };
   const used = { used: megabytes(month.metered), budget: megabytes(budget_bytes) };
-  return { ...common, reason: say(`traffic.${step}`, used), advice: say("traffic.todo") };
+  return { ...common, reason: message(`traffic.${step}`, used), advice: message("traffic.todo") };
 }
 
 /** Addresses that no provider bills: this machine, private networks, link-local. */

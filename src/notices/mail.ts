@@ -1,10 +1,10 @@
+import { message } from "../domain/message.ts";
 import { createTransport, type NodemailerError } from "nodemailer";
 import type { NoticeConfig } from "../config/port.ts";
 import { FileError } from "../credential-files.ts";
 import { tlsReason, trustInFile } from "../delivery/tls.ts";
 import { faultOfCode, type ServiceLinkFault, tlsFaultOf } from "../domain/link-error.ts";
 import type { NoticeOutcome } from "../domain/notice.ts";
-import { say } from "../domain/sentences.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import { failure } from "./failure.ts";
 import type { NoticeMessage, OpenChannel } from "./port.ts";
@@ -87,7 +87,7 @@ function failed(error: unknown): NoticeOutcome {
   if (responseCode >= 400 && code !== "ETLS") {
     const fault = !permanent ? "later" : code === "EAUTH" ? "credential" : "refused";
     const step = command === undefined ? "" : ` (${command})`;
-    const reason = say("notice.server_says", { answer: `${response ?? message}${step}` });
+    const reason = message("notice.server_says", { answer: `${response ?? message}${step}` });
     return { ...failure("not_delivered", fault, reason), lasting: permanent };
   }
   const fault = faultOf(known);

@@ -1,10 +1,10 @@
+import { message } from "../domain/message.ts";
 import { readCertificates } from "../credential-files.ts";
 import { connectOnce, keepPoolSmall, typedError } from "../delivery/mqtt/dial.ts";
 import { type Refusal, refusalText } from "../delivery/mqtt/publish.ts";
 import { brokerSession } from "../delivery/mqtt/session.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import type { NoticeOutcome } from "../domain/notice.ts";
-import { say } from "../domain/sentences.ts";
 import { onAbort } from "../domain/signal.ts";
 import { failure } from "./failure.ts";
 import type { NoticeMessage, OpenChannel } from "./port.ts";
@@ -36,7 +36,7 @@ export const openMqtt: OpenChannel = (machine, { name, mqtt }) => {
       const refused = (refusal: Refusal): void => void refusals.push(refusal);
       const session = brokerSession(connected, { ignored: () => undefined, refused });
       const aborted = new Promise<never>((_, reject) => {
-        onAbort(signal, () => reject(new ServiceLinkError("no_ack", say("output.no_confirm"))));
+        onAbort(signal, () => reject(new ServiceLinkError("no_ack", message("output.no_confirm"))));
       });
       isSent = true;
       try {
@@ -44,7 +44,7 @@ export const openMqtt: OpenChannel = (machine, { name, mqtt }) => {
           const count = refusals.length;
           const payload = JSON.stringify(document);
           await Promise.race([session.send([{ topic, payload, qos: 1, retain: false }]), aborted]);
-          if (refusals.length === count) return { kind: "delivered", answer: say("notice.broker_has_it", { topic }) };
+          if (refusals.length === count) return { kind: "delivered", answer: message("notice.broker_has_it", { topic }) };
           if (refusals.at(-1)?.kind === "refused") break;
         }
         return refusedOutcome(refusals.at(-1));

@@ -1,9 +1,9 @@
+import { message } from "../domain/message.ts";
 import type { NoticeConfig } from "../config/port.ts";
 import { waitingForClock } from "../domain/booth-state.ts";
 import { linkDown, stillDown } from "../domain/link-status.ts";
 import type { NoticeOutcome, NoticeTest } from "../domain/notice.ts";
 import { fullJitter, shortMessage } from "../domain/retrying.ts";
-import { say } from "../domain/sentences.ts";
 import { isOver } from "../domain/signal.ts";
 import type { LinkStatus, NoticeStatus } from "../domain/status.ts";
 import { HOUR_MS, MINUTE_MS } from "../domain/time.ts";
@@ -271,8 +271,8 @@ function reportUp({ state, machine, config }: Notice): void {
 
 /** Reports an unexpected error. The ledger keeps everything, and the loop retries with the backoff. */
 function reportBroken(notice: Notice, error: unknown): void {
-  const reason = say("operation.failed", { error: shortMessage(error) });
-  const advice = say("operation.retried");
+  const reason = message("operation.failed", { error: shortMessage(error) });
+  const advice = message("operation.retried");
   reportDown(notice, { kind: "unknown", reason, advice, lasting: false, again_ms: null });
 }
 

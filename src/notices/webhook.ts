@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import { createHmac } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { FileError } from "../credential-files.ts";
@@ -5,7 +6,6 @@ import { tlsReason, type Trust, trustInFile } from "../delivery/tls.ts";
 import { errorMessage } from "../domain/error-message.ts";
 import { faultOfCode, tlsFaultOf } from "../domain/link-error.ts";
 import type { NoticeOutcome } from "../domain/notice.ts";
-import { say } from "../domain/sentences.ts";
 import { HOUR_MS } from "../domain/time.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import { failure } from "./failure.ts";
@@ -108,7 +108,7 @@ function outcomeOf({ status, text, again_ms }: Answer): NoticeOutcome {
   const fault = isLater ? "later" : status === 401 || status === 403 ? "credential" : "refused";
   // With 5xx, the request may have arrived before something behind the server failed.
   const kind = status >= 500 ? "unknown" : "not_delivered";
-  return { ...failure(kind, fault, say("notice.server_says", { answer })), lasting: !isLater, again_ms };
+  return { ...failure(kind, fault, message("notice.server_says", { answer })), lasting: !isLater, again_ms };
 }
 
 function failed(error: unknown): NoticeOutcome {

@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { OutputConfig } from "../config/port.ts";
@@ -7,7 +8,6 @@ import { createHttpClient, type HttpClient } from "../delivery/http/client.ts";
 import { tlsFaultOf } from "../domain/link-error.ts";
 import { linkDown } from "../domain/link-status.ts";
 import { fullJitter, shortMessage } from "../domain/retrying.ts";
-import { say } from "../domain/sentences.ts";
 import { serverAdviceFor } from "../domain/server-advice.ts";
 import { isOver, onAbort } from "../domain/signal.ts";
 import type { OutputStatus } from "../domain/status.ts";
@@ -68,7 +68,7 @@ export function figureOutput(
 ) {
   const { clock } = machine;
   const state: PushState = {
-    link: linkDown(clock.wall(), say("plc.not_yet")),
+    link: linkDown(clock.wall(), message("plc.not_yet")),
     url: config.url,
     reasons: new Map(),
     sent: 0,
@@ -93,8 +93,8 @@ export function figureOutput(
         const request = exportRequest(metrics, { resource, started_at, at: clock.wall() });
         addSet(push, { body: await zipped(JSON.stringify(request)), points: pointsIn(metrics) });
       } catch (error) {
-        const reason = say("operation.failed", { error: shortMessage(error) });
-        reportDown(push, { reason, advice: say("operation.retried") }, { failures: 1, wait: otlp.interval_ms });
+        const reason = message("operation.failed", { error: shortMessage(error) });
+        reportDown(push, { reason, advice: message("operation.retried") }, { failures: 1, wait: otlp.interval_ms });
       }
       await clock.sleep(otlp.interval_ms, signal).catch(() => undefined);
     }
@@ -121,7 +121,7 @@ function addSet(push: Push, set: Waiting): void {
   waiting.push(set);
   const bytes = (): number => waiting.reduce((sum, { body }) => sum + body.length, 0);
   while (waiting.length > MOST_WAITING || (bytes() > MOST_BYTES && waiting.length > 1)) {
-    countLost(push, waiting.shift()?.points ?? 0, say("output.figures_old"));
+    countLost(push, waiting.shift()?.points ?? 0, message("output.figures_old"));
   }
   added.resolve();
 }
@@ -159,7 +159,7 @@ async function sendSets(push: Push, signal: AbortSignal): Promise<void> {
     if (outcome.kind !== "again") state.waiting = state.waiting.filter((one) => one !== set);
     if (outcome.kind === "taken") {
       state.sent += 1;
-      countLost(push, outcome.rejected, outcome.reason === "" ? say("output.figures_rejected") : outcome.reason);
+      countLost(push, outcome.rejected, outcome.reason === "" ? message("output.figures_rejected") : outcome.reason);
       if (state.link.kind !== "up") {
         state.link = { kind: "up", since: clock.wall() };
         reportUp(push);
@@ -190,7 +190,7 @@ async function trySet(push: Push, set: Waiting): Promise<PushOutcome> {
   // If it is refused in both forms, the content is the cause.
   if (plain.kind !== "taken") state.is_plain = false;
   else {
-    const text = `output ${config.name}: ${say("output.figures_plain")}`;
+    const text = `output ${config.name}: ${message("output.figures_plain")}`;
     machine.log.info({ event: "output_plain", output: config.name }, text);
   }
   return plain;
@@ -226,7 +226,7 @@ async function post({ config, machine, state }: Push, set: Waiting): Promise<Pus
 }
 
 function adviceOnFault(fault: Parameters<typeof serverAdviceFor>[0]): string {
-  return fault === "certificate_wanted" ? say("output.figures_certificate") : serverAdviceFor(fault);
+  return fault === "certificate_wanted" ? message("output.figures_certificate") : serverAdviceFor(fault);
 }
 
 function codeIn(error: unknown): string {
@@ -257,7 +257,7 @@ function authorizationOf({ user, password_file, token_file }: OutputConfig, secr
 }
 
 function adviceOn(outcome: Exclude<PushOutcome, { readonly kind: "taken" }>): string {
-  if (outcome.kind === "again") return outcome.advice ?? say("output.figures_away");
+  if (outcome.kind === "again") return outcome.advice ?? message("output.figures_away");
   const isKey = outcome.status === 401 || outcome.status === 403;
-  return say(isKey ? "output.figures_key" : "output.figures_refused");
+  return message(isKey ? "output.figures_key" : "output.figures_refused");
 }

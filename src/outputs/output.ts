@@ -1,3 +1,4 @@
+import { type Text, message } from "../domain/message.ts";
 import type { OutputConfig } from "../config/port.ts";
 import { type Refusal, refusalText } from "../delivery/mqtt/publish.ts";
 import { waitingForClock } from "../domain/booth-state.ts";
@@ -6,7 +7,6 @@ import { ServiceLinkError, type ServiceLinkFault } from "../domain/link-error.ts
 import { linkDown, stillDown } from "../domain/link-status.ts";
 import type { Placed } from "../domain/record.ts";
 import { fullJitter } from "../domain/retrying.ts";
-import { say, SENTENCES } from "../domain/sentences.ts";
 import { isOver } from "../domain/signal.ts";
 import type { LinkStatus, OutputStatus } from "../domain/status.ts";
 import { MINUTE_MS } from "../domain/time.ts";
@@ -52,7 +52,7 @@ export interface OutputLink {
   /** The server that the output is connected to, or tries. */
   url: string;
   /** The last logged reason why each server can't be used; cleared when the link is up. */
-  readonly reasons: Map<string, string>;
+  readonly reasons: Map<string, Text>;
 }
 
 /** The state that `status` shows and that the loops of an output share. */
@@ -112,7 +112,7 @@ const MOST_LOGGED_TOPICS = 200;
 
 export function newOutputState(now: EpochMs, { url }: Pick<OutputConfig, "url">): OutputState {
   return {
-    link: linkDown(now, say("plc.not_yet")),
+    link: linkDown(now, message("plc.not_yet")),
     url,
     reasons: new Map(),
     sent: 0,
@@ -149,8 +149,8 @@ export function statusOf({ config, state, booths, cursors }: Output): OutputStat
 function shownLink({ link, skipped }: OutputState): LinkStatus {
   if (link.kind !== "up" || skipped === null) return link;
   const { count, since, last } = skipped;
-  const reason = say("output.skipped", { count, reason: refusalText(last) });
-  return { kind: "degraded", since, reason, advice: say(`output.check.skipped_${last.kind}`) };
+  const reason = message("output.skipped", { count, reason: refusalText(last) });
+  return { kind: "degraded", since, reason, advice: message(`output.check.skipped_${last.kind}`) };
 }
 
 /** Counts a refused message, and logs the first one of each topic. */
@@ -160,7 +160,7 @@ function noteRefusal({ state, machine, config }: Output, last: Refusal): void {
   state.skipped = { count: count + 1, since, last };
   if (state.logged_topics.has(topic) || state.logged_topics.size >= MOST_LOGGED_TOPICS) return;
   state.logged_topics.add(topic);
-  const text = `output ${config.name} skips a message: ${refusalText(last)}; ${say(`output.check.skipped_${last.kind}`)}`;
+  const text = `output ${config.name} skips a message: ${refusalText(last)}; ${message(`output.check.skipped_${last.kind}`)}`;
   machine.log.warn({ event: "output_skipped", output: config.name, ...last }, text);
 }
 
@@ -379,7 +379,7 @@ export function reportUp({ state, machine, config }: Reporting): void {
 /** Shows the link as down until the next try, and logs each new reason of a server once. */
 export function reportDown(
   { state, machine, config }: Reporting,
-  { reason, advice }: { readonly reason: string; readonly advice: string },
+  { reason, advice }: { readonly reason: Text; readonly advice: Text },
   { failures, wait }: { readonly failures: number; readonly wait: Milliseconds },
 ): void {
   const since = machine.clock.wall();
@@ -392,7 +392,6 @@ export function reportDown(
 }
 
 /** Returns what to do about a fault. Faults without a sentence of their own need no action: the output retries. */
-function adviceOn(fault: ServiceLinkFault): string {
-  const sentences: Readonly<Record<string, string>> = SENTENCES;
-  return sentences[`output.check.${fault}`] ?? say("output.kept");
+function adviceOn(fault: ServiceLinkFault): Text {
+  return message(`output.check.${fault}`);
 }

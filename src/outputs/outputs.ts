@@ -1,8 +1,8 @@
+import { message } from "../domain/message.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { OutputConfig } from "../config/port.ts";
 import { linkDown } from "../domain/link-status.ts";
 import { fullJitter, shortMessage } from "../domain/retrying.ts";
-import { say } from "../domain/sentences.ts";
 import { isOver, onAbort } from "../domain/signal.ts";
 import type { LinkStatus, OutputStatus } from "../domain/status.ts";
 import { type Cursors, openCursors, SAVE_MS } from "./cursors.ts";
@@ -96,8 +96,8 @@ async function runWithRestarts(machine: OutputMachine, output: Running, signal: 
     } catch (error) {
       round.abort();
       if (isOver(signal)) return;
-      const reason = say("operation.failed", { error: shortMessage(error) });
-      const advice = say("operation.retried");
+      const reason = message("operation.failed", { error: shortMessage(error) });
+      const advice = message("operation.retried");
       const wait = fullJitter(failures, RESTART, () => random.next());
       const down = linkDown(clock.wall(), reason, advice);
       output.broken = { ...down, attempt: failures, next_try_at: clock.wall() + wait };

@@ -1,8 +1,8 @@
+import { message } from "../domain/message.ts";
 import type { OutputConfig } from "../config/port.ts";
 import { waitingForClock } from "../domain/booth-state.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import { linkDown } from "../domain/link-status.ts";
-import { say } from "../domain/sentences.ts";
 import { onAbort } from "../domain/signal.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { BoothId, Milliseconds } from "../domain/units.ts";
@@ -220,14 +220,14 @@ function primaryHost(output: Output, id: string) {
   const away = Promise.withResolvers<never>();
   // Nothing waits for it if there is only one server.
   away.promise.catch(() => undefined);
-  const reason = say("output.host_away", { id });
+  const reason = message("output.host_away", { id });
   const isAway = (): void => away.reject(new ServiceLinkError("closed", reason));
   const servers = serversOf(config).length > 1 ? [away.promise] : [];
   let last: HostState | null = null;
   const hear = (payload: Uint8Array): void => {
     const told = hostStateOf(Buffer.from(payload).toString("utf8"));
     if (told === null || isOlderState(last, told, machine.clock.wall())) return;
-    if (last?.online === true && !told.online) lose(new ServiceLinkError("closed", say("output.host_gone", { id })));
+    if (last?.online === true && !told.online) lose(new ServiceLinkError("closed", message("output.host_gone", { id })));
     last = told;
     if (told.online) come(undefined);
     else isAway();
@@ -236,7 +236,7 @@ function primaryHost(output: Output, id: string) {
   return {
     lost,
     async online(session: BrokerSession, signal: AbortSignal): Promise<void> {
-      state.link = linkDown(machine.clock.wall(), reason, say("output.host_todo"));
+      state.link = linkDown(machine.clock.wall(), reason, message("output.host_todo"));
       await session.subscribe(hostTopic(id), hear);
       await session.subscribe(hostTopic22(id), hear);
       // Needed only to report a misspelled id, so a broker may refuse it.
@@ -262,8 +262,8 @@ function otherHosts({ state, machine, config }: Output, id: string, isAwaited: (
     if (other === undefined || other === id || seen.has(other) || seen.size >= MOST_HOSTS) return;
     seen.add(other);
     if (!isAwaited() || state.link.kind !== "down") return;
-    const reason = say("output.host_other", { id, seen: [...seen].join(", ") });
-    const advice = say("output.host_other_todo");
+    const reason = message("output.host_other", { id, seen: [...seen].join(", ") });
+    const advice = message("output.host_other_todo");
     state.link = { ...state.link, reason, advice };
     const text = `output ${config.name}: ${reason}; ${advice}`;
     machine.log.warn({ event: "output_other_host", output: config.name, id, seen: [...seen] }, text);

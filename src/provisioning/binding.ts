@@ -1,8 +1,8 @@
+import { message } from "../domain/message.ts";
 import { emptyRow, type ProvisioningRow } from "../domain/provisioning.ts";
 import { retrying } from "../domain/retrying.ts";
 import { faultOf } from "../domain/storage.ts";
 import { mendedLabel } from "../domain/stream-label.ts";
-import { say } from "../domain/sentences.ts";
 import type { Identity, StreamInfo } from "../store/port.ts";
 import type { Binding, ProvisioningGateway } from "./context.ts";
 import { keptRefusal, keptShown } from "./reported-fields.ts";
@@ -15,7 +15,7 @@ export async function openBinding(opening: Opening, opened: StreamInfo): Promise
   const { booth } = opened;
   const row = await mendedRow(opening, opened);
   const { is_lost } = await identity.gateway();
-  const lost = is_lost === true ? { reason: say("bind.lost"), advice: say("bind.lost_todo") } : {};
+  const lost = is_lost === true ? { reason: message("bind.lost"), advice: message("bind.lost_todo") } : {};
   const binding: Binding = {
     row: { ...emptyRow(opening.clock.wall()), ...(row ?? lost) },
     drift: "",

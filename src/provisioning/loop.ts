@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import { boothFromSeq, labelOf } from "../domain/stream-label.ts";
 import { isBound, isPlain, type ProvisioningRow, WRONG_SERIAL } from "../domain/provisioning.ts";
 import { type ProvisioningEvent, stepOf, transition, VERIFY_WITHIN_MS } from "./rules/provisioning.ts";
@@ -8,7 +9,6 @@ import { foundAgain, keyFor, lookUp, makeOwnKey, ownKeyOf, tellService, wipeFirs
 import { isOver } from "../domain/signal.ts";
 import { serviceLinkOf } from "../domain/link-status.ts";
 import type { BoundBooth } from "./context.ts";
-import { say } from "../domain/sentences.ts";
 import { HOUR_MS, MINUTE_MS } from "../domain/time.ts";
 
 /** Interval at which verifying reads the record. */
@@ -256,7 +256,7 @@ async function verify(booth: BoundBooth, lasted_ms: Milliseconds, signal: AbortS
     return;
   }
   if (lasted_ms > VERIFY_WITHIN_MS)
-    return applyEvent(booth, { kind: "not_verified", reason: say("bind.unverified", { missing }) });
+    return applyEvent(booth, { kind: "not_verified", reason: message("bind.unverified", { missing }) });
   return booth.state.progress.wait(signal, VERIFY_EVERY_MS);
 }
 
@@ -264,16 +264,16 @@ async function verify(booth: BoundBooth, lasted_ms: Milliseconds, signal: AbortS
 async function missingFor(booth: BoundBooth): Promise<string> {
   const { identity, service } = booth.gateway;
   const { row } = booth.binding;
-  if (!isPlain(row) && service.link.kind === "down") return say("bind.missing.link");
-  if (!isPlain(row) && booth.state.log.reach.acked_seq === 0) return say("bind.missing.ack");
+  if (!isPlain(row) && service.link.kind === "down") return message("bind.missing.link");
+  if (!isPlain(row) && booth.state.log.reach.acked_seq === 0) return message("bind.missing.ack");
   const answer = await lookUp(booth);
-  if (answer.kind !== "ok") return say("bind.missing.answer");
+  if (answer.kind !== "ok") return message("bind.missing.answer");
   // A service without generations only knows whether the record is complete.
-  if (isPlain(row)) return answer.value.completion_status === "COMPLETE" ? "" : say("bind.missing.complete");
+  if (isPlain(row)) return answer.value.completion_status === "COMPLETE" ? "" : message("bind.missing.complete");
   const { gateway_id } = await identity.gateway();
   return answer.value.gateway?.id === gateway_id && answer.value.generation === row.generation
     ? ""
-    : say("bind.missing.record");
+    : message("bind.missing.record");
 }
 
 /** After this many tries, the booth is taken over without the name of the stream before. */

@@ -1,4 +1,4 @@
-import { say } from "../domain/sentences.ts";
+import { message } from "../domain/message.ts";
 import { isBound, isPlain } from "../domain/provisioning.ts";
 import type { FigureDifference, Reconciliation } from "../domain/reconciliation.ts";
 import { jittered, retrying, shortMessage } from "../domain/retrying.ts";
@@ -80,7 +80,7 @@ async function isHeld({ gateway, state, binding }: BoundBooth, { start }: LocalD
 }
 
 function differenceText({ figure, gateway, service }: FigureDifference): string {
-  return say("reconcile.differs", { figure, gateway: String(gateway), service: String(service) });
+  return message("reconcile.differs", { figure, gateway: String(gateway), service: String(service) });
 }
 
 /** Waits for the delivery of what was recorded until now. Throws a ReconcileFailure if it takes too long, as in an outage. */
@@ -270,7 +270,7 @@ async function reconcileNow(
     if (signal.aborted) throw error;
     // Any error, even one of the program, fails only this comparison: the loop tries again later.
     const reason =
-      error instanceof ReconcileFailure ? error.message : say("operation.failed", { error: shortMessage(error) });
+      error instanceof ReconcileFailure ? error.message : message("operation.failed", { error: shortMessage(error) });
     return { kind: "failed", id, day: day.day, at: clock.wall(), reason };
   }
 }

@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import { isDeepStrictEqual } from "node:util";
 import { clockLoop } from "../acquisition/clock.ts";
 import { changeFilter, undoFilter } from "../acquisition/entries/filter-entries.ts";
@@ -11,7 +12,6 @@ import type { AgentControl, BoothCounts } from "../domain/agent-control.ts";
 import { newServiceState } from "../domain/link-status.ts";
 import type { Logger } from "../domain/machine.ts";
 import { createPulse, createSignals } from "../domain/signal.ts";
-import { say } from "../domain/sentences.ts";
 import type { AgentStatus } from "../domain/status.ts";
 import type { BoothId } from "../domain/units.ts";
 import { createRemoteCommands, openRemoteWork } from "../provisioning/remote-commands.ts";
@@ -112,7 +112,7 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
 async function gatewayOf(setup: AgentSetup, signals: ReturnType<typeof createSignals>): Promise<Gateway> {
   const { clock, log } = setup;
   const { gateway_id, is_lost } = await setup.identity.gateway();
-  if (is_lost === true) log.error({ event: "identity_lost" }, `${say("bind.lost")}: ${say("bind.lost_todo")}`);
+  if (is_lost === true) log.error({ event: "identity_lost" }, message("text.todo", { text: message("bind.lost"), todo: message("bind.lost_todo") }));
   return {
     ...setup,
     gateway_id,
@@ -177,7 +177,7 @@ function tellDisabled({ disabled = [], booths }: Configured, before: Configured,
   for (const left_out of disabled) {
     if (before.disabled?.some((one) => isDeepStrictEqual(one, left_out)) === true) continue;
     const { booth, file, line, reason, advice } = left_out;
-    const text = `${booth} is disabled: ${reason}; ${advice}`;
+    const text = message("booth.disabled", { booth, reason, advice });
     log.error({ event: "booth_disabled", booth, file, line, reason, advice }, text);
   }
   if (booths.length > 0) return;

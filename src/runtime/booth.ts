@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import { openClock } from "../acquisition/clock.ts";
 import { type Committer, createCommitter, type Leftover, leftoverOf } from "../acquisition/committer.ts";
 import { createIntake, type Intake } from "../acquisition/intake.ts";
@@ -16,7 +17,6 @@ import type { LinkState, LogReach, LogState } from "../domain/booth-state.ts";
 import { linkDown } from "../domain/link-status.ts";
 import type { Logger } from "../domain/machine.ts";
 import { KIND } from "../domain/record.ts";
-import { say } from "../domain/sentences.ts";
 import type { Signals } from "../domain/signal.ts";
 import { missingText, type StorageStatus } from "../domain/status.ts";
 import type { BoothSummary } from "../domain/summary.ts";
@@ -64,7 +64,7 @@ export async function openBooth(
   const binding = await openBinding(gateway, opened);
   // A new name is stored at once, the acks before it with the next commit. Records before the new name count as acked.
   const info = await store.ack(opened.stream, (binding.row.stream?.from_seq ?? 1) - 1);
-  const link: LinkState = { plc: linkDown(clock.wall(), say("plc.not_yet")), answered: 0, shows_serial: null };
+  const link: LinkState = { plc: linkDown(clock.wall(), message("plc.not_yet")), answered: 0, shows_serial: null };
   const delivery = newDelivery(await store.refused(info.stream));
   const { log, leftover } = await openLog(gateway, { groups: () => now.setup.parameters.groups, signals, info });
   const read = (by: BoothSetup, last_take: TakeNumber): Reading =>
@@ -77,7 +77,7 @@ export async function openBooth(
   const booth_clock = openClock(clock, { log, intake: { record }, leftover: leftover.clock });
   logParameters();
   const damaged = tail.damaged?.() ?? 0;
-  if (damaged > 0) tell("tail_damaged", say("incident.tail_damaged", { count: damaged }));
+  if (damaged > 0) tell("tail_damaged", message("incident.tail_damaged", { count: damaged }));
   return {
     ...bound,
     link,
@@ -117,7 +117,7 @@ export async function openBooth(
     tell,
     readBy(next) {
       now = read(next, now.intake.last());
-      Object.assign(link, { plc: linkDown(clock.wall(), say("plc.not_yet")), shows_serial: null, notes: [] });
+      Object.assign(link, { plc: linkDown(clock.wall(), message("plc.not_yet")), shows_serial: null, notes: [] });
       logParameters();
       signals.news.raise();
     },

@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import { randomBytes, randomUUID } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +20,6 @@ import type { Config } from "../config/port.ts";
 import { type Lasting, loadLasting } from "../config/usable.ts";
 import type { Clock, Random } from "../domain/machine.ts";
 import type { Wiped } from "../domain/provisioning.ts";
-import { say } from "../domain/sentences.ts";
 import { DAY_MS } from "../domain/time.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import { monotonicMs } from "../monotonic.ts";
@@ -312,8 +312,8 @@ async function configuredBy(
   const { log, identity, traffic, scrubber } = lasting;
   const { booths, refused, marked } = usable;
   learnMarked(scrubber, marked);
-  for (const { path, message } of fileProblems(marked)) {
-    log.error({ event: "file_unusable", setting: path }, `${path}: ${message}`);
+  for (const { path, message: text } of fileProblems(marked)) {
+    log.error({ event: "file_unusable", setting: path }, message("text.at", { place: path, text }));
   }
   const keeperOf = await holeKeepers({ identity, log }, booths);
   const metrics = (ids: readonly string[]) => figuresNow(agent, ids);
@@ -327,7 +327,7 @@ async function configuredBy(
       file: error.file,
       line: error.line,
       reason: error.brief(),
-      advice: say("booth.correct"),
+      advice: message("booth.correct"),
     })),
     ...outputsOf(usable, { ...lasting, version: VERSION, meter: traffic.meter, metrics }),
     ...noticesOf(usable, lasting),
@@ -378,7 +378,7 @@ function loadAtStart(file: string, io: Io): Lasting {
   const { environment } = io;
   const lasting = loadLasting(file, environment);
   const log = { warn: (_: unknown, text: string) => io.err(`${text}\n`) };
-  const isReverted = takenBack(lasting.usable.config.data_dir, { reason: say("trial.stopped"), at: Date.now(), log });
+  const isReverted = takenBack(lasting.usable.config.data_dir, { reason: message("trial.stopped"), at: Date.now(), log });
   return isReverted ? loadLasting(file, environment) : lasting;
 }
 

@@ -1,3 +1,5 @@
+import { render, rendered } from "../domain/messages/render.ts";
+import { isMessage, mapWords, type Text } from "../domain/message.ts";
 import { fstatSync } from "node:fs";
 import { pino } from "pino";
 import type { LogLine } from "../api/operation.ts";
@@ -43,7 +45,26 @@ export function createLogger(level: "debug" | "info" | "warn" | "error", fd: num
   };
   const output = pino.destination(fd);
   const shown = isJournal(fd, process.env) ? withPriority : (line: string) => line;
-  return pino(options, { write: (line) => void output.write(shown(withControlsEscaped(line))) });
+  const log = pino(options, { write: (line) => void output.write(shown(withControlsEscaped(line))) });
+  const at = (name: keyof Logger): Logger["info"] => {
+    return (fields, text) => {
+      if (log.isLevelEnabled(name)) log[name](logFields(fields, text), render(text));
+    };
+  };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+/** Returns the fields of a line: those that were given, rendered, and code and values of each message. */
+function logFields(fields: Readonly<Record<string, unknown>>, text: Text): object {
+  const own = Object.values(fields).some((value) => typeof value === "object") ? withMessages(fields) : fields;
+  return isMessage(text) ? { ...own, code: text.code, args: rendered(text.args) } : own;
+}
+
+/** Errors are left to the log's library, which writes their stack. */
+function withMessages(fields: Readonly<Record<string, unknown>>): object {
+  const { err, ...others } = fields;
+  const shown = rendered(others, { said: true }) as object;
+  return err === undefined ? shown : { ...shown, err };
 }
 
 /** About a day of a healthy agent, some 60 kB. */
@@ -58,7 +79,7 @@ export function rememberingLog(
   const lines: LogLine[] = [];
   const both = (level: LogLine["level"]): Logger["info"] => {
     return (fields, text) => {
-      lines.push({ at: wall(), level, text: text.slice(0, MAX_TEXT) });
+      lines.push({ at: wall(), level, text: mapWords(text, (words) => words.slice(0, MAX_TEXT)) });
       if (lines.length > MAX_LINES) lines.shift();
       log[level](fields, text);
     };

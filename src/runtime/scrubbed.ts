@@ -1,3 +1,5 @@
+import { MessageError } from "../domain/messages/message-error.ts";
+import { mapWords, type Text } from "../domain/message.ts";
 import type { Driver } from "../acquisition/port.ts";
 import type { MarkedSetting } from "../config/file-checks.ts";
 import { FileError, readSecretFile } from "../credential-files.ts";
@@ -42,8 +44,13 @@ export function secretReader(scrubber: Scrubber): (path: string) => string {
 function cleaned<T>(scrubber: Scrubber, error: T): T {
   if (!(error instanceof Error)) return error;
   error.message = scrubber.scrub(error.message);
+  if (error instanceof MessageError) error.text = mapWords(error.text, (words) => scrubber.scrub(words));
   if (error.stack !== undefined) error.stack = scrubber.scrub(error.stack);
   return error;
+}
+
+function scrubText(scrubber: Scrubber, text: Text): Text {
+  return mapWords(text, (words) => scrubber.scrub(words));
 }
 
 function guarded<T>(scrubber: Scrubber, work: Promise<T>): Promise<T> {
@@ -88,9 +95,9 @@ function scrubbedSession(session: LinkSession, scrubber: Scrubber): LinkSession 
 }
 
 function cleanOutcome(scrubber: Scrubber, outcome: BatchOutcome): BatchOutcome {
-  if ("reason" in outcome) return { ...outcome, reason: scrubber.scrub(outcome.reason) };
+  if ("reason" in outcome) return { ...outcome, reason: scrubText(scrubber, outcome.reason) };
   if (outcome.rejected.length === 0) return outcome;
-  const rejected = outcome.rejected.map(({ seq, reason }) => ({ seq, reason: scrubber.scrub(reason) }));
+  const rejected = outcome.rejected.map(({ seq, reason }) => ({ seq, reason: scrubText(scrubber, reason) }));
   return { ...outcome, rejected };
 }
 
@@ -111,7 +118,7 @@ export function scrubbedLog(log: Logger, scrubber: Scrubber): Logger {
   const level = (name: keyof Logger): Logger["info"] => {
     return (fields, text) => {
       const clean = Object.entries(fields).map(([key, value]) => [key, cleanValue(scrubber, value, 0)] as const);
-      log[name](Object.fromEntries(clean), scrubber.scrub(text));
+      log[name](Object.fromEntries(clean), scrubText(scrubber, text));
     };
   };
   return { debug: level("debug"), info: level("info"), warn: level("warn"), error: level("error") };

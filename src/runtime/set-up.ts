@@ -1,3 +1,4 @@
+import { message, type Text } from "../domain/message.ts";
 import { join } from "node:path";
 import { Refusal, type SetUpOnSpot } from "../api/operation.ts";
 import { ConfigError } from "../config/config-error.ts";
@@ -21,7 +22,6 @@ import type { BoothEntered, SaidBy, SetUpStatus } from "../domain/set-up.ts";
 import { createSignal, isOver } from "../domain/signal.ts";
 import type { AgentStatus, LinkStatus } from "../domain/status.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
-import { say } from "../domain/sentences.ts";
 import { errorMessage } from "../domain/error-message.ts";
 import { createQueue } from "./parts.ts";
 import type { PlcLogins } from "./plc-links.ts";
@@ -75,7 +75,7 @@ export function createSetUp(
     },
     tryEntry: (entry) => queue(() => trial.begin(entry)),
     keep: () => queue(() => trial.keep("somebody said so")),
-    takeBack: () => queue(() => trial.takeBack(say("trial.somebody"))),
+    takeBack: () => queue(() => trial.takeBack(message("trial.somebody"))),
     giveLogin: (login) => queue(() => machine.logins.give(login)),
     setService: (url) => queue(() => setService(machine, url)),
     saveDraft: (draft) => queue(() => writeSetUp(data_dir, { ...storedSetUp(data_dir), draft })),
@@ -120,7 +120,7 @@ function createTrial({ file, data_dir, clock, log, status, change }: SetUpMachin
     left_ms: () => (until === null ? 0 : Math.max(0, until - clock.mono())),
     async begin(entry: BoothEntry): Promise<void> {
       const values = storedSetUp(data_dir);
-      if (values.trial !== null) throw new Refusal(409, say("ask.on_trial"));
+      if (values.trial !== null) throw new Refusal(409, message("ask.on_trial"));
       const before = values.booths.find(({ id }) => id === entry.id) ?? null;
       const next = { ...withEntry(values, entry.id, replacing(before, entry)), taken_back: null };
       mustWork(file, next, entry);
@@ -159,7 +159,7 @@ async function setService({ file, data_dir, log, status, change }: SetUpMachine,
   if (fault !== null) throw new Refusal(400, `the service's address ${fault}`);
   if (operatorSays(readSource(file), file, ["service", "url"])) throw fixed("the service's address", file);
   if (status().booths.some(({ provisioning }) => provisioning.generation !== null)) {
-    throw new Refusal(409, say("ask.bound_service"));
+    throw new Refusal(409, message("ask.bound_service"));
   }
   writeSetUp(data_dir, { ...storedSetUp(data_dir), service: { url } });
   log.info({ event: "set_up_service", url }, `the service is at ${url} from now on: entered on the spot`);
@@ -167,9 +167,9 @@ async function setService({ file, data_dir, log, status, change }: SetUpMachine,
 }
 
 function unproven(plc: (LinkStatus & { readonly address: string }) | undefined): string {
-  if (plc === undefined || plc.kind === "up") return say("trial.not_run");
+  if (plc === undefined || plc.kind === "up") return message("trial.not_run");
   const { address, reason, advice } = plc;
-  return say("trial.unread", { address, reason, advice });
+  return message("trial.unread", { address, reason, advice });
 }
 
 /** Restores the entry that the entry on trial has replaced, and logs why. Returns false if no entry is on trial. */
@@ -197,7 +197,7 @@ function storedSetUp(data_dir: string): SetUp {
 }
 
 function fixed(what: string, file: string): Refusal {
-  return new Refusal(409, say("ask.fixed", { what, file }));
+  return new Refusal(409, message("ask.fixed", { what, file }));
 }
 
 /** Throws a Refusal if the booth cannot run with the entry, or if the operator's file overrides a part of it. */
@@ -214,18 +214,21 @@ function mustWork(file: string, next: SetUp, { id, ...entry }: BoothEntry): void
       const values: readonly unknown[] = Object.values(ready.config.opcua ?? {});
       const problems = fileProblems(marked.filter(({ value }) => values.includes(value)));
       if (problems.length === 0) return;
-      throw new Refusal(400, problems.map(wordsOf).join("; "));
+      throw new Refusal(400, problemsText(problems));
     }
     const why = refused.find((one) => one.id === id)?.error;
-    throw new Refusal(400, why === undefined ? `${id} can't be run by that` : why.problems.map(wordsOf).join("; "));
+    throw new Refusal(400, why === undefined ? `${id} can't be run by that` : problemsText(why.problems));
   } catch (error) {
-    if (error instanceof ConfigError) throw new Refusal(400, error.problems.map(wordsOf).join("; "));
+    if (error instanceof ConfigError) throw new Refusal(400, problemsText(error.problems));
     throw error;
   }
 }
 
-function wordsOf({ message, hint }: ConfigError["problems"][number]): string {
-  return hint === undefined ? message : `${message} (${hint})`;
+function problemsText(problems: ConfigError["problems"]): Text {
+  const texts = problems.map(({ message: text, hint }) =>
+    hint === undefined ? text : message("text.hint", { text, hint }),
+  );
+  return texts.reduce((first, second) => message("text.todo", { text: first, todo: second }));
 }
 
 /** Returns the configured service and booths, with the source of each setting: the operator's file or the set-up. */

@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Clock, Logger } from "../domain/machine.ts";
@@ -97,7 +98,9 @@ export async function openTraffic(machine: Machine): Promise<TrafficWatch> {
         const { step, reason, advice } = status();
         if (step !== loggedStep) {
           const text =
-            reason === "" ? "the month's budget of data is kept: nothing gives way to it" : `${reason}; ${advice}`;
+            reason === ""
+              ? "the month's budget of data is kept: nothing gives way to it"
+              : message("text.todo", { text: reason, todo: advice });
           log.warn({ event: "traffic_budget", step }, text);
         }
         loggedStep = step;

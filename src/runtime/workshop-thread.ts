@@ -1,5 +1,5 @@
+import { message, type Text } from "../domain/message.ts";
 import { Worker } from "node:worker_threads";
-import { say } from "../domain/sentences.ts";
 import { type Choice, CommandError, type Io, type QuestionKind, type Values } from "../tools/command.ts";
 import type { TagEntry } from "../tools/profile/file.ts";
 import type { Live } from "../tools/profile/import-asks.ts";
@@ -19,7 +19,7 @@ interface Draft {
 export type WorkshopAsk =
   | {
       readonly kind: "person";
-      readonly question: string;
+      readonly question: Text;
       readonly how: QuestionKind | undefined;
       readonly choices: readonly Choice[] | undefined;
     }
@@ -27,11 +27,11 @@ export type WorkshopAsk =
 
 /** A message of the thread to the main thread. */
 export type WorkshopTold =
-  | { readonly kind: "said"; readonly text: string }
-  | { readonly kind: "progress"; readonly text: string }
+  | { readonly kind: "said"; readonly text: Text }
+  | { readonly kind: "progress"; readonly text: Text }
   | { readonly kind: "ask"; readonly id: number; readonly asked: WorkshopAsk }
   | { readonly kind: "done"; readonly value: unknown }
-  | { readonly kind: "failed"; readonly message: string };
+  | { readonly kind: "failed"; readonly message: Text };
 
 /** The main thread's answer to an `ask`. */
 export interface WorkshopReply {
@@ -71,8 +71,8 @@ export async function onWorkshopThread(job: WorkshopJob, { io, liveAt }: Worksho
       answer(asked).then((value) => worker.postMessage({ id, value } satisfies WorkshopReply), done.reject);
     }
   });
-  worker.on("error", (cause) => done.reject(new CommandError(say("workshop.thread_ended"), undefined, cause)));
-  worker.on("exit", () => done.reject(new CommandError(say("workshop.thread_ended"))));
+  worker.on("error", (cause) => done.reject(new CommandError(message("workshop.thread_ended"), undefined, cause)));
+  worker.on("exit", () => done.reject(new CommandError(message("workshop.thread_ended"))));
   try {
     return await done.promise;
   } finally {

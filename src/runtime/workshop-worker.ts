@@ -3,7 +3,7 @@ import { importCommand, type LiveOf } from "../tools/profile/import.ts";
 import type { Io } from "../tools/command.ts";
 import { madeProfilesIn, withoutTags } from "../tools/profile/file.ts";
 import type { WorkshopAsk, WorkshopJob, WorkshopReply, WorkshopTold } from "./workshop-thread.ts";
-import { errorMessage } from "../domain/error-message.ts";
+import { errorText } from "../domain/messages/message-error.ts";
 
 /** Entry of the workshop's thread, which reads lists and profiles that people send. A long file delays no poll this way. */
 if (parentPort !== null) {
@@ -52,7 +52,7 @@ if (parentPort !== null) {
     .then(run)
     .then(
       (value) => tell({ kind: "done", value }),
-      (error: unknown) => tell({ kind: "failed", message: errorMessage(error) }),
+      (error: unknown) => tell({ kind: "failed", message: errorText(error) }),
     )
     .finally(() => port.close());
 }

@@ -1,4 +1,4 @@
-import { say } from "../domain/sentences.ts";
+import { message } from "../domain/message.ts";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PlcTools } from "../acquisition/port.ts";
@@ -39,7 +39,7 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
     const reply = Promise.withResolvers<string>();
     asked = reply;
     const left = AbortSignal.any([io.signal, AbortSignal.timeout(ANSWER_WITHIN_MS)]);
-    const leave = (): void => reply.reject(new CommandError(say("workshop.nobody")));
+    const leave = (): void => reply.reject(new CommandError(message("workshop.nobody")));
     left.addEventListener("abort", leave, { once: true });
     io.ask({ question: question.replace(/ \[[yn]\/[yn]\] $/i, ""), kind, choices });
     try {
@@ -61,7 +61,7 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
       writeFileSync(join(bench, `sent-${name.replaceAll(/[^\w.-]/g, "_")}`), text, { mode: 0o600 });
     },
     answer(reply: string): void {
-      if (asked === null) throw new Refusal(409, say("workshop.nothing_asked"));
+      if (asked === null) throw new Refusal(409, message("workshop.nothing_asked"));
       asked.resolve(reply);
     },
     async run(wish: WorkshopWish, io: WorkshopIo) {
@@ -127,7 +127,7 @@ function callOf({ action, what, ...given }: WorkshopWish, at: Bench): Pick<Call,
 
 function sentList(bench: string): string {
   const name = readdirSync(bench).find((one) => one.startsWith("sent-"));
-  if (name === undefined) throw new CommandError(say("workshop.send_first"));
+  if (name === undefined) throw new CommandError(message("workshop.send_first"));
   return join(bench, name);
 }
 

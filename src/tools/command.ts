@@ -1,18 +1,22 @@
+import type { Text } from "../domain/message.ts";
+import { MessageError } from "../domain/messages/message-error.ts";
 /** The terminal of a command: standard output for the answer, standard error for everything else. */
 export interface Io {
-  out(text: string): void;
-  err(text: string): void;
+  out(text: Text): void;
+  err(text: Text): void;
+  /** Writes rows to standard output, each cell in its column. */
+  table(rows: readonly (readonly Text[])[]): void;
   readonly isTerminal: boolean;
   /** True if standard output is a terminal and NO_COLOR isn't set. */
   readonly colours: boolean;
   /** Shows one line on standard error, which the next replaces and "" removes; not shown without a terminal. */
-  progress(text: string): void;
+  progress(text: Text): void;
   /**
    * Asks on the terminal. Resolves with null if there is no terminal.
    * @param kind what the page offers instead of a text field
    * @param choices for the kind "choose": the reply is a choice's value
    */
-  ask(question: string, kind?: QuestionKind, choices?: readonly Choice[]): Promise<string | null>;
+  ask(question: Text, kind?: QuestionKind, choices?: readonly Choice[]): Promise<string | null>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Aborts at SIGINT and SIGTERM, and at SIGHUP unless `reloads` handles it. */
   readonly signal: AbortSignal;
@@ -30,7 +34,7 @@ export type QuestionKind = "agree" | "ready" | "choose";
 export interface Choice {
   readonly value: string;
   /** Shown after the value; "" if the value needs no explanation. */
-  readonly text: string;
+  readonly text: Text;
 }
 
 /** Option values: a text, true for a switch, undefined if not given. */
@@ -58,10 +62,10 @@ export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
 };
 
 /** A failure that a person can act on: a sentence that says what to do, and the exit code. */
-export class CommandError extends Error {
+export class CommandError extends MessageError {
   readonly exit: number;
-  constructor(message: string, exit: number = EXIT.failed, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
+  constructor(text: Text, exit: number = EXIT.failed, cause?: unknown) {
+    super(text, cause);
     this.exit = exit;
   }
 }

@@ -1,8 +1,8 @@
+import { message } from "../domain/message.ts";
 import type { PlcTools, ToolConnection } from "../acquisition/port.ts";
 import { parseAddress } from "../config/profile-address.ts";
 import { findProfile, SHIPPED_PROFILES } from "../config/profile.ts";
 import { LAST_ADDRESS, type Profile } from "../domain/profile.ts";
-import { say } from "../domain/sentences.ts";
 import { CommandError, EXIT, type Run, type Values } from "./command.ts";
 import { textOption } from "./options.ts";
 import { addressOf, chosenBooth, numberOption, type ToolCall, withConnection } from "./plc-tools.ts";
@@ -58,7 +58,7 @@ function wantedOf(values: Values, operand: string) {
   const { at, tag, first, unit, device } = subjectOf(values, operand);
   const { table, address } = at;
   if (table !== "holding" && table !== "input") {
-    const message = say("detect.a_bit", { operand, table, holding: `holding:${address}`, input: `input:${address}` });
+    const message = message("detect.a_bit", { operand, table, holding: `holding:${address}`, input: `input:${address}` });
     throw new CommandError(message, EXIT.usage);
   }
   const clues: Clues = {
@@ -93,13 +93,13 @@ function subjectOf(values: Values, operand: string) {
 
 function tagIn(profile: Profile, name: string, notAnAddress: string) {
   if (profile.protocol !== "modbus") {
-    const message = say("detect.no_orders", { profile: profile.name, protocol: profile.protocol });
+    const message = message("detect.no_orders", { profile: profile.name, protocol: profile.protocol });
     throw new CommandError(message, EXIT.usage);
   }
   const { quirks } = profile;
   const tag = profile.tags.find((one) => one.name === name);
   if (tag === undefined)
-    throw new CommandError(say("detect.no_tag", { why: notAnAddress, profile: profile.name }), EXIT.usage);
+    throw new CommandError(message("detect.no_tag", { why: notAnAddress, profile: profile.name }), EXIT.usage);
   const { table, address, word_order = quirks.word_order } = tag.point;
   const byte_order = tag.point.byte_order ?? quirks.byte_order ?? "high_first";
   const first = ORDERS.find((one) => one.word_order === word_order && one.byte_order === byte_order)?.letters;
@@ -112,7 +112,7 @@ export function typesIn(given: string | undefined, usual: readonly string[]): re
   return names.map((name) => {
     const type = DETECTABLE.find((known) => known === name);
     if (type !== undefined) return type;
-    throw new CommandError(say("detect.no_type", { name, names: DETECTABLE.join(", ") }), EXIT.usage);
+    throw new CommandError(message("detect.no_type", { name, names: DETECTABLE.join(", ") }), EXIT.usage);
   });
 }
 
@@ -125,7 +125,7 @@ export function readAll(
   return withConnection({ tools, device: wanted.device, io }, async (connection) => {
     const candidates: Candidate[] = [];
     for (const place of wanted.places) {
-      io.progress(say("detect.reading", { place: `${place.table}:${place.address}` }));
+      io.progress(message("detect.reading", { place: `${place.table}:${place.address}` }));
       candidates.push(...(await readPlace(connection, place, wanted)));
     }
     return candidates;
@@ -227,10 +227,10 @@ function findingText(
   candidates: readonly Candidate[],
 ): string {
   if (best === null || point === null) {
-    if (candidates.length === 0) return `${say("detect.no_register")}\n`;
+    if (candidates.length === 0) return `${message("detect.no_register")}\n`;
     if (expect !== undefined) return nothingNear(expect, nearest);
-    if (candidates.every(({ words }) => words.every((word) => word === 0))) return `${say("detect.all_zero")}\n`;
-    return `${say("detect.none_within", { bounds: boundsText(min, max) })}\n`;
+    if (candidates.every(({ words }) => words.every((word) => word === 0))) return `${message("detect.all_zero")}\n`;
+    return `${message("detect.none_within", { bounds: boundsText(min, max) })}\n`;
   }
   const yaml = Object.entries(point).map(([name, value]) => `${name}: ${name === "address" ? `"${value}"` : value}`);
   const first = `* ${shown(best.value)}; in the profile: { ${yaml.join(", ")} }\n`;
@@ -245,14 +245,14 @@ function findingText(
 }
 
 function nothingNear(expect: number, nearest: readonly Near[]): string {
-  const check = say("detect.check_display");
-  const then = nearest.length === 0 ? check : say("detect.nearest");
+  const check = message("detect.check_display");
+  const then = nearest.length === 0 ? check : message("detect.nearest");
   const lines = nearest.map(
     ({ value, off, place, type, order }) =>
       `  ${shown(value)} (${place.table}:${place.address}, ${type}, ${order.letters}; ${percent(off)})\n`,
   );
   const last = nearest.length === 0 ? "" : `${check}\n`;
-  return `${say("detect.nothing_near", { share: percent(NEAR), expect, then })}\n${lines.join("")}${last}`;
+  return `${message("detect.nothing_near", { share: percent(NEAR), expect, then })}\n${lines.join("")}${last}`;
 }
 
 /** A share in percent with two significant digits, up to 1000 %. */
@@ -261,7 +261,7 @@ function percent(share: number): string {
 }
 
 function boundsText(min: number | undefined, max: number | undefined): string {
-  if (min !== undefined && max !== undefined) return say("detect.between", { min, max });
-  if (min !== undefined) return say("detect.at_least", { min });
-  return max === undefined ? say("detect.usual") : say("detect.at_most", { max });
+  if (min !== undefined && max !== undefined) return message("detect.between", { min, max });
+  if (min !== undefined) return message("detect.at_least", { min });
+  return max === undefined ? message("detect.usual") : message("detect.at_most", { max });
 }

@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import { nearest } from "../config/nearest.ts";
 import {
   converted,
@@ -9,7 +10,6 @@ import {
 } from "../domain/engineering-units.ts";
 import type { TagParameters, TagRole } from "../domain/parameters.ts";
 import type { Profile, ProfileTag } from "../domain/profile.ts";
-import { say } from "../domain/sentences.ts";
 import { type UnitFault, unitFaultOf } from "../domain/tag-units.ts";
 
 interface Named extends Pick<TagParameters, "unit" | "factor"> {
@@ -25,11 +25,11 @@ export function unitTrouble(tag: Named): string | null {
 
 function troubleText({ name, role = "mode", unit }: Named, { kind, expected }: UnitFault): string {
   const units = unitNames(expected).join(", ");
-  if (kind === "missing") return say("unit.missing", { tag: name, role, units });
-  if (kind === "unfit") return say("unit.unfit", { tag: name, role, unit, units });
+  if (kind === "missing") return message("unit.missing", { tag: name, role, units });
+  if (kind === "unfit") return message("unit.unfit", { tag: name, role, unit, units });
   const meant = nearestUnit(unit, expected);
-  if (meant !== undefined) return say("unit.meant", { tag: name, unit, meant });
-  return say("unit.unknown", { tag: name, unit, units });
+  if (meant !== undefined) return message("unit.meant", { tag: name, unit, meant });
+  return message("unit.unknown", { tag: name, unit, units });
 }
 
 /** A shorter text is equally near to several units. */
@@ -69,14 +69,14 @@ function deadbandTrouble({ name, role, unit, deadband }: ProfileTag): string | n
   const scale = conversionOf(known, target)?.scale ?? 1;
   const shown = converted(deadband, { scale, offset: 0 });
   if (most === undefined || shown <= most) return null;
-  return say("unit.deadband", { tag: name, deadband, unit, shown: Number(shown.toPrecision(3)), figure: target.unit });
+  return message("unit.deadband", { tag: name, deadband, unit, shown: Number(shown.toPrecision(3)), figure: target.unit });
 }
 
 /** The warnings of `check` for a profile in use: units from which no figure can be made, and deadbands that hide every change. */
 export function unitWarnings({ tags }: Pick<Profile, "tags">): readonly string[] {
   return tags.flatMap((tag: ProfileTag) => {
     const trouble = unitTrouble({ ...tag, role: tag.role ?? tag.unfit_role });
-    const off = trouble !== null && tag.unfit_role !== undefined ? ` ${say("unit.off", { role: tag.unfit_role })}` : "";
+    const off = trouble !== null && tag.unfit_role !== undefined ? ` ${message("unit.off", { role: tag.unfit_role })}` : "";
     return [trouble === null ? null : `${trouble}${off}`, deadbandTrouble(tag)].filter((text) => text !== null);
   });
 }

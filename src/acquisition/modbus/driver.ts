@@ -1,3 +1,4 @@
+import { message } from "../../domain/message.ts";
 import type { ModbusConfig } from "../../config/port.ts";
 import type { PlcAsk } from "../../domain/agent-control.ts";
 import { errorMessage } from "../../domain/error-message.ts";
@@ -14,7 +15,6 @@ import {
   pointWidth,
   tagsOfGroups,
 } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import { onAbort } from "../../domain/signal.ts";
 import type { Sample } from "../../domain/taken.ts";
 import { DAY_MS } from "../../domain/time.ts";
@@ -170,7 +170,7 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
     requests: () => ({ asked: memory.answering.asked, missed: memory.answering.missed }),
     close: () => {
       forget();
-      connection.end(new LinkError("closed", say("plc.closed.gateway")));
+      connection.end(new LinkError("closed", message("plc.closed.gateway")));
       return Promise.resolve();
     },
   };
@@ -201,9 +201,9 @@ function planCache(profile: ModbusProfile, { round_trip_registers }: ModbusLine,
 function notesOf({ closing: { per_connection: count } }: Answering, { echoes, stray_bytes }: LineOddities): LinkNote[] {
   const notes: LinkNote[] = [];
   if (count !== null)
-    notes.push({ kind: "closes", text: count === 1 ? say("plc.note.closes_one") : say("plc.note.closes", { count }) });
-  if (echoes > 0) notes.push({ kind: "echo", text: say("plc.note.echo", { count: echoes }) });
-  if (stray_bytes > 0) notes.push({ kind: "stray_bytes", text: say("plc.note.stray", { count: stray_bytes }) });
+    notes.push({ kind: "closes", text: count === 1 ? message("plc.note.closes_one") : message("plc.note.closes", { count }) });
+  if (echoes > 0) notes.push({ kind: "echo", text: message("plc.note.echo", { count: echoes }) });
+  if (stray_bytes > 0) notes.push({ kind: "stray_bytes", text: message("plc.note.stray", { count: stray_bytes }) });
   return notes;
 }
 

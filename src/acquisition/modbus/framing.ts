@@ -1,6 +1,6 @@
+import { message } from "../../domain/message.ts";
 import { AdvisedLinkError, LinkError } from "../../domain/link-error.ts";
 import { isBitTable, type ModbusTable } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import type { RegisterAnswer } from "../port.ts";
 import type { Block } from "../rules/plan.ts";
 import { DEVICE_ID_CODES, DEVICE_ID_FUNCTION, DEVICE_ID_MEI, identificationLength } from "./device-id.ts";
@@ -139,7 +139,7 @@ export function judge(inbox: Buffer, size: number, expected: Expected): number |
   const body = inbox.subarray(MBAP_BYTES, end);
   const found = answerEnd(body, length, expected);
   if (found === length) return end;
-  if (expected.unit !== 0 && body[0] === 0) return malformed(String(found), say("plc.check.unit_0"));
+  if (expected.unit !== 0 && body[0] === 0) return malformed(String(found), message("plc.check.unit_0"));
   if (typeof found === "string") return malformed(found);
   return malformed(found === null ? "an identification cut off" : `length ${length} instead of ${found}`);
 }
@@ -153,7 +153,7 @@ function otherTransaction(transaction: number, expected: Expected): LinkError {
   const step = ((transaction - expected.transaction + 0x1_8000) & MAX_TRANSACTION) - 0x8000;
   const offset = (expected.offset ?? 0) + step;
   const isOffByOne = Math.abs(step) === 1 && Math.abs(offset) <= 1;
-  return malformed(reason, isOffByOne ? say("plc.check.transaction", { offset }) : undefined);
+  return malformed(reason, isOffByOne ? message("plc.check.transaction", { offset }) : undefined);
 }
 
 /** Differences between a device's answers and the standard, as configured. */
@@ -193,8 +193,8 @@ export function mbapFraming(numbers = { last: 0 }, { offset = 0, unit }: AnswerH
       return bytes;
     },
     take(bytes, count) {
-      if (expected === null) return malformed(say("plc.odd.unasked", { count }));
-      if (size + count > MAX_FRAME_BYTES) return malformed(say("plc.odd.too_long"));
+      if (expected === null) return malformed(message("plc.odd.unasked", { count }));
+      if (size + count > MAX_FRAME_BYTES) return malformed(message("plc.odd.too_long"));
       bytes.copy(frame, size, 0, count);
       size += count;
       const verdict = judge(frame, size, expected);

@@ -1,6 +1,6 @@
+import { message } from "../../domain/message.ts";
 import { LinkError } from "../../domain/link-error.ts";
 import { isBitTable } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import { monotonicMs } from "../../monotonic.ts";
 import type { Block } from "../rules/plan.ts";
@@ -155,7 +155,7 @@ export function rtuFraming(late: LateAnswers, oddities: LineOddities = noOdditie
     oddities.stray_bytes += size;
     const count = size;
     size = 0;
-    return stray <= MAX_STRAY_BYTES ? null : new LinkError("malformed", say("plc.odd.unasked", { count }));
+    return stray <= MAX_STRAY_BYTES ? null : new LinkError("malformed", message("plc.odd.unasked", { count }));
   };
   return {
     get isAwaiting() {
@@ -172,7 +172,7 @@ export function rtuFraming(late: LateAnswers, oddities: LineOddities = noOdditie
       return bytes;
     },
     take(bytes, count) {
-      if (size + count > frame.length) return new LinkError("malformed", say("plc.odd.too_long"));
+      if (size + count > frame.length) return new LinkError("malformed", message("plc.odd.too_long"));
       bytes.copy(frame, size, 0, count);
       size += count;
       if (dropLate()) return null;

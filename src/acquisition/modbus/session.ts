@@ -1,7 +1,7 @@
+import { message } from "../../domain/message.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { LinkError, type LinkErrorKind, PeerClosed } from "../../domain/link-error.ts";
 import { isBitTable } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import { monotonicMs } from "../../monotonic.ts";
 import type { ConnectTimes, RegisterAnswer } from "../port.ts";
@@ -82,7 +82,7 @@ function operations(close: (isUnusable?: boolean) => void) {
 }
 
 function overdue(what: string, ms: Milliseconds): LinkError {
-  return new LinkError("timeout", say("plc.no_within", { what, ms }));
+  return new LinkError("timeout", message("plc.no_within", { what, ms }));
 }
 
 type Session = ReturnType<typeof modbusSession>;
@@ -110,7 +110,7 @@ export function modbusSession(
     else if (outcome !== null) settle(Buffer.from(outcome.subarray(1)));
   };
   const requireIdle = (): void => {
-    if (ended() === null && !isOpen) throw new LinkError("closed", say("plc.closed.not_open"));
+    if (ended() === null && !isOpen) throw new LinkError("closed", message("plc.closed.not_open"));
     if (ended() !== null || isBusy()) throw ended() ?? new LinkError("config", "a request is already under way");
   };
   const ask = async (unit: number, pdu: ArrayLike<number>, within_ms = answer_ms): Promise<Buffer> => {
@@ -393,14 +393,14 @@ export function blockAsker(asked: AskedDevice): () => AskBlock {
 }
 
 function closedAfter(error: LinkError): LinkError {
-  return new LinkError("closed", say("plc.closed.after", { reason: error.message }), error);
+  return new LinkError("closed", message("plc.closed.after", { reason: error.message }), error);
 }
 
 /** Exceptions that concern the whole device or the path to it; null for those that concern the requested block. */
 function deviceError(code: number): LinkError | null {
-  if (code === 6) return new LinkError("busy", say("plc.busy"));
-  if (code === 10) return new LinkError("path", say("plc.no_path"));
-  if (code === 11) return new LinkError("path", say("plc.behind_silent"));
+  if (code === 6) return new LinkError("busy", message("plc.busy"));
+  if (code === 10) return new LinkError("path", message("plc.no_path"));
+  if (code === 11) return new LinkError("path", message("plc.behind_silent"));
   return null;
 }
 
@@ -411,7 +411,7 @@ function closeWatch(device: Answering, connection: Reconnecting) {
   let answered_at = -Infinity;
   let isLearned = false;
   /** Ends a connection that the device would close anyway. */
-  const finished = new LinkError("closed", say("plc.closed.gateway"));
+  const finished = new LinkError("closed", message("plc.closed.gateway"));
   const isAfterAnswer = (error: LinkError): boolean =>
     error instanceof PeerClosed && answers > 0 && connection.session().endedAt() - answered_at <= CLOSES_WITHIN_MS;
   /** Returns whether a connection that ended with this error ended the way the device ends all of them, which is no fault. */

@@ -1,3 +1,4 @@
+import { message } from "../../domain/message.ts";
 import { createServer, type Server, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ShareConfig } from "../../config/port.ts";
@@ -7,7 +8,6 @@ import { LinkError, type LinkErrorKind } from "../../domain/link-error.ts";
 import { linkDown } from "../../domain/link-status.ts";
 import type { Clock, Logger } from "../../domain/machine.ts";
 import { isBitTable } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import { isOver, onAbort } from "../../domain/signal.ts";
 import type { SharedConnectionStatus } from "../../domain/status.ts";
 import type { BoothId, Milliseconds } from "../../domain/units.ts";
@@ -73,7 +73,7 @@ export function openSharedConnection(connection: SharedConnection) {
     last_age_ms: null,
   };
   const clients = new Set<Client>();
-  let link: SharedConnectionStatus["link"] = linkDown(clock.wall(), say("shared.not_yet"));
+  let link: SharedConnectionStatus["link"] = linkDown(clock.wall(), message("shared.not_yet"));
   let { port } = share;
   const answer = answering(connection, counts);
   const listen = async (signal: AbortSignal): Promise<never> => {
@@ -117,7 +117,7 @@ export function openSharedConnection(connection: SharedConnection) {
         const error = await Promise.race([aborted, listen(signal).catch((reason: unknown) => reason)]);
         if (isOver(signal)) return;
         const reason = errorMessage(error);
-        const advice = say("shared.check");
+        const advice = message("shared.check");
         link = { ...linkDown(clock.wall(), reason, advice), next_try_at: clock.wall() + LISTEN_AGAIN_MS };
         const text = `${booth}: its PLC can't be shared: ${reason}; ${advice}`;
         log.warn({ event: "shared_connection_down", booth, reason }, text);

@@ -1,7 +1,7 @@
+import { message } from "../../domain/message.ts";
 import type { ModbusAddress } from "../../config/port.ts";
 import type { PlcAsk } from "../../domain/agent-control.ts";
 import { LinkError, PeerClosed } from "../../domain/link-error.ts";
-import { say } from "../../domain/sentences.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import { monotonicMs } from "../../monotonic.ts";
 import type { ConnectTimes, PolledWords, ToolConnection, WireExchange, WireTap } from "../port.ts";
@@ -201,14 +201,14 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
     open: () => session.open(),
     registers: async (unit, block) => readAnswer(await ask(unit, readPdu(block)), block),
     identify: (unit) => identify((pdu) => ask(unit, pdu)),
-    close: () => session.end(new LinkError("closed", say("plc.closed.gateway"))),
+    close: () => session.end(new LinkError("closed", message("plc.closed.gateway"))),
   } satisfies ToolConnection & { readonly ask: typeof ask };
 }
 
 /** Carries out one read over a shared line, over the open connection if there is one. Rejects with a LinkError. */
 export async function askOverLine(line: ModbusLine, { unit, pdu }: PlcAsk, within_ms: Milliseconds) {
   // A late answer to an earlier request would be taken for this one's; waiting for it would delay polls.
-  if (monotonicMs() < line.late.until(unit)) throw new LinkError("busy", say("plc.busy_unit", { unit }));
+  if (monotonicMs() < line.late.until(unit)) throw new LinkError("busy", message("plc.busy_unit", { unit }));
   const exchange = modbusExchange(line, { connect_ms: within_ms, answer_ms: Math.min(within_ms, line.answer_ms) });
   try {
     await exchange.open();

@@ -1,3 +1,4 @@
+import { message } from "../../domain/message.ts";
 import { connect } from "node:net";
 import type { SerialPort } from "serialport";
 import type { SerialSettings, ModbusAddress } from "../../config/port.ts";
@@ -5,7 +6,6 @@ import { LinkError, type LinkErrorKind, PeerClosed } from "../../domain/link-err
 import type { Milliseconds } from "../../domain/units.ts";
 import { type Framing, mbapFraming } from "./framing.ts";
 import { lateAnswers, NEVER_LATE, type LateAnswers, type LineOddities, noOddities, rtuFraming } from "./rtu.ts";
-import { say } from "../../domain/sentences.ts";
 
 /** A byte pipe to a device. */
 export interface Wire {
@@ -60,8 +60,8 @@ export function tcpWire(host: string, port: number): OpenWire {
     socket.on("connect", () => {
       if (!over) events.connected();
     });
-    socket.on("end", () => down(new PeerClosed("closed", say("plc.closed.device"))));
-    socket.on("close", () => down(new LinkError("closed", say("plc.closed.closed"))));
+    socket.on("end", () => down(new PeerClosed("closed", message("plc.closed.device"))));
+    socket.on("close", () => down(new LinkError("closed", message("plc.closed.closed"))));
     socket.on("error", (cause: NodeJS.ErrnoException) => {
       const { code = "", message } = cause;
       const text = `${host}:${port}: ${code || message}`;
@@ -267,7 +267,7 @@ function sharedWire(openWire: OpenWire): OpenWire {
       destroy: (isUnusable) => {
         if (!users.delete(user)) return;
         if (active === user) active = null;
-        if (isUnusable || users.size === 0) end(new LinkError("closed", say("plc.closed.shared")));
+        if (isUnusable || users.size === 0) end(new LinkError("closed", message("plc.closed.shared")));
       },
     };
   };

@@ -1,7 +1,7 @@
+import { message } from "../../domain/message.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { LinkError } from "../../domain/link-error.ts";
 import type { OpcuaType } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import type { BrowsedVariable } from "../port.ts";
 import { serverConnection } from "./connect.ts";
@@ -67,7 +67,7 @@ export async function browseServer({
     };
     return await walk({ opcua: await opcuaLibrary(), session: { ask } }, progress);
   } finally {
-    await connection.leave(new LinkError("closed", say("plc.closed.gateway")));
+    await connection.leave(new LinkError("closed", message("plc.closed.gateway")));
   }
 }
 
@@ -138,7 +138,7 @@ async function childrenOf({ opcua, session }: Open, parents: readonly Node[]) {
       }
       emptyParts = seen.size > before ? 0 : emptyParts + 1;
       if (emptyParts > MAX_EMPTY_PARTS) {
-        throw new LinkError("malformed", say("plc.opcua.endless", { folder: ["Objects", ...path].join("/") }));
+        throw new LinkError("malformed", message("plc.opcua.endless", { folder: ["Objects", ...path].join("/") }));
       }
       const point = part.continuationPoint;
       if (point === null || point.length === 0 || children.length > MAX_NODES) break;

@@ -1,9 +1,9 @@
+import { message } from "../../domain/message.ts";
 import { LinkError } from "../../domain/link-error.ts";
 import type { OpcuaPolicy } from "../../config/port.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import type { KeyProvider, Opcua, Request, Response, SecureChannel, Transport } from "./library.ts";
 import { uacpTransport } from "./transport.ts";
-import { say } from "../../domain/sentences.ts";
 
 export interface ChannelOptions {
   readonly endpoint: string;
@@ -102,7 +102,7 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
     }
     const answer = Promise.withResolvers<Response | null>();
     const late = (): void => {
-      const text = say("plc.no_within", { what, ms });
+      const text = message("plc.no_within", { what, ms });
       if (!survives || ++forgotten > MAX_FORGOTTEN) end(new LinkError("timeout", text));
       else take(slot)?.reject(new Overdue(text));
     };
@@ -198,7 +198,7 @@ export function isLoginRefused(error: unknown): error is LinkError {
 function statusError(name: string): LinkError {
   if (BUSY.test(name)) return new LinkError("busy", `the server has no room for another session (${name})`);
   if (LOGIN.test(name)) return new LinkError("config", `${LOGIN_REFUSED} (${name}): check user and password`);
-  if (TRUST.test(name)) return new LinkError("config", say("plc.opcua.refuses_us", { name }));
+  if (TRUST.test(name)) return new LinkError("config", message("plc.opcua.refuses_us", { name }));
   if (OVER.test(name)) return new LinkError("closed", `the server has ended the session (${name})`);
   return new LinkError("malformed", `the server refuses the request (${name})`);
 }

@@ -1,9 +1,9 @@
+import { message } from "../../domain/message.ts";
 import type { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { OpcuaAddress, OpcuaPolicy } from "../../config/port.ts";
 import { abortedBy, LinkError } from "../../domain/link-error.ts";
-import { say } from "../../domain/sentences.ts";
 import { onAbort } from "../../domain/signal.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import type { OpcuaOffer, PlcPasswords } from "../port.ts";
@@ -112,7 +112,7 @@ async function withPasswords<T>(
   connect: (password: string | null) => Promise<T>,
 ): Promise<T> {
   if (user === undefined || password_file !== undefined) return connect(null);
-  let refusal = new LinkError("config", say("plc.opcua.no_password"));
+  let refusal = new LinkError("config", message("plc.opcua.no_password"));
   for (const password of known?.() ?? []) {
     try {
       return await connect(password);

@@ -1,3 +1,4 @@
+import { message } from "../../domain/message.ts";
 import { LinkError } from "../../domain/link-error.ts";
 import { type OpcuaProfile, type OpcuaTag, tagsOfGroups } from "../../domain/profile.ts";
 import { Overdue, type Asking } from "./channel.ts";
@@ -7,7 +8,6 @@ import type { Sample } from "../../domain/taken.ts";
 import { byGroup } from "../rules/link.ts";
 import type { GroupSamples } from "../port.ts";
 import { type RawValue, sampleOf } from "./value.ts";
-import { say } from "../../domain/sentences.ts";
 import { monotonicMs } from "../../monotonic.ts";
 
 /** Reads the tags of poll groups. */
@@ -89,9 +89,9 @@ export function retryingReader(server: Readable): (nodes: readonly NodeId[]) => 
       values.push(value);
       if (value !== null) continue;
       slow.set(node.toString(), monotonicMs() + RETRY_MS);
-      if (slow.size > MAX_SLOW) throw new LinkError("timeout", say("plc.opcua.slow"));
+      if (slow.size > MAX_SLOW) throw new LinkError("timeout", message("plc.opcua.slow"));
     }
-    if (values.every((value) => value === null)) throw new LinkError("timeout", say("plc.opcua.no_read"));
+    if (values.every((value) => value === null)) throw new LinkError("timeout", message("plc.opcua.no_read"));
     return values;
   };
   return async (nodes) => {
@@ -158,7 +158,7 @@ async function readAll({ opcua, session, resolved }: Readable, nodes: readonly N
 export function checkNamespaces(known: readonly string[], came: unknown): void {
   const now = namespacesIn(came);
   if (now?.length === known.length && now.every((uri, index) => uri === known[index])) return;
-  throw new LinkError("closed", say("plc.opcua.namespaces"));
+  throw new LinkError("closed", message("plc.opcua.namespaces"));
 }
 
 /** Converts the library's value to plain data. */
@@ -290,7 +290,7 @@ async function translate(
 function nothingFound(tags: readonly OpcuaTag[], namespaces: readonly string[]): LinkError {
   const wanted = new Set(tags.flatMap(({ point: { node } }) => namespacesOf(node)));
   const missing = [...wanted].filter((uri) => !namespaces.includes(uri)).join(", ");
-  if (missing === "") return new LinkError("config", say("plc.opcua.nothing"));
+  if (missing === "") return new LinkError("config", message("plc.opcua.nothing"));
   const has = namespaces.slice(1, 10).join(", ");
   return new LinkError("config", `the server has no namespace ${missing}; it has ${has}: is the program loaded?`);
 }

@@ -1,8 +1,8 @@
+import { message } from "../../domain/message.ts";
 import type { BoothConfig, BoothLink } from "../../config/port.ts";
 import { LinkError } from "../../domain/link-error.ts";
 import type { Logger } from "../../domain/machine.ts";
 import { groupsInForce, type OpcuaProfile, type Profile } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import type { Driver } from "../port.ts";
 import { quickestOf } from "../rules/link.ts";
@@ -37,7 +37,7 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
   /** Ends the connection after any failure; the first reason counts. */
   const failed = (error: unknown): never => {
     void connection.leave(
-      error instanceof LinkError ? error : new LinkError("malformed", say("plc.odd.answer"), error),
+      error instanceof LinkError ? error : new LinkError("malformed", message("plc.odd.answer"), error),
     );
     throw connection.ended() ?? error;
   };
@@ -57,7 +57,7 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
       isReading = true;
       try {
         connection.throwIfEnded();
-        if (reader === null) throw new LinkError("closed", say("plc.closed.not_open"));
+        if (reader === null) throw new LinkError("closed", message("plc.closed.not_open"));
         return await reader(groups);
       } catch (error) {
         return failed(error);
@@ -65,7 +65,7 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
         isReading = false;
       }
     },
-    close: () => connection.leave(new LinkError("closed", say("plc.closed.gateway"))),
+    close: () => connection.leave(new LinkError("closed", message("plc.closed.gateway"))),
   };
 }
 

@@ -1,3 +1,4 @@
+import { message } from "../../domain/message.ts";
 import { createPublicKey, randomBytes } from "node:crypto";
 import { LinkError } from "../../domain/link-error.ts";
 import type { OpcuaAddress } from "../../config/port.ts";
@@ -5,7 +6,6 @@ import type { Milliseconds } from "../../domain/units.ts";
 import { type Answer, type Asking, type Channel, RefusedService } from "./channel.ts";
 import type { Opcua, Request } from "./library.ts";
 import { type OwnIdentity, parseCertificate, readCertificateFile, readKeyOf, readSecret } from "./pki.ts";
-import { say } from "../../domain/sentences.ts";
 
 interface SessionOptions {
   readonly address: OpcuaAddress;
@@ -146,7 +146,7 @@ async function loginOf(opcua: Opcua, context: LoginContext): Promise<Login> {
   if (user !== undefined) return byName(opcua, user, context);
   if (user_certificate_file !== undefined) return byCertificate(opcua, user_certificate_file, context);
   const policy = policyOf(opcua, context, opcua.UserTokenType.Anonymous);
-  if (policy === null) throw new LinkError("config", say("plc.opcua.wants_login"));
+  if (policy === null) throw new LinkError("config", message("plc.opcua.wants_login"));
   return { userIdentityToken: new opcua.AnonymousIdentityToken({ policyId: policy.id }) };
 }
 
@@ -156,7 +156,7 @@ function byName(opcua: Opcua, userName: string, context: LoginContext): Login {
     throw new LinkError("config", "with security_policy None no password may be sent");
   }
   const policy = policyOf(opcua, context, opcua.UserTokenType.UserName);
-  if (policy === null) throw new LinkError("config", say("plc.opcua.no_password_login"));
+  if (policy === null) throw new LinkError("config", message("plc.opcua.no_password_login"));
   const password = Buffer.from(context.password ?? readSecret(context.address.password_file ?? ""), "utf8");
   const factory = opcua.getCryptoFactory(policy.security);
   // A token without a policy of its own is protected by the encrypted channel.
@@ -177,7 +177,7 @@ function byName(opcua: Opcua, userName: string, context: LoginContext): Login {
 
 async function byCertificate(opcua: Opcua, file: string, context: LoginContext): Promise<Login> {
   const policy = policyOf(opcua, context, opcua.UserTokenType.Certificate);
-  if (policy === null) throw new LinkError("config", say("plc.opcua.no_certificate_login"));
+  if (policy === null) throw new LinkError("config", message("plc.opcua.no_certificate_login"));
   const certificate = readCertificateFile(file);
   const keyPem = readKeyOf(certificate, { file, key_file: context.address.user_key_file ?? "" });
   const key = { hidden: keyPem };

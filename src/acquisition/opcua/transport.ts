@@ -1,10 +1,10 @@
+import { message } from "../../domain/message.ts";
 import { EventEmitter } from "node:events";
 import { connect, type Socket } from "node:net";
 
 import { LinkError } from "../../domain/link-error.ts";
 import { quietly, type Transport } from "./library.ts";
 import type { Milliseconds } from "../../domain/units.ts";
-import { say } from "../../domain/sentences.ts";
 
 type Done = (error?: Error | null) => void;
 type Handler = Parameters<EventEmitter["on"]>[1];
@@ -75,7 +75,7 @@ export function uacpTransport(onEnd: (error: LinkError) => void, isAsked: () => 
     socket.on("connect", () => socket.write(helloFrame(endpoint)));
     socket.on("data", receive);
     socket.on("error", (error: NodeJS.ErrnoException) => end(socketError(error, wire.chunk_bytes !== null)));
-    socket.on("close", () => end(new LinkError("closed", say("plc.closed.server"))));
+    socket.on("close", () => end(new LinkError("closed", message("plc.closed.server"))));
   };
   return { end, transport: transportOver({ wire, events, dial }, end) };
 }
@@ -106,7 +106,7 @@ function transportOver(
   { wire, events, dial }: { wire: Wire; events: EventEmitter; dial: (endpoint: string, done: Done) => void },
   end: (error: LinkError) => void,
 ): Transport {
-  const close = (): void => end(new LinkError("closed", say("plc.closed.gateway")));
+  const close = (): void => end(new LinkError("closed", message("plc.closed.gateway")));
   const sizes = {
     receiveBufferSize: LIMITS.chunk_bytes,
     sendBufferSize: LIMITS.chunk_bytes,
@@ -186,7 +186,7 @@ export function helloFrame(endpoint: string): Buffer {
 export function parseAck(frame: Buffer): number | LinkError {
   if (typeOf(frame) === "ERR") return parseError(frame);
   if (typeOf(frame) !== "ACK" || frame.length !== ACK_BYTES) {
-    return new LinkError("malformed", say("plc.odd.hello"));
+    return new LinkError("malformed", message("plc.odd.hello"));
   }
   const receive = frame.readUInt32LE(12);
   if (receive < MIN_BUFFER_BYTES) return new LinkError("malformed", `the server takes chunks of ${receive} bytes only`);

@@ -1,9 +1,9 @@
+import { type Text, message } from "../../domain/message.ts";
 import type { RequestCounts } from "../../domain/agent-control.ts";
 import { normaliseSerial } from "../../domain/booth.ts";
 import type { Profile } from "../../domain/profile.ts";
 import type { ProvisioningRow } from "../../domain/provisioning.ts";
 import type { EventRecord } from "../../domain/record.ts";
-import { say } from "../../domain/sentences.ts";
 import type { Trouble } from "../../domain/status.ts";
 import type { Sample } from "../../domain/taken.ts";
 import type { Milliseconds, Serial, TagName } from "../../domain/units.ts";
@@ -166,10 +166,10 @@ export function refusalTrouble(refusals: Refusals): Trouble | null {
   if (count === 0) return null;
   const tags = [...refusals].slice(0, MAX_NAMED).join(", ");
   const more = count - MAX_NAMED;
-  const advice = say("plc.check.tags");
-  if (count === 1) return { reason: say("plc.refuses_one", { tag: tags }), advice };
+  const advice = message("plc.check.tags");
+  if (count === 1) return { reason: message("plc.refuses_one", { tag: tags }), advice };
   return {
-    reason: more > 0 ? say("plc.refuses_more", { count, tags, more }) : say("plc.refuses", { count, tags }),
+    reason: more > 0 ? message("plc.refuses_more", { count, tags, more }) : message("plc.refuses", { count, tags }),
     advice,
   };
 }
@@ -181,7 +181,7 @@ interface UnusableTag {
   /** Bad polls in a row. */
   readonly polls: number;
   /** The reason at the first bad poll; it stays, so that a sensor that alternates between two faults is logged once. */
-  readonly reason: string;
+  readonly reason: Text;
   /** It has been bad long enough to be reported. */
   readonly isReported: boolean;
 }
@@ -225,12 +225,12 @@ export function unusableTrouble(unusable: UnusableTags): Trouble | null {
   const [first] = reported;
   if (first === undefined) return null;
   const [tag, { reason: why }] = first;
-  const advice = SENSOR_FAULTS.has(why) ? say("plc.check.sensor") : say("plc.check.values");
+  const advice = SENSOR_FAULTS.has(why) ? message("plc.check.sensor") : message("plc.check.values");
   if (reported.length === 1) return { reason: unusableText(tag, why), advice };
   const named = reported.slice(0, MAX_NAMED).map(([name, { reason }]) => `${name} (${reason})`);
   const values = { count: reported.length, tags: named.join(", ") };
   const more = reported.length - named.length;
-  return { reason: more > 0 ? say("plc.unusable_more", { ...values, more }) : say("plc.unusable", values), advice };
+  return { reason: more > 0 ? message("plc.unusable_more", { ...values, more }) : message("plc.unusable", values), advice };
 }
 
 /** The value has the right type and is not a measurement. */
@@ -239,8 +239,8 @@ const SENSOR_FAULTS: ReadonlySet<string> = new Set(["nan", "inf", "sentinel", "b
 const NO_VALUE: ReadonlySet<string> = new Set(["missing", "BadWaitingForInitialData", "BadNoData"]);
 
 function unusableText(tag: TagName, why: string): string {
-  if (why === "wrong_type") return say("plc.unusable_type", { tag });
-  return NO_VALUE.has(why) ? say("plc.unusable_empty", { tag, why }) : say("plc.unusable_one", { tag, why });
+  if (why === "wrong_type") return message("plc.unusable_type", { tag });
+  return NO_VALUE.has(why) ? message("plc.unusable_empty", { tag, why }) : message("plc.unusable_one", { tag, why });
 }
 
 /** Whether a device loses so many requests that people should know, although its values arrive. */
@@ -271,8 +271,8 @@ export function withRequests(before: Losses, counts: RequestCounts, mono: Millis
   const missed = counts.missed - from.counts.missed;
   const share = asked === 0 ? 0 : missed / asked;
   if (trouble === null && missed >= MIN_MISSED && share >= REPORTED_SHARE) {
-    const reason = say("plc.losses", { missed, asked });
-    return { from: { mono, counts }, trouble: { reason, advice: say("plc.check.losses") } };
+    const reason = message("plc.losses", { missed, asked });
+    return { from: { mono, counts }, trouble: { reason, advice: message("plc.check.losses") } };
   }
   if (asked < PERIOD_REQUESTS || mono - from.mono < PERIOD_MS) return before;
   return { from: { mono, counts }, trouble: share < HEALTHY_SHARE ? null : trouble };
@@ -334,7 +334,7 @@ export function identityIn(
   if (shown === null || expected === null || shown === normalized(expected)) {
     return { state: { shown, logged_at: null }, foreign: null, event: null };
   }
-  const foreign = { reason: say("plc.foreign", { shown, expected }), advice: say("plc.check.serial") };
+  const foreign = { reason: message("plc.foreign", { shown, expected }), advice: message("plc.check.serial") };
   const { logged_at } = before;
   if (logged_at !== null && shown === before.shown && mono - logged_at < LOG_AGAIN_MS) {
     return { state: before, foreign, event: null };

@@ -1,9 +1,9 @@
+import { message } from "../../domain/message.ts";
 import type { ServiceAnswer } from "../../domain/service.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import { jsonOf } from "../../domain/json.ts";
 import { errorShape } from "../../contract/provisioning.ts";
 import type { HttpAnswer } from "./client.ts";
-import { say } from "../../domain/sentences.ts";
 
 /**
  * Statuses that mean "try again later". A request with any other 4xx fails again if it is repeated unchanged. 413 is mostly the limit of a
@@ -40,7 +40,7 @@ export function answerOf<T>(answer: HttpAnswer, parse: Parse<T>, now: EpochMs): 
   if (status >= 200 && status < 300) {
     const value = parse(jsonOf(answer.text));
     if (value !== null) return { kind: "ok", value };
-    return { kind: "keep", reason: say("service.strange", { status }), after_ms: null };
+    return { kind: "keep", reason: message("service.strange", { status }), after_ms: null };
   }
   if (status === 401 || status === 403) return { kind: "denied", reason };
   if (status === 404) return { kind: "not_found" };
@@ -53,5 +53,5 @@ export function answerOf<T>(answer: HttpAnswer, parse: Parse<T>, now: EpochMs): 
 
 function reasonOf(answer: HttpAnswer): string {
   const text = errorShape.parse(jsonOf(answer.text)).error.slice(0, 200);
-  return text === "" ? say("service.answered", { status: answer.status }) : `${text} (${answer.status})`;
+  return text === "" ? message("service.answered", { status: answer.status }) : `${text} (${answer.status})`;
 }

@@ -1,3 +1,4 @@
+import { message } from "../../domain/message.ts";
 import pRetry from "p-retry";
 import {
   boothFieldsShape,
@@ -18,7 +19,6 @@ import { afterAnswer, afterFailure, type Breaker, CLOSED, heldOff } from "../rul
 import { answerOf, dateOf, KEEP, type Parse } from "./answer.ts";
 import { type HttpClient, HttpClosed, type HttpRequest } from "./client.ts";
 import { type Ask, claimPlain, completePlain, findPlain, type PlainService, withFacility } from "./plain-level.ts";
-import { say } from "../../domain/sentences.ts";
 
 const PATH = "/api/booths_provisioning";
 /** Retries after short trouble. Longer trouble is left to the provisioning loop, which continues with what it knows. */
@@ -203,12 +203,12 @@ export interface BoothFieldsSetup extends Pick<HttpService, "clock"> {
 export function createBoothFields({ http, clock, key }: BoothFieldsSetup) {
   const ask = async (request: Omit<HttpRequest, "key">): Promise<ServiceAnswer<BoothFieldValues>> => {
     const known = await key();
-    if (known === null) return { kind: "denied", reason: say("service.no_key") };
+    if (known === null) return { kind: "denied", reason: message("service.no_key") };
     try {
       return answerOf(await http.send({ ...request, key: known }), readAs(boothFieldsShape), clock.wall());
     } catch (error) {
       const reason = error instanceof Error && error.message !== "" ? error.message : String(error);
-      return { kind: "keep", reason: say("service.away", { reason }), after_ms: null };
+      return { kind: "keep", reason: message("service.away", { reason }), after_ms: null };
     }
   };
   return {

@@ -1,10 +1,10 @@
+import { message } from "../../domain/message.ts";
 import { X509Certificate } from "node:crypto";
 import type { IClientOptions, Packet } from "mqtt";
 import { TOPICS } from "../../contract/telemetry.ts";
 import type { CertificatePair } from "../../credential-files.ts";
 import { isWayBlocked, ServiceLinkError } from "../../domain/link-error.ts";
 import type { Clock, Logger } from "../../domain/machine.ts";
-import { say } from "../../domain/sentences.ts";
 import type { ServiceTime } from "../../domain/service-time.ts";
 import { certificateStatus, type KnownCertificate, type MqttVersion } from "../../domain/status.ts";
 import { HOUR_MS } from "../../domain/time.ts";
@@ -102,7 +102,7 @@ export function createDialler(setup: MqttSetup) {
         }
       }
       // The last try got furthest, so its error says most.
-      throw failures.at(-1) ?? new ServiceLinkError("unknown_host", say("service.no_broker"));
+      throw failures.at(-1) ?? new ServiceLinkError("unknown_host", message("service.no_broker"));
     },
   };
 }

@@ -1,9 +1,9 @@
+import { message } from "../../domain/message.ts";
 import type { IClientOptions, IConnackPacket, IStore, MqttClient, Packet } from "mqtt";
 import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { type CertificatePair, FileError } from "../../credential-files.ts";
 import { faultOfCode, ServiceLinkError, tlsFaultOf } from "../../domain/link-error.ts";
-import { say } from "../../domain/sentences.ts";
 import { onAbort } from "../../domain/signal.ts";
 import type { Bytes, Meter, Purpose, SharedOut } from "../../domain/traffic.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
@@ -128,11 +128,11 @@ async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected
   };
   const isTooLong = packetSizes(MAX_PACKET_BYTES);
   client.stream.on("data", (chunk: Buffer) => {
-    if (isTooLong(chunk)) refuse(say("service.packet_too_long"));
+    if (isTooLong(chunk)) refuse(message("service.packet_too_long"));
   });
   // The library keeps a message of QoS 2 until the broker releases it, up to 65,535 of them. All subscriptions ask for QoS 1 at most.
   client.on("packetreceive", (packet) => {
-    if (packet.cmd === "publish" && packet.qos === 2) refuse(say("service.qos_2"));
+    if (packet.cmd === "publish" && packet.qos === 2) refuse(message("service.qos_2"));
   });
   const stop = (): void => void client.end(true);
   signal.addEventListener("abort", stop, { once: true });
@@ -195,7 +195,7 @@ function openSocket(to: LineTo, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = openLine(to, (error, line) => {
       forget();
-      if (line === undefined) reject(error ?? new ServiceLinkError("unreachable", say("service.unreachable")));
+      if (line === undefined) reject(error ?? new ServiceLinkError("unreachable", message("service.unreachable")));
       else resolve(line);
     });
     const forget = onAbort(signal, () => {
@@ -247,9 +247,9 @@ function connackOf(client: MqttClient): Promise<IConnackPacket> {
   let isEstablished = !(client.stream instanceof Socket);
   client.stream.once(client.stream instanceof TLSSocket ? "secureConnect" : "connect", () => (isEstablished = true));
   const unanswered = (cause?: unknown): ServiceLinkError =>
-    new ServiceLinkError("unanswered", say("service.unanswered"), cause);
+    new ServiceLinkError("unanswered", message("service.unanswered"), cause);
   const unreachable = (cause?: unknown): ServiceLinkError =>
-    new ServiceLinkError("unreachable", say("service.unreachable"), cause);
+    new ServiceLinkError("unreachable", message("service.unreachable"), cause);
   return new Promise((resolve, reject) => {
     client.once("connect", resolve);
     client.once("error", (error) => {

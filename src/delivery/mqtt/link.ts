@@ -1,3 +1,4 @@
+import { message } from "../../domain/message.ts";
 import { randomUUID } from "node:crypto";
 import { setImmediate as turn, setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -11,7 +12,6 @@ import { errorMessage } from "../../domain/error-message.ts";
 import { jsonOf } from "../../domain/json.ts";
 import { ServiceLinkError } from "../../domain/link-error.ts";
 import type { LogChunk, Placed } from "../../domain/record.ts";
-import { say } from "../../domain/sentences.ts";
 import type { KnownCertificate } from "../../domain/status.ts";
 import type { Milliseconds, Seq } from "../../domain/units.ts";
 import { createWaiters, type Waiters } from "../../domain/waiters.ts";
@@ -90,7 +90,7 @@ async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
   const { topic_prefix } = account;
   if (account.confirmed_by === "broker" && open.maximum_qos === 0) {
     client.end(true);
-    throw new ServiceLinkError("limit", say("service.no_qos_1"));
+    throw new ServiceLinkError("limit", message("service.no_qos_1"));
   }
   const since = setup.clock.wall();
   const state = watchSession(open);
@@ -107,7 +107,7 @@ async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
   });
   // Without a deadline a broker that never answers would keep the session open for ever, by its pings alone.
   const late = delay(setup.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, undefined, { ref: false }).then(() =>
-    Promise.reject(new ServiceLinkError("unreachable", say("service.no_subscription"))),
+    Promise.reject(new ServiceLinkError("unreachable", message("service.no_subscription"))),
   );
   const ended = state.closed.then((reason) => Promise.reject(reason));
   const subscribed = client.subscribeAsync(`${topic_prefix}/down/#`, { qos: 1 });
@@ -143,7 +143,7 @@ async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
 function subscriptionError(error: unknown): ServiceLinkError {
   const typed = typedError(error);
   return typed.fault === "credential" || typed.fault === "protocol"
-    ? new ServiceLinkError("not_allowed", say("service.refuses_subscription", { reason: typed.message }), error)
+    ? new ServiceLinkError("not_allowed", message("service.refuses_subscription", { reason: typed.message }), error)
     : typed;
 }
 
@@ -180,7 +180,7 @@ function watchSession({ client }: Open): SessionState {
     for (const notify of state.endings.all()) notify(state.over);
     resolveClosed(state.over);
   };
-  client.on("close", () => end(new ServiceLinkError("closed", say("service.gone"))));
+  client.on("close", () => end(new ServiceLinkError("closed", message("service.gone"))));
   client.on("disconnect", ({ reasonCode = 0 }) => end(endedByBroker(reasonCode)));
   client.on("error", (error: Error) => {
     end(typedError(error));
@@ -194,8 +194,8 @@ const TAKEN_OVER = 142;
 
 function endedByBroker(reasonCode: number): ServiceLinkError {
   return reasonCode === TAKEN_OVER
-    ? new ServiceLinkError("taken_over", say("service.taken_over"))
-    : new ServiceLinkError("closed", say("service.ended", { code: reasonCode }));
+    ? new ServiceLinkError("taken_over", message("service.taken_over"))
+    : new ServiceLinkError("closed", message("service.ended", { code: reasonCode }));
 }
 
 interface Uplink {
@@ -296,7 +296,7 @@ export function createExchange({ clock, waiting, atDeadline }: ExchangeSetup): (
   const exchange = ({ outcome, publish }: Offer): Promise<AckedBatch> =>
     new Promise((resolve) => {
       let is_silent = false;
-      const cancel = atDeadline(() => settle({ kind: "keep", reason: say("service.no_ack"), is_silent }));
+      const cancel = atDeadline(() => settle({ kind: "keep", reason: message("service.no_ack"), is_silent }));
       const settle = (settled: AckedBatch): void => {
         cancel();
         remove();
@@ -403,7 +403,7 @@ function heldSeq({ newest_seq, acked_seq }: AckWire): Seq {
 function refusalOf(ack: Exclude<AckWire, { chunk: string }>, batch: SentBatch, alone: boolean): AckedBatch | null {
   const isOfStream = ack.st === batch.stream;
   if (!isOfStream && ack.st !== "") return null;
-  const reason = say("service.took_nothing", { reason: ack.error });
+  const reason = message("service.took_nothing", { reason: ack.error });
   if (!CONTENT_REFUSED.test(ack.error)) return { kind: "keep", reason };
   const refusal = { kind: TOO_LARGE.test(ack.error) ? "too_long" : "refused", reason: ack.error } as const;
   const isNameless = !isOfStream || ack.s0 === 0;
@@ -501,7 +501,7 @@ export function commandSide(publish: (topic: string, payload: string) => Promise
       listener = take;
       for (const heard of early.splice(0)) take(heard);
     },
-    say(message: UpMessage): Promise<void> {
+    message(message: UpMessage): Promise<void> {
       const { topic, body } = upMessageOf(message);
       return publish(topic, JSON.stringify(body));
     },

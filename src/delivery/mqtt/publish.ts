@@ -1,6 +1,6 @@
+import { message } from "../../domain/message.ts";
 import type { MqttClient } from "mqtt";
 import { ServiceLinkError } from "../../domain/link-error.ts";
-import { say } from "../../domain/sentences.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import { type Connected, typedError } from "./dial.ts";
 
@@ -31,8 +31,8 @@ export class RefusedMessage extends ServiceLinkError {
 export function refusalText(refusal: Refusal): string {
   const { topic } = refusal;
   return refusal.kind === "too_long"
-    ? say("service.message_too_long", { topic, bytes: refusal.bytes, limit: refusal.limit })
-    : say("service.refuses_topic", { topic });
+    ? message("service.message_too_long", { topic, bytes: refusal.bytes, limit: refusal.limit })
+    : message("service.refuses_topic", { topic });
 }
 
 /** Returns the exact size of a PUBLISH packet without properties, its length field included (MQTT 2.1.4). */
@@ -63,7 +63,7 @@ export function publishError(error: Error, topic: string): ServiceLinkError {
   if (!("code" in error) || typeof error.code !== "number") return typedError(error);
   const { code } = error;
   if (REFUSED_TOPIC.includes(code)) return new RefusedMessage({ kind: "refused", topic, code }, error);
-  return new ServiceLinkError("closed", say("service.puback", { topic, code }), error);
+  return new ServiceLinkError("closed", message("service.puback", { topic, code }), error);
 }
 
 /** Time after DISCONNECT until the connection is destroyed: a broker that hangs must not delay a stop. */

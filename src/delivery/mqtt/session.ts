@@ -1,6 +1,6 @@
+import { message } from "../../domain/message.ts";
 import type { IPublishPacket, MqttClient } from "mqtt";
 import { ServiceLinkError } from "../../domain/link-error.ts";
-import { say } from "../../domain/sentences.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import { monotonicMs } from "../../monotonic.ts";
 import { limitConcurrency } from "../line.ts";
@@ -108,7 +108,7 @@ function waitsOf({ end, ended, over }: Ending): (begin: (done: Done) => void) =>
         if (error) reject(over() ?? typedError(error));
         else resolve();
       };
-      const late = (): void => end(new ServiceLinkError("no_ack", say("output.no_confirm")));
+      const late = (): void => end(new ServiceLinkError("no_ack", message("output.no_confirm")));
       const cancel = after(CONFIRM_WITHIN_MS, late);
       waiting.add(settle);
       const reason = over();
@@ -145,9 +145,9 @@ function endingOf(client: MqttClient) {
   };
   client.on("error", (error) => end(typedError(error)));
   client.on("disconnect", ({ reasonCode = 0 }) =>
-    end(typedError(Object.assign(new Error(say("service.ended", { code: String(reasonCode) })), { code: reasonCode }))),
+    end(typedError(Object.assign(new Error(message("service.ended", { code: String(reasonCode) })), { code: reasonCode }))),
   );
-  client.on("close", () => end(new ServiceLinkError("closed", say("output.closed"))));
+  client.on("close", () => end(new ServiceLinkError("closed", message("output.closed"))));
   return { end, ended, over: () => reason };
 }
 
@@ -175,7 +175,7 @@ function boundFlood(client: MqttClient, end: (why: ServiceLinkError) => void): v
     received.bytes += bytes;
     received.packets += packets;
     if (received.bytes > MOST_RECEIVED.bytes || received.packets > MOST_RECEIVED.packets)
-      end(new ServiceLinkError("protocol", say("service.floods")));
+      end(new ServiceLinkError("protocol", message("service.floods")));
   };
   client.stream.on("data", (chunk: Buffer) => count(chunk.length, 0));
   client.on("packetreceive", () => count(0, 1));

@@ -1,3 +1,4 @@
+import type { Text } from "../../domain/message.ts";
 import type { NoticeConfig } from "../../config/port.ts";
 import { FILTER_TYPES } from "../../domain/booth.ts";
 import type { OpenIncident } from "../../domain/booth-state.ts";
@@ -46,7 +47,7 @@ export function conditionsOf(
     readonly summary: BoothSummary | null;
     readonly plc: LinkStatus;
     readonly storage: StorageStatus | null;
-    readonly trouble: string;
+    readonly trouble: Text;
   },
   thresholds: Thresholds,
   { now, time }: { readonly now: EpochMs; readonly time: EpochMs },

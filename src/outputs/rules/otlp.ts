@@ -1,3 +1,4 @@
+import type { Text } from "../../domain/message.ts";
 import type { Distribution, Metric, Sample } from "../../contract/metrics.ts";
 import { jsonOf } from "../../domain/json.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
@@ -117,9 +118,9 @@ export type PushOutcome =
   | {
       readonly kind: "again";
       readonly after_ms: Milliseconds | null;
-      readonly reason: string;
+      readonly reason: Text;
       /** Advice, if a person has to change something. */
-      readonly advice?: string;
+      readonly advice?: Text;
     }
   | { readonly kind: "refused"; readonly status: number; readonly reason: string };
 

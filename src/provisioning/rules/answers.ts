@@ -1,3 +1,4 @@
+import { message } from "../../domain/message.ts";
 import {
   type Leaving,
   PLAIN_GENERATION,
@@ -8,7 +9,6 @@ import { parseTime } from "../../contract/time.ts";
 import { fullJitter } from "../../domain/retrying.ts";
 import { choiceWords, chosen, type ClaimIntent, type ServiceAnswer, type ServiceRecord } from "../../domain/service.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
-import { say } from "../../domain/sentences.ts";
 
 /**
  * Interval of retries that depend on people: the office may enter an unknown serial number, a key may get its permission (401 and 403),
@@ -58,7 +58,7 @@ function retry(
   return move(row, around, {
     state,
     reason,
-    advice: say("bind.kept"),
+    advice: message("bind.kept"),
     attempt: row.attempt + 1,
     wait_ms: Math.max(jittered, after_ms ?? 0),
   });
@@ -77,8 +77,8 @@ function refused(
     case "not_found":
       return move(row, around, {
         state: "not_found",
-        reason: say("bind.unknown", { serial: row.serial ?? "" }),
-        advice: say("bind.unknown_todo"),
+        reason: message("bind.unknown", { serial: row.serial ?? "" }),
+        advice: message("bind.unknown_todo"),
         wait_ms: askAgainIn(around),
       });
     case "denied":
@@ -86,8 +86,8 @@ function refused(
         holderWaitedFor(row, around) ??
         move(row, around, {
           state: "denied",
-          reason: say("bind.key_refused", { reason: answer.reason }),
-          advice: around.is_lost === true ? say("bind.lost_todo") : say("bind.key_refused_todo"),
+          reason: message("bind.key_refused", { reason: answer.reason }),
+          advice: around.is_lost === true ? message("bind.lost_todo") : message("bind.key_refused_todo"),
           wait_ms: askAgainIn(around),
         })
       );
@@ -97,7 +97,7 @@ function refused(
       return move(row, around, {
         state: "conflict",
         reason: answer.reason,
-        advice: say("bind.held_todo"),
+        advice: message("bind.held_todo"),
         wait_ms: askAgainIn(around),
       });
   }
@@ -116,8 +116,8 @@ function holderWaitedFor(row: ProvisioningRow, around: Surroundings): Provisioni
   const wait_ms = left + CLOCKS_DIFFER_MS;
   return move(row, around, {
     state: "conflict",
-    reason: say("bind.rests"),
-    advice: say("bind.rests_todo"),
+    reason: message("bind.rests"),
+    advice: message("bind.rests_todo"),
     possible_at: around.now + wait_ms,
     wait_ms,
   });
@@ -128,8 +128,8 @@ function refusedAtPlain(row: ProvisioningRow, said: string, around: Surroundings
   const isBound = row.generation !== null;
   return move(row, around, {
     state: isBound ? "claimed" : "conflict",
-    reason: isBound ? say("bind.incomplete", { reason: said }) : said,
-    advice: say("bind.ask_record"),
+    reason: isBound ? message("bind.incomplete", { reason: said }) : said,
+    advice: message("bind.ask_record"),
     wait_ms: askAgainIn(around),
   });
 }
@@ -148,7 +148,7 @@ export function lookedUp(
   const isHeld = holder !== null && holder !== around.gateway_id;
   if (isHeld && row.confirmed?.replace !== true) {
     const seen = record.gateway?.last_seen_at ?? "never";
-    const reason = say("bind.held", { holder, seen });
+    const reason = message("bind.held", { holder, seen });
     return refused({ ...row, record }, { kind: "conflict", reason }, around);
   }
   const known = row.confirmed === null ? null : chosen(record, row.confirmed.service_booth);
@@ -160,7 +160,7 @@ export function lookedUp(
 export function toBeConfirmed(row: ProvisioningRow, record: ServiceRecord, around: Surroundings): ProvisioningRow {
   const said = row.confirmed?.service_booth;
   const words =
-    record.choices === undefined && said === undefined ? { advice: say("bind.compare") } : choiceWords(record, said);
+    record.choices === undefined && said === undefined ? { advice: message("bind.compare") } : choiceWords(record, said);
   return move({ ...row, confirmed: null }, around, { state: "awaiting_confirm", record, ...words });
 }
 
@@ -206,8 +206,8 @@ export function left(
   if (answer.kind === "denied" || answer.kind === "reject") {
     return move(row, around, {
       state: row.state,
-      reason: say("bind.stays", { reason: answer.reason }),
-      advice: say("bind.stays_todo"),
+      reason: message("bind.stays", { reason: answer.reason }),
+      advice: message("bind.stays_todo"),
       wait_ms: askAgainIn(around),
     });
   }

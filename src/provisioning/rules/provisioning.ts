@@ -1,3 +1,4 @@
+import { message } from "../../domain/message.ts";
 import {
   type Confirmation,
   emptyRow,
@@ -23,7 +24,6 @@ import { chosen, chosenAgain, onlyChoice, type ServiceAnswer, type ServiceRecord
 import { configTrial, sifted, type TrialEvent } from "./trial.ts";
 import { renamed, type NewName } from "../../domain/stream-label.ts";
 import type { Milliseconds, Seq, Serial } from "../../domain/units.ts";
-import { say } from "../../domain/sentences.ts";
 
 /** Time limit of verifying; afterwards the booth is claimed again. */
 export const VERIFY_WITHIN_MS = 900_000;
@@ -117,7 +117,7 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
       return row.state === "verifying" ? move(row, around, { state: "active" }) : row;
     case "not_verified":
       return row.state === "verifying"
-        ? move(row, around, { state: "claimed", reason: event.reason, advice: say("bind.again") })
+        ? move(row, around, { state: "claimed", reason: event.reason, advice: message("bind.again") })
         : row;
     case "record_seen": {
       const seen = isBound(row) ? recordSeen(row, event, around) : seenAfterEnd(row, event, around);
@@ -126,7 +126,7 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
     }
     case "key_refused": {
       // The binding stays, and delivery resumes once a key opens again.
-      const reason = say("bind.key_refuses", { reason: event.reason });
+      const reason = message("bind.key_refuses", { reason: event.reason });
       return row.state === "active" && row.reason !== reason ? { ...row, reason, advice: REVOKED } : row;
     }
     case "leave":
@@ -147,7 +147,7 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
   }
 }
 
-const REVOKED = say("bind.revoked");
+const REVOKED = message("bind.revoked");
 
 /**
  * Starts the provisioning of a serial number. The number of the bound booth only cancels an unfinished leaving: a new start would stop the
@@ -201,8 +201,8 @@ function recordSeen(
   if (isLater && holder !== null && holder !== around.gateway_id) {
     return move(row, around, {
       state: "suspended",
-      reason: say("bind.taken", { holder }),
-      advice: say("bind.taken_todo"),
+      reason: message("bind.taken", { holder }),
+      advice: message("bind.taken_todo"),
       last_seq: newest_seq,
       leaving: null,
       ended,
@@ -215,8 +215,8 @@ function recordSeen(
     ...emptyRow(around.now),
     state: record.status,
     stream: row.stream,
-    reason: say("bind.ended", { status: record.status }),
-    advice: isForGood ? say("bind.ended_wipe_todo") : say("bind.ended_todo"),
+    reason: message("bind.ended", { status: record.status }),
+    advice: isForGood ? message("bind.ended_wipe_todo") : message("bind.ended_todo"),
     ended,
     ...(isForGood ? { wipe: { by: "record", for_ms: 0, last_seq: newest_seq } } : {}),
   };

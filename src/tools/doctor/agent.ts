@@ -1,4 +1,4 @@
-import { say } from "../../domain/sentences.ts";
+import { message } from "../../domain/message.ts";
 import {
   type AgentStatus,
   type BoothStatus,
@@ -15,14 +15,14 @@ import { bad, type Finding, ok, present, skipped, warn } from "./finding.ts";
 export function agentFindings(status: AgentStatus): readonly Finding[] {
   const { at, lacks } = status;
   return present([
-    ok("agent", say("doctor.runs", { time: lasting(at - status.started_at), gateway: status.gateway_id })),
+    ok("agent", message("doctor.runs", { time: lasting(at - status.started_at), gateway: status.gateway_id })),
     ...status.disabled.map(({ booth, reason, advice }) => bad(`${booth} is left out`, reason, advice)),
-    lacks.length > 0 && warn("set-up", say("doctor.lacks", { what: lacks.join(" and no ") }), SET_UP_HOW),
+    lacks.length > 0 && warn("set-up", message("doctor.lacks", { what: lacks.join(" and no ") }), SET_UP_HOW),
     clockFinding(status),
     ...status.booths.flatMap((booth) => boothFindings(booth, at)),
     lacks.length === 0
       ? linkFinding("service link", status.service, at)
-      : skipped("service link", say("doctor.set_up_first")),
+      : skipped("service link", message("doctor.set_up_first")),
     ...pageFindings(status.page),
     ...status.shared.map(({ booth, link }) => linkFinding(`shared connection of ${booth}`, link, at)),
     ...status.outputs.flatMap((output) => outputFindings(output, at)),
@@ -47,11 +47,11 @@ function pageFindings(page: AgentStatus["page"]): Finding[] {
   const how = network === "always" ? `always; signed in: ${devices}` : "for a time";
   const what = "figures on the network";
   return present([
-    network !== "closed" && ok("page", say("doctor.page_open", { how })),
+    network !== "closed" && ok("page", message("doctor.page_open", { how })),
     scraped !== undefined &&
       (scraped.trouble === ""
-        ? ok(what, say("doctor.scrape_open", { port: scraped.port.toString() }))
-        : bad(what, scraped.trouble, say("doctor.scrape_how"))),
+        ? ok(what, message("doctor.scrape_open", { port: scraped.port.toString() }))
+        : bad(what, scraped.trouble, message("doctor.scrape_how"))),
   ]);
 }
 
@@ -59,8 +59,8 @@ function outputFindings({ name, link, pushed }: OutputStatus, now: number): Find
   const what = `output ${name}`;
   const found = linkFinding(what, link, now);
   if (pushed === undefined || pushed.given_up === 0) return [found];
-  const said = say("doctor.figures_given_up", { count: pushed.given_up.toString(), reason: pushed.reason });
-  return [found, warn(`figures of ${what}`, said, say("doctor.collector_log"))];
+  const said = message("doctor.figures_given_up", { count: pushed.given_up.toString(), reason: pushed.reason });
+  return [found, warn(`figures of ${what}`, said, message("doctor.collector_log"))];
 }
 
 /** The month's data budget; a warning for as long as it stretches anything. */
@@ -69,12 +69,12 @@ function trafficFinding(traffic: AgentStatus["traffic"]): Finding | false {
   const { month, budget_bytes, reason, advice } = traffic;
   const what = "data of the month";
   if (reason !== "") return warn(what, reason, advice);
-  return ok(what, say("doctor.data_used", { used: megabytes(month.metered), budget: megabytes(budget_bytes) }));
+  return ok(what, message("doctor.data_used", { used: megabytes(month.metered), budget: megabytes(budget_bytes) }));
 }
 
 /** The finding if the agent does not answer. `why` also says what to do. */
 export function noAgentFinding(why: string): Finding {
-  return bad("agent", why, say("doctor.start_agent"));
+  return bad("agent", why, message("doctor.start_agent"));
 }
 
 function clockFinding({ clock: { synced, offset_ms }, lacks, booths }: AgentStatus): Finding {
@@ -82,45 +82,45 @@ function clockFinding({ clock: { synced, offset_ms }, lacks, booths }: AgentStat
     const off = offset_ms === null ? "" : `, the box's own clock is ${Math.abs(Math.round(offset_ms))} ms off`;
     return ok("clock", `synchronised${off}`);
   }
-  if (lacks.length > 0) return skipped("clock", say("doctor.clock_later"));
-  if (offset_ms !== null) return bad("clock", say("doctor.clock_contradicted"), say("doctor.clock_compare"));
-  const todo = say("doctor.clock_reach", { count: waitingForClockIn(booths) });
-  return bad("clock", say("doctor.clock_unvouched"), todo);
+  if (lacks.length > 0) return skipped("clock", message("doctor.clock_later"));
+  if (offset_ms !== null) return bad("clock", message("doctor.clock_contradicted"), message("doctor.clock_compare"));
+  const todo = message("doctor.clock_reach", { count: waitingForClockIn(booths) });
+  return bad("clock", message("doctor.clock_unvouched"), todo);
 }
 
 function boothFindings({ booth, log, provisioning, plc, serial }: BoothStatus, now: number): Finding[] {
   const { trouble, storage, refused, too_long, forked } = log;
   const { count, newest } = refused;
   const { state, delivery, reason, advice } = provisioning;
-  const todo = advice === "" ? say("doctor.status_shows") : advice;
+  const todo = advice === "" ? message("doctor.status_shows") : advice;
   return present([
     linkFinding(`PLC of ${booth}`, plc, now),
     ...(plc.notes ?? []).map((note) => ok(`PLC of ${booth}`, note)),
-    trouble !== "" && bad(`store of ${booth}`, trouble, say("doctor.see_disk")),
+    trouble !== "" && bad(`store of ${booth}`, trouble, message("doctor.see_disk")),
     storage !== null && storageFinding(`space of ${booth}`, storage),
     newest !== null &&
-      warn(`refused records of ${booth}`, say("doctor.aside", { count, ...newest }), say("doctor.aside_todo")),
+      warn(`refused records of ${booth}`, message("doctor.aside", { count, ...newest }), message("doctor.aside_todo")),
     too_long !== null &&
       warn(
         `long records of ${booth}`,
-        say("log.too_long", { count: too_long.count, ...too_long.newest }),
-        say("log.too_long_todo"),
+        message("log.too_long", { count: too_long.count, ...too_long.newest }),
+        message("log.too_long_todo"),
       ),
     // A service that confirms no readings, or takes none, is no fault.
-    delivery === "none" && ok(`readings of ${booth}`, say("doctor.kept_here")),
-    delivery === "broker" && ok(`readings of ${booth}`, say("doctor.unconfirmed")),
+    delivery === "none" && ok(`readings of ${booth}`, message("doctor.kept_here")),
+    delivery === "broker" && ok(`readings of ${booth}`, message("doctor.unconfirmed")),
     forked !== null && warn(`log of ${booth}`, forked.reason, forked.advice),
     state === "active"
-      ? ok(`binding of ${booth}`, say("doctor.active_as", { serial: serial ?? "?" }))
+      ? ok(`binding of ${booth}`, message("doctor.active_as", { serial: serial ?? "?" }))
       : warn(`binding of ${booth}`, sayings(state.replaceAll("_", " "), reason), todo),
   ]);
 }
 
 function storageFinding(what: string, storage: NonNullable<BoothStatus["log"]["storage"]>): Finding {
   const said = storageText(storage);
-  if (storage.health.low) return bad(what, said, say("doctor.free_space"));
-  if (storage.hours_to_full !== null && storage.hours_to_full < 24) return warn(what, said, say("doctor.full_soon"));
-  return storage.quarantined > 0 ? warn(what, said, say("doctor.quarantined")) : ok(what, said);
+  if (storage.health.low) return bad(what, said, message("doctor.free_space"));
+  if (storage.hours_to_full !== null && storage.hours_to_full < 24) return warn(what, said, message("doctor.full_soon"));
+  return storage.quarantined > 0 ? warn(what, said, message("doctor.quarantined")) : ok(what, said);
 }
 
 function noticeFinding({ name, link, last, waiting }: NoticeStatus, now: number): Finding {

@@ -1,3 +1,4 @@
+import { message } from "../../domain/message.ts";
 import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { release } from "node:os";
@@ -8,7 +9,6 @@ import { fileProblems } from "../../config/file-checks.ts";
 import type { Config } from "../../config/port.ts";
 import { inspectConfig, type UsableConfig } from "../../config/usable.ts";
 import { errorMessage } from "../../domain/error-message.ts";
-import { say } from "../../domain/sentences.ts";
 import type { StoreCheck, StoreFiles, StoreProgress } from "../../store/port.ts";
 import { sayings } from "../texts.ts";
 import { bad, type Finding, ok, present, skipped, warn } from "./finding.ts";
@@ -31,7 +31,7 @@ const WRITABLE_BY_OTHERS = 0o002;
 /** Checks the modes of important files without opening them. */
 export function examineFiles(configFile: string, config: Config): readonly Finding[] {
   const { api_key_file, api_key_credential: name } = config.service;
-  const given = name === undefined ? say("doctor.no_key") : say("doctor.credential", { name });
+  const given = name === undefined ? message("doctor.no_key") : message("doctor.credential", { name });
   return present([
     ...guardedFiles(configFile, config).map(examine),
     api_key_file === undefined && skipped("first key", given),
@@ -39,7 +39,7 @@ export function examineFiles(configFile: string, config: Config): readonly Findi
 }
 
 function guardedFiles(configFile: string, { data_dir, service, page, booths }: Config): readonly Guarded[] {
-  const made = say("doctor.made_later");
+  const made = message("doctor.made_later");
   const secret = (what: string, path: string | undefined, mayLack?: string): Guarded[] =>
     path === undefined ? [] : [{ what, path, forbidden: OTHERS, mode: "600", mayLack }];
   return [
@@ -47,7 +47,7 @@ function guardedFiles(configFile: string, { data_dir, service, page, booths }: C
     { what: "data folder", path: data_dir, forbidden: 0o007, mode: "o-rwx", mayLack: made },
     ...["identity.db", "identity.copy.db"].flatMap((name) => secret(name, join(data_dir, name), made)),
     // The agent deletes this file once it has a key of its own.
-    ...secret("first key", service.api_key_file, say("doctor.own_key")),
+    ...secret("first key", service.api_key_file, message("doctor.own_key")),
     ...secret("client certificate's key", service.client_key_file),
     ...secret("PIN of the page", page.pin_file),
     ...booths.flatMap(({ id, opcua }) => [
@@ -61,14 +61,14 @@ function examine({ what, path, forbidden, mode, mayLack }: Guarded): Finding {
   try {
     const found = statSync(path).mode & 0o777;
     const octal = found.toString(8).padStart(3, "0");
-    if ((found & forbidden) === 0) return ok(what, say("doctor.mode_is", { path, mode: octal }));
-    return bad(what, say("doctor.open_to_others", { path, mode: octal }), `chmod ${mode} ${path}`);
+    if ((found & forbidden) === 0) return ok(what, message("doctor.mode_is", { path, mode: octal }));
+    return bad(what, message("doctor.open_to_others", { path, mode: octal }), `chmod ${mode} ${path}`);
   } catch (error) {
     const code = codeOf(error);
     if (code === "ENOENT" && mayLack !== undefined)
-      return skipped(what, say("doctor.not_there", { path, why: mayLack }));
-    if (code === "EACCES") return skipped(what, say("doctor.no_look", { path }));
-    return bad(what, `${path}: ${code}`, say("doctor.put_file", { path }));
+      return skipped(what, message("doctor.not_there", { path, why: mayLack }));
+    if (code === "EACCES") return skipped(what, message("doctor.no_look", { path }));
+    return bad(what, `${path}: ${code}`, message("doctor.put_file", { path }));
   }
 }
 
@@ -78,12 +78,12 @@ function codeOf(error: unknown): string {
 
 /** Why this user can't read and write a serial line's device; null if the user can. */
 export function serialTrouble(path: string): string | null {
-  if (!existsSync(path)) return say("doctor.line_missing");
+  if (!existsSync(path)) return message("doctor.line_missing");
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
     return null;
   } catch {
-    return say("doctor.line_no_right");
+    return message("doctor.line_no_right");
   }
 }
 
@@ -113,18 +113,18 @@ export function examineConfig(path: string): { findings: readonly Finding[]; usa
 }
 
 function broken(what: string, error: ConfigError): Finding {
-  return bad(what, error.brief(), say("doctor.correct_file", { file: error.file }));
+  return bad(what, error.brief(), message("doctor.correct_file", { file: error.file }));
 }
 
 /** Checks the whole store, also while an agent runs. */
 export function examineStore(files: StoreFiles, folder: string, progress: StoreProgress): Finding {
-  if (!existsSync(join(folder, "store.db"))) return skipped("store", say("doctor.no_store", { folder }));
+  if (!existsSync(join(folder, "store.db"))) return skipped("store", message("doctor.no_store", { folder }));
   try {
     return storeFinding(files.check(folder, progress));
   } catch (error) {
     return ["EACCES", "SQLITE_CANTOPEN", "SQLITE_READONLY"].includes(codeOf(error))
-      ? skipped("store", say("doctor.no_store_right", { folder }))
-      : bad("store", errorMessage(error), say("doctor.salvage"));
+      ? skipped("store", message("doctor.no_store_right", { folder }))
+      : bad("store", errorMessage(error), message("doctor.salvage"));
   }
 }
 
@@ -135,7 +135,7 @@ export function storeFinding({ file, bytes, sound, problems, streams }: StoreChe
   const counts = streams.flatMap((one) => [one.damaged_rows, one.damaged_facts, one.damaged_states, one.missing]);
   const damaged = counts.reduce((sum, count) => sum + count, 0);
   const why = sayings(problems[0] ?? "", damaged === 0 ? "" : `${damaged} damaged or missing`);
-  return bad("store", `${said}: ${why}`, say("doctor.mends"));
+  return bad("store", `${said}: ${why}`, message("doctor.mends"));
 }
 
 /** Magic number of tmpfs, statfs(2). */
@@ -188,13 +188,13 @@ const PROPERTIES = ["LoadState", "ActiveState", "UnitFileState", "NRestarts", "W
 
 /** Asks systemd about the agent's unit. */
 export async function examineUnit(): Promise<readonly Finding[]> {
-  if (!existsSync(SYSTEMD)) return [skipped("systemd unit", say("doctor.no_systemd"))];
+  if (!existsSync(SYSTEMD)) return [skipped("systemd unit", message("doctor.no_systemd"))];
   const argv = ["show", UNIT, `--property=${PROPERTIES.join(",")}`];
   try {
     const { stdout } = await promisify(execFile)("systemctl", argv, { timeout: TIMEOUT_MS });
     return unitFindings(stdout);
   } catch (error) {
-    return [skipped("systemd unit", say("doctor.systemctl", { why: errorMessage(error) }))];
+    return [skipped("systemd unit", message("doctor.systemctl", { why: errorMessage(error) }))];
   }
 }
 
@@ -203,18 +203,18 @@ export function unitFindings(shown: string): readonly Finding[] {
   const pairs = shown.split("\n").map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]);
   const now = Object.fromEntries(pairs) as Readonly<Partial<Record<(typeof PROPERTIES)[number], string>>>;
   const { ActiveState: state = "unknown", NRestarts = "0", Result: result = "unknown", WatchdogUSec = "on" } = now;
-  if (now.LoadState !== "loaded") return [skipped("systemd unit", say("doctor.not_installed", { unit: UNIT }))];
+  if (now.LoadState !== "loaded") return [skipped("systemd unit", message("doctor.not_installed", { unit: UNIT }))];
   const tell = `"journalctl -u ${UNIT} -n 50" tells why`;
   const count = Number(NRestarts);
   return present([
     state === "active"
-      ? ok("systemd unit", say("doctor.unit_active", { unit: UNIT }))
-      : bad("systemd unit", say("doctor.unit_is", { unit: UNIT, state, result }), `systemctl start ${UNIT}; ${tell}`),
-    count > 0 && warn("restarts", say("doctor.restarts", { count }), `find out why the agent restarts: ${tell}`),
+      ? ok("systemd unit", message("doctor.unit_active", { unit: UNIT }))
+      : bad("systemd unit", message("doctor.unit_is", { unit: UNIT, state, result }), `systemctl start ${UNIT}; ${tell}`),
+    count > 0 && warn("restarts", message("doctor.restarts", { count }), `find out why the agent restarts: ${tell}`),
     now.UnitFileState === "disabled" &&
-      warn("start at boot", say("doctor.unit_disabled"), say("doctor.enable", { unit: UNIT })),
+      warn("start at boot", message("doctor.unit_disabled"), message("doctor.enable", { unit: UNIT })),
     ["0", "infinity"].includes(WatchdogUSec)
-      ? warn("watchdog", "off", say("doctor.watchdog", { unit: UNIT }))
+      ? warn("watchdog", "off", message("doctor.watchdog", { unit: UNIT }))
       : ok("watchdog", WatchdogUSec),
   ]);
 }

@@ -1,3 +1,4 @@
+import { message } from "../../domain/message.ts";
 import { lookup } from "node:dns/promises";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls, rootCertificates, type TLSSocket } from "node:tls";
@@ -8,7 +9,6 @@ import { hasIntermediate } from "../../credential-files.ts";
 import { errorMessage } from "../../domain/error-message.ts";
 import { adviceFor, LinkError, tlsSentence } from "../../domain/link-error.ts";
 import { plcAddress } from "../../domain/plc-address.ts";
-import { say } from "../../domain/sentences.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import { connectedTo } from "../plc-tools.ts";
 import { OPCUA_PORT } from "../rules/usual.ts";
@@ -131,21 +131,21 @@ export async function examinePlc({ config: booth, profile }: ReadyBooth, tools: 
     const { hostname: host, port } = new URL(booth.opcua.endpoint);
     const answers = await tools.greetsOpcua({ host, port: Number(port || OPCUA_PORT) }, TIMES.connect_ms);
     return answers
-      ? ok(what, say("doctor.opcua_answers", { at }))
-      : bad(what, say("doctor.opcua_silent", { at }), `${at}: ${adviceFor({ kind: "timeout", advice: null }, at)}`);
+      ? ok(what, message("doctor.opcua_answers", { at }))
+      : bad(what, message("doctor.opcua_silent", { at }), `${at}: ${adviceFor({ kind: "timeout", advice: null }, at)}`);
   }
   const { modbus } = booth;
   if (!("serial" in modbus)) {
     const failure = await failureOf(tools.connect(modbus, TIMES));
-    if (failure === null) return ok(what, say("doctor.takes_connections", { at }));
+    if (failure === null) return ok(what, message("doctor.takes_connections", { at }));
     return bad(what, failure.message, `${at}: ${adviceFor(failure, at)}`);
   }
   const { path, baud_rate, parity } = modbus.serial;
   const trouble = serialTrouble(path);
-  if (trouble !== null) return bad(what, `${path}: ${trouble}`, say("doctor.adapter", { path }));
+  if (trouble !== null) return bad(what, `${path}: ${trouble}`, message("doctor.adapter", { path }));
   const unit = modbus.unit_id ?? (profile.protocol === "modbus" ? profile.quirks.unit_id : 1);
   const failure = await failureOf(tools.connect(modbus, TIMES), unit);
-  if (failure === null) return ok(what, say("doctor.unit_answers", { unit, path }));
+  if (failure === null) return ok(what, message("doctor.unit_answers", { unit, path }));
   const todo = `${path}: check the PLC's power, the two wires (swapped they are silent), and in the PLC unit id ${unit}, ${baud_rate} baud, parity ${parity}`;
   return bad(what, `${path}: ${failure.message}`, todo);
 }
@@ -199,7 +199,7 @@ export function serverFindings(
   const at = `${target.host}:${target.port}`;
   if (reached.kind === "failed") {
     const { step, reason } = reached;
-    return [bad(what, say("doctor.fails", { step, reason }), adviceAt(reached, target))];
+    return [bad(what, message("doctor.fails", { step, reason }), adviceAt(reached, target))];
   }
   const { address, certificate_ends: ends, server_time } = reached;
   const steps = ["DNS", "TCP", ...(target.tls ? ["TLS"] : []), ...(target.http ? ["HTTP"] : [])].join(", ");
@@ -207,16 +207,16 @@ export function serverFindings(
   if (ends !== null) findings.push(certificateFinding(`certificate of ${target.host}`, ends, now));
   if (checks_clock && server_time !== null && Math.abs(server_time - now) > MAX_CLOCK_OFF_MS) {
     const said = `${at} says it is ${new Date(server_time).toISOString()}, this box ${new Date(now).toISOString()}`;
-    findings.push(warn("clock of the box", said, say("doctor.ntp")));
+    findings.push(warn("clock of the box", said, message("doctor.ntp")));
   }
   return findings;
 }
 
 function certificateFinding(what: string, ends: number, now: number): Finding {
   const days = Math.floor((ends - now) / DAY_MS);
-  const said = say("doctor.ends", { days, day: new Date(ends).toISOString().slice(0, 10) });
+  const said = message("doctor.ends", { days, day: new Date(ends).toISOString().slice(0, 10) });
   if (ends - now > SOON_MS) return ok(what, said);
-  return warn(what, said, say("doctor.ends_soon", { what }));
+  return warn(what, said, message("doctor.ends_soon", { what }));
 }
 
 function adviceAt({ step, code }: Extract<Reached, { readonly kind: "failed" }>, target: Target): string {
@@ -225,18 +225,18 @@ function adviceAt({ step, code }: Extract<Reached, { readonly kind: "failed" }>,
   const at = `${host}:${port}`;
   switch (step) {
     case "DNS":
-      return code === "ENOTFOUND" ? say("doctor.dns_name", { host }) : say("doctor.dns_uplink", { host });
+      return code === "ENOTFOUND" ? message("doctor.dns_name", { host }) : message("doctor.dns_uplink", { host });
     case "TCP":
-      return code === "ECONNREFUSED" ? say("doctor.tcp_refused", { at }) : say("doctor.tcp_firewall", { at });
+      return code === "ECONNREFUSED" ? message("doctor.tcp_refused", { at }) : message("doctor.tcp_firewall", { at });
     case "proxy":
-      return say("doctor.proxy", { at });
+      return message("doctor.proxy", { at });
     case "TLS":
-      if (code === "CERT_HAS_EXPIRED") return say("doctor.clock_ended", { at });
-      if (code === "CERT_NOT_YET_VALID") return say("doctor.clock_before", { at });
-      if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return say("doctor.other_name", { at });
-      if (/SELF_SIGNED|UNABLE_TO|ISSUER/.test(code)) return say("doctor.authority", { at });
-      return say("doctor.tls_version", { at });
+      if (code === "CERT_HAS_EXPIRED") return message("doctor.clock_ended", { at });
+      if (code === "CERT_NOT_YET_VALID") return message("doctor.clock_before", { at });
+      if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return message("doctor.other_name", { at });
+      if (/SELF_SIGNED|UNABLE_TO|ISSUER/.test(code)) return message("doctor.authority", { at });
+      return message("doctor.tls_version", { at });
     case "HTTP":
-      return say("doctor.no_answer", { at });
+      return message("doctor.no_answer", { at });
   }
 }

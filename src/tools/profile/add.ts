@@ -1,8 +1,8 @@
+import { message } from "../../domain/message.ts";
 import type { PlcTools } from "../../acquisition/port.ts";
 import type { ModbusAddress } from "../../config/port.ts";
 import { parseAddress, type TableAddress } from "../../config/profile-address.ts";
 import { type FirstOf, isBitTable, type ModbusQuirks } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import { CommandError, EXIT, type Call, type Run } from "../command.ts";
 import { readAll, shown, typesIn } from "../detect.ts";
 import { textOption } from "../options.ts";
@@ -65,7 +65,7 @@ export function addCommand(tools: PlcTools): Run {
 
 function nodeFinding({ typed, type, usual, more }: Wanted): Finding {
   const known = type ?? usual?.type;
-  if (known === undefined) throw new CommandError(say("workshop.needs_type"), EXIT.usage);
+  if (known === undefined) throw new CommandError(message("workshop.needs_type"), EXIT.usage);
   const node = "path" in more ? undefined : typed;
   return { keys: { node, type: known }, from: `as typed on ${today()}, not read`, told: [] };
 }
@@ -90,15 +90,15 @@ const ON: Readonly<Record<string, boolean>> = { on: true, true: true, 1: true, o
 async function findBit(target: Target): Promise<Finding> {
   const { typed, at, expect, more } = target;
   const bit = isBitTable(at.table) ? 0 : more["bit"];
-  if (typeof bit !== "number") throw new CommandError(say("workshop.needs_bit"), EXIT.usage);
+  if (typeof bit !== "number") throw new CommandError(message("workshop.needs_bit"), EXIT.usage);
   const wanted = expect === undefined ? undefined : ON[expect.toLowerCase()];
   if (expect !== undefined && wanted === undefined)
-    throw new CommandError(say("workshop.on_off", { text: expect }), EXIT.usage);
+    throw new CommandError(message("workshop.on_off", { text: expect }), EXIT.usage);
   const [word = 0] = await wordsAt(target, 1);
   const isOn = ((word >> bit) & 1) === 1;
-  const said = say(isOn ? "workshop.bit_on" : "workshop.bit_off", { place: placeText(at) });
+  const said = message(isOn ? "workshop.bit_on" : "workshop.bit_off", { place: placeText(at) });
   if (wanted !== undefined && wanted !== isOn)
-    throw new CommandError(say("workshop.check_again", { said }), EXIT.failed);
+    throw new CommandError(message("workshop.check_again", { said }), EXIT.failed);
   const asExpected = expect === undefined ? "" : " as expected";
   return {
     keys: { address: placeText(at), type: "bool" },
@@ -124,14 +124,14 @@ async function findText(target: Target): Promise<Finding> {
     read.find(({ text }) => text.includes(expect));
   if (found === undefined) {
     const texts = read.map(({ text }) => JSON.stringify(text)).join(" or ");
-    const message = say("workshop.other_text", { place: placeText(at), found: texts, wanted: expect });
+    const message = message("workshop.other_text", { place: placeText(at), found: texts, wanted: expect });
     throw new CommandError(message, EXIT.failed);
   }
   const string_order = found.order === own ? undefined : found.order;
   return {
     keys: { address: placeText(at), type: "string", length, string_order },
     from: `${typed}, read "${found.text}" on ${today()}`,
-    told: [say("workshop.text_is", { place: placeText(at), text: found.text })],
+    told: [message("workshop.text_is", { place: placeText(at), text: found.text })],
   };
 }
 
@@ -182,8 +182,8 @@ function numberFinding({ typed, expect }: Target, { candidate, scale, isExact }:
     from: `${typed} ${place.reading}${letters}, read ${read} on ${today()}`,
     told: [
       `${at} as ${type}${letters}${scale === 1 ? "" : `, scale ${scale}`}: ${read}`,
-      ...(isExact ? [] : [say("workshop.roughly")]),
-      ...(others === 0 ? [] : [say("workshop.others_fit", { count: others })]),
+      ...(isExact ? [] : [message("workshop.roughly")]),
+      ...(others === 0 ? [] : [message("workshop.others_fit", { count: others })]),
     ],
   };
 }
@@ -193,7 +193,7 @@ function nothingFits(
   why: "workshop.nothing_fits" | "workshop.nothing_plausible",
 ): CommandError {
   const at = expect === undefined ? "" : ` --expect ${expect}`;
-  const message = `${typed}: ${say(why)}; detect ${typed}${at} shows all that is read, or say the type with --type`;
+  const message = `${typed}: ${message(why)}; detect ${typed}${at} shows all that is read, or say the type with --type`;
   return new CommandError(message, EXIT.failed);
 }
 
@@ -205,5 +205,5 @@ async function wordsAt({ at, device, unit, tools, io }: Target, count: number): 
   const answer = await withConnection({ tools, device, io }, (one) => one.registers(unit, { ...at, count }));
   if (answer.kind === "words") return answer.words;
   const span = count === 1 ? placeText(at) : `${placeText(at)} to ${at.address + count - 1}`;
-  throw new CommandError(say("workshop.refuses", { span, code: answer.code }), EXIT.failed);
+  throw new CommandError(message("workshop.refuses", { span, code: answer.code }), EXIT.failed);
 }

@@ -1,6 +1,6 @@
+import { message } from "../../domain/message.ts";
 import type { BrowsedVariable, PlcTools } from "../../acquisition/port.ts";
 import { MOST_TAGS } from "../../config/profile-schema.ts";
-import { say } from "../../domain/sentences.ts";
 import { CommandError, EXIT, type Call, type Run } from "../command.ts";
 import { deviceLink, unreachable } from "../plc-tools.ts";
 import { freeName, tagNameOf } from "../rules/tag-names.ts";
@@ -18,7 +18,7 @@ export function browseCommand(tools: PlcTools): Run {
   return async (call) => {
     const draft = openDraft(call.values);
     if (protocolOf(draft) !== "opcua")
-      throw new CommandError(say("workshop.for_modbus", { profile: draft.name }), EXIT.usage);
+      throw new CommandError(message("workshop.for_modbus", { profile: draft.name }), EXIT.usage);
     const part = call.operands[1]?.toLowerCase() ?? "";
     const shown = (await browsed(tools, call)).filter(({ namespace }) => namespace !== STANDARD);
     const wanted = shown.filter(({ path }) => path.join(".").toLowerCase().includes(part));
@@ -32,10 +32,10 @@ export function browseCommand(tools: PlcTools): Run {
     const count = shown.length;
     if (fresh.length === 0)
       throw new CommandError(
-        part === "" ? say("workshop.none_new", { count }) : say("workshop.none_below", { count, part }),
+        part === "" ? message("workshop.none_new", { count }) : message("workshop.none_below", { count, part }),
       );
     if (fresh.length > MOST_TAGS)
-      throw new CommandError(say("workshop.too_many_variables", { count: fresh.length, most: MOST_TAGS }));
+      throw new CommandError(message("workshop.too_many_variables", { count: fresh.length, most: MOST_TAGS }));
     const { meanings, mode } = await meantBy(call, { tags: fresh, open: fresh, byCodes: [], known });
     const newMode = known.some(({ role }) => role === "mode") ? null : mode;
     const tags = fresh.map((one) => {
@@ -48,17 +48,17 @@ export function browseCommand(tools: PlcTools): Run {
     const left = wanted.length - fresh.length;
     const said =
       left === 0
-        ? say("workshop.browsed", { count, taken: fresh.length })
-        : say("workshop.browsed_some", { count, taken: fresh.length, left });
+        ? message("workshop.browsed", { count, taken: fresh.length })
+        : message("workshop.browsed_some", { count, taken: fresh.length, left });
     return enter(call, draft, { tags, told: [said] });
   };
 }
 
 async function browsed(tools: PlcTools, { values, io }: Call): Promise<readonly BrowsedVariable[]> {
   const { booth, data_dir } = deviceLink(values, "opcua");
-  if (booth.opcua === undefined || data_dir === undefined) throw new CommandError(say("workshop.no_opcua"), EXIT.usage);
+  if (booth.opcua === undefined || data_dir === undefined) throw new CommandError(message("workshop.no_opcua"), EXIT.usage);
   const server = { address: booth.opcua, data_dir };
-  const progress = (found: number): void => io.progress(say("workshop.browsing", { found }));
+  const progress = (found: number): void => io.progress(message("workshop.browsing", { found }));
   try {
     return await tools.paced(requestRate(values)).browse(server, { signal: io.signal, progress });
   } catch (error) {

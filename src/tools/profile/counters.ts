@@ -1,5 +1,5 @@
+import { message } from "../../domain/message.ts";
 import type { PlcTools } from "../../acquisition/port.ts";
-import { say } from "../../domain/sentences.ts";
 import { MINUTE_MS, SECOND_MS } from "../../domain/time.ts";
 import { type Call, CommandError, type Run } from "../command.ts";
 import { lengthOption } from "../options.ts";
@@ -27,7 +27,7 @@ export function learnCountersCommand(tools: PlcTools): Run {
   return async (call) => {
     const { values, io } = call;
     const draft = openDraft(values);
-    if (protocolOf(draft) === "opcua") throw new CommandError(say("workshop.browse_says"));
+    if (protocolOf(draft) === "opcua") throw new CommandError(message("workshop.browse_says"));
     const for_ms = lengthOption({ for: LEARN_COUNTERS_FOR, ...values }, "for", LONGEST_H) ?? 0;
     const modeIn = modeReader(draft.text);
     const pause_ms = Math.max(SECOND_MS, for_ms / MOST_READINGS);
@@ -45,7 +45,7 @@ export function learnCountersCommand(tools: PlcTools): Run {
     });
     const known = new Set(tagEntries(draft.text).map(placeOf));
     const found = counterFindings(readings, quirksOf(draft).word_order).filter(({ place }) => !known.has(place));
-    if (found.length === 0) throw new CommandError(say("workshop.nothing_grew"));
+    if (found.length === 0) throw new CommandError(message("workshop.nothing_grew"));
     if (values["json"] !== true)
       io.out(tableText(["register", "type", "now", "per hour", "grew in", "rested in"], found.map(rowOf)));
     const source = `learned on ${today()} in ${Math.round(for_ms / MINUTE_MS)} min`;
@@ -77,13 +77,13 @@ async function named({ io, values }: Call, finding: CounterFinding, source: stri
   const { place, type, last, per_h, growth } = finding;
   const guess = guessOf(finding);
   const about = `${place}: ${last}, ${Number(per_h.toPrecision(3))} an hour`;
-  const likely = guess === null ? say("workshop.leave_out") : say("workshop.enter_tag", { tag: guess.tag });
+  const likely = guess === null ? message("workshop.leave_out") : message("workshop.enter_tag", { tag: guess.tag });
   const ask = async (question: string): Promise<string> =>
     values["yes"] === true ? "" : ((await io.ask(`${question} `))?.trim() ?? "");
-  const name = (await ask(say("workshop.which_tag", { about, likely }))) || guess?.tag;
+  const name = (await ask(message("workshop.which_tag", { about, likely }))) || guess?.tag;
   if (name === undefined || name === "-") return [];
   const usual = usualFor(name);
-  const shown = await ask(say("workshop.display", { tag: name }));
+  const shown = await ask(message("workshop.display", { tag: name }));
   const read = readAs(finding, { guess, usual, shown });
   const grown = growth.filter((one) => one.grown > 0).map((one) => `${one.grown} in ${one.mode}`);
   const isPlain = usual?.counter === undefined && usual?.meaning["role"] !== "uptime";
@@ -128,5 +128,5 @@ function readAs(finding: CounterFinding, { guess, usual, shown }: Known) {
   const [best] = fits.toSorted((a, b) => a.off - b.off);
   if (best !== undefined && best.off <= CLOSE) return { ...best, said: `; the display showed ${shown}` };
   const read = ways.map(({ last }) => last).join(" or ");
-  throw new CommandError(say("workshop.isnt", { place: first, read, shown }));
+  throw new CommandError(message("workshop.isnt", { place: first, read, shown }));
 }

@@ -1,7 +1,7 @@
+import { message } from "../../domain/message.ts";
 import { ConfigError, type Problem } from "../../config/config-error.ts";
 import { unitOf } from "../../domain/engineering-units.ts";
 import { TAG_ROLES } from "../../domain/parameters.ts";
-import { say } from "../../domain/sentences.ts";
 import { type Call, CommandError, EXIT, mustAgree } from "../command.ts";
 import { print } from "../print.ts";
 import { linesText } from "../texts.ts";
@@ -46,9 +46,9 @@ export async function enter(call: Call, draft: Draft, change: Change): Promise<n
   if (values["json"] !== true) io.out(linesText(lines));
   if (values["yes"] !== true) {
     await mustAgree(io, {
-      question: say("workshop.write", { file }),
+      question: message("workshop.write", { file }),
       nobody: "run it again with --yes",
-      no: say("workshop.not_written"),
+      no: message("workshop.not_written"),
     });
   }
   saveDraft(draft, text);
@@ -60,7 +60,7 @@ export async function enter(call: Call, draft: Draft, change: Change): Promise<n
     missing,
     ...change.answer,
   };
-  print(call, answer, () => `${say("workshop.written", { file, missing: missingText(missing) })}\n`);
+  print(call, answer, () => `${message("workshop.written", { file, missing: missingText(missing) })}\n`);
   return EXIT.ok;
 }
 
@@ -76,7 +76,7 @@ function withKnownUnit({ entry, from }: Entered<TagEntry>): Entered<TagEntry> {
 
 /** Whether the profile can be used, else what it lacks. */
 export function missingText(missing: readonly string[]): string {
-  return missing.length === 0 ? say("workshop.usable") : say("workshop.missing", { missing: missing.join("; ") });
+  return missing.length === 0 ? message("workshop.usable") : message("workshop.missing", { missing: missing.join("; ") });
 }
 
 /** Throws for problems of the new tags themselves. What else the profile lacks may come later. */

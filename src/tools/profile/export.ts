@@ -1,8 +1,8 @@
+import { message } from "../../domain/message.ts";
 import { writeFileSync } from "node:fs";
 import { parseProfile } from "../../config/profile.ts";
 import { csvField } from "../../contract/reports.ts";
 import { isBitTable, type ModbusTable, type Profile, type ProfileTag } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import { CommandError, EXIT, type Run } from "../command.ts";
 import { textOption } from "../options.ts";
 import { print } from "../print.ts";
@@ -45,7 +45,7 @@ export const exportCommand: Run = (call) => {
   writeNew(file, `${lines.join("\r\n")}\r\n`);
   const tags = rows.length;
   const { name, version } = profile;
-  print(call, { file, tags }, () => `${say("workshop.exported", { file, tags, profile: name, version })}\n`);
+  print(call, { file, tags }, () => `${message("workshop.exported", { file, tags, profile: name, version })}\n`);
   return Promise.resolve(EXIT.ok);
 };
 

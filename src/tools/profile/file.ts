@@ -1,3 +1,4 @@
+import { type Text, message } from "../../domain/message.ts";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Document, isMap, isScalar, isSeq, parse, parseDocument, Scalar } from "yaml";
@@ -10,7 +11,6 @@ import { modbusProfileSchema } from "../../config/profile-schema.ts";
 import { openYaml, readSource } from "../../config/yaml-source.ts";
 import { MODES_LISTED, type ProfileMode } from "../../domain/booth.ts";
 import type { ModbusQuirks, Profile } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import { configPath } from "../agent-client.ts";
 import { CommandError, EXIT, type Values } from "../command.ts";
 
@@ -77,16 +77,16 @@ function draftAt(folder: string, name: string): Draft {
 export function openDraft(values: Values): Draft {
   const folder = ownFolder(values);
   const names = draftNames(folder);
-  const known = say("workshop.there_are", { names: names.join(", ") });
+  const known = message("workshop.there_are", { names: names.join(", ") });
   const named = values["profile"];
   const name = typeof named === "string" ? named : names.length === 1 ? names[0] : undefined;
   if (name === undefined) {
-    const there = names.length === 0 ? say("workshop.none_begun") : known;
+    const there = names.length === 0 ? message("workshop.none_begun") : known;
     throw new CommandError(`name the profile with --profile; in ${folder} ${there}`, EXIT.usage);
   }
   if (!names.includes(name)) {
-    const hint = didYouMean(name, names) ?? (names.length === 0 ? say("workshop.none_yet") : known);
-    throw new CommandError(say("workshop.no_such_profile", { profile: name, folder, hint }), EXIT.usage);
+    const hint = didYouMean(name, names) ?? (names.length === 0 ? message("workshop.none_yet") : known);
+    throw new CommandError(message("workshop.no_such_profile", { profile: name, folder, hint }), EXIT.usage);
   }
   return draftAt(folder, name);
 }
@@ -95,7 +95,7 @@ export function openDraft(values: Values): Draft {
 export interface MadeProfile {
   readonly name: string;
   readonly tags: number;
-  readonly missing: readonly string[];
+  readonly missing: readonly Text[];
 }
 
 /** Lists the drafts in a folder. */
@@ -113,7 +113,7 @@ export function madeProfilesIn(folder: string): readonly MadeProfile[] {
 export function saveDraft({ path }: Pick<Draft, "path">, text: string): void {
   const [fault] = parsed(text).errors;
   if (fault !== undefined)
-    throw new CommandError(say("workshop.not_yaml", { file: path, why: oneLine(fault.message) }));
+    throw new CommandError(message("workshop.not_yaml", { file: path, why: oneLine(fault.message) }));
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(`${path}.new`, text, { mode: 0o644 });
   renameSync(`${path}.new`, path);
@@ -142,7 +142,7 @@ export function namedFile(file: string): Buffer {
 /** Describes what a draft lacks. */
 export function missingIn(problems: readonly Problem[]): readonly string[] {
   return problems.map(({ path, message }) =>
-    path === "tags" && message.startsWith("a list is too small") ? say("workshop.a_tag") : message,
+    path === "tags" && message.startsWith("a list is too small") ? message("workshop.a_tag") : message,
   );
 }
 
@@ -224,7 +224,7 @@ export function pairsIn(text: string): Keys {
     .map((pair) => {
       const [, key, value] = /^([a-z_]+)\s*=\s*(.+)$/.exec(pair) ?? [];
       if (key !== undefined && value !== undefined) return [key, parse(value) as unknown] as const;
-      throw new CommandError(say("workshop.not_pair", { pair }), EXIT.usage);
+      throw new CommandError(message("workshop.not_pair", { pair }), EXIT.usage);
     });
   return Object.fromEntries(pairs);
 }

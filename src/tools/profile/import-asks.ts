@@ -1,6 +1,6 @@
+import { message } from "../../domain/message.ts";
 import type { AddressFault } from "../../config/profile-address.ts";
 import { MODBUS_TABLES, type ModbusQuirks, type ModbusTable } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import { agrees, type Call, type Choice, CommandError, EXIT } from "../command.ts";
 import { textOption } from "../options.ts";
 import { likelyModes, meaningsOf, type Named } from "../rules/list-meaning.ts";
@@ -51,7 +51,7 @@ function optionOf({ values }: Pick<Call, "values">, option: Option): string | un
   const text = textOption(values, option);
   const allowed: readonly string[] = OPTIONS[option];
   if (text === undefined || allowed.includes(text)) return text;
-  throw new CommandError(say("workshop.not_option", { option, text, values: allowed.join(", ") }), EXIT.usage);
+  throw new CommandError(message("workshop.not_option", { option, text, values: allowed.join(", ") }), EXIT.usage);
 }
 
 /** Throws a CommandError if an option has a wrong value, whether or not its question arises. */
@@ -77,9 +77,9 @@ export async function choose(call: Call, { option, ...asked }: Question & { read
 /** Asks for one of the choices. Throws a CommandError if there is no terminal, or the reply is no choice. */
 async function chosen({ io }: Call, options: string, { question, choices }: Question): Promise<string> {
   const reply = (await io.ask(question, "choose", choices))?.trim();
-  if (reply === undefined) throw new CommandError(say("workshop.nobody_to_ask", { question, options }), EXIT.usage);
+  if (reply === undefined) throw new CommandError(message("workshop.nobody_to_ask", { question, options }), EXIT.usage);
   const choice = choices.find(({ value }) => value.toLowerCase() === reply.toLowerCase());
-  if (choice === undefined) throw new CommandError(say("workshop.none_of_them", { text: reply }), EXIT.usage);
+  if (choice === undefined) throw new CommandError(message("workshop.none_of_them", { text: reply }), EXIT.usage);
   return choice.value;
 }
 
@@ -118,7 +118,7 @@ export async function settledReading(rows: readonly ReadRow[], asking: Asking): 
     const reply = await chosen(call, options.join(", "), { question: questionText(open), choices });
     answers = { ...answers, ...open.choices[values.indexOf(reply)]?.answers };
   }
-  if (answers.block === "none") throw new CommandError(say("workshop.no_block"), EXIT.usage);
+  if (answers.block === "none") throw new CommandError(message("workshop.no_block"), EXIT.usage);
   return readingOf(given, answers);
 }
 
@@ -126,12 +126,12 @@ function questionText({ options, examples }: ReadingQuestion): string {
   const [first] = examples;
   const address = first === undefined ? "" : addressOf(first);
   const texts: Readonly<Record<ReadingOption, string>> = {
-    base: say("workshop.ask_base"),
-    table: options.includes("base") ? say("workshop.ask_table_base") : say("workshop.ask_table"),
-    "bit-table": say("workshop.ask_bit_table"),
-    digits: say("workshop.ask_digits", { address }),
-    block: say("workshop.ask_block"),
-    dots: say("workshop.ask_dots", { address }),
+    base: message("workshop.ask_base"),
+    table: options.includes("base") ? message("workshop.ask_table_base") : message("workshop.ask_table"),
+    "bit-table": message("workshop.ask_bit_table"),
+    digits: message("workshop.ask_digits", { address }),
+    block: message("workshop.ask_block"),
+    dots: message("workshop.ask_dots", { address }),
   };
   return texts[options[0] ?? "dots"];
 }
@@ -152,7 +152,7 @@ async function shownChoices(
     const texts = (made[i] ?? []).map(({ text, entry }) =>
       entry === null ? text : withValue(text, values?.next().value),
     );
-    return { value, text: value === "none" ? say("workshop.no_block_choice") : texts.join("; ") };
+    return { value, text: value === "none" ? message("workshop.no_block_choice") : texts.join("; ") };
   });
 }
 
@@ -165,7 +165,7 @@ function exampleOf(row: ReadRow, reading: Reading, entryAt: Asking["entryAt"]) {
 }
 
 function withValue(text: string, value: string | null | undefined): string {
-  return value === null || value === undefined ? text : `${text} ${say("workshop.reads_now", { value })}`;
+  return value === null || value === undefined ? text : `${text} ${message("workshop.reads_now", { value })}`;
 }
 
 /** Says where the list begins to count, with three rows and their places, before anything is written. */
@@ -179,8 +179,8 @@ export async function placesText(
   const values = await live(examples.flatMap(({ entry }) => entry ?? []));
   const text = examples.map((one, i) => withValue(one.text, values?.[i])).join("; ");
   return shown.base === null
-    ? say("workshop.places", { rows: text })
-    : say("workshop.places_from", { base: shown.base, rows: text });
+    ? message("workshop.places", { rows: text })
+    : message("workshop.places_from", { base: shown.base, rows: text });
 }
 
 /** A column of tables with more unknown words is another column. */
@@ -195,14 +195,14 @@ export async function settledWords(
   const open = words.filter((word) => !settled.has(word));
   if (open.length > MOST_WORDS) {
     const shown = open.slice(0, MOST_WORDS).join(", ");
-    throw new CommandError(say("workshop.too_many_words", { column: head, words: shown }), EXIT.usage);
+    throw new CommandError(message("workshop.too_many_words", { column: head, words: shown }), EXIT.usage);
   }
   for (const word of open) {
     const reply = await chosen(call, `--tables "${word}=TABLE"`, {
-      question: say("workshop.ask_word", { word, column: head }),
+      question: message("workshop.ask_word", { word, column: head }),
       choices: [
         ...MODBUS_TABLES.map((value) => ({ value, text: "" })),
-        { value: "none", text: say("workshop.leave_rows_out") },
+        { value: "none", text: message("workshop.leave_rows_out") },
       ],
     });
     const table = tableNamed(reply);
@@ -223,7 +223,7 @@ function givenWords(call: Call): Map<string, ModbusTable> {
     const table = tableNamed(name.trim());
     if (table === undefined) {
       const values = `WORD=${MODBUS_TABLES.join(" | ")}`;
-      throw new CommandError(say("workshop.not_option", { option: "tables", text: pair, values }), EXIT.usage);
+      throw new CommandError(message("workshop.not_option", { option: "tables", text: pair, values }), EXIT.usage);
     }
     words.set(wordOf(word), table);
   }
@@ -265,7 +265,7 @@ export async function meantBy<T extends Named>(
   // A single likely mode is part of the question about the other proposals.
   const [withOthers = null] = proposed.size > 0 && likely.length === 1 ? likely : [];
   for (const one of withOthers === null ? likely : []) {
-    if (!(await agreedByName(call, say("workshop.does_mode", { tag: one.name })))) continue;
+    if (!(await agreedByName(call, message("workshop.does_mode", { tag: one.name })))) continue;
     mode = one;
     break;
   }
@@ -274,7 +274,7 @@ export async function meantBy<T extends Named>(
     .slice(0, MOST_SHOWN)
     .map(([{ name }, usual]) => `${name}: ${usual.name}, ${String(usualIn(usual, name, undefined).meaning["unit"])}`);
   const all = [...(withOthers === null ? [] : [`${withOthers.name}: mode`]), ...texts];
-  if (!(await agreedByName(call, say("workshop.ask_by_name", { tags: all.join("; ") }))))
+  if (!(await agreedByName(call, message("workshop.ask_by_name", { tags: all.join("; ") }))))
     return { meanings: certain, mode };
   return { meanings: new Map([...certain, ...proposed]), mode: mode ?? withOthers };
 }

@@ -1,6 +1,6 @@
+import { message } from "../../domain/message.ts";
 import type { ProfileMode } from "../../domain/booth.ts";
 import { isBitTable, type ModbusQuirks, type ModbusTable } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import { MOST_TAGS } from "../../config/profile-schema.ts";
 import { CommandError, EXIT, type Call, type Run } from "../command.ts";
 import { MOST_COLUMNS, MOST_ROWS } from "../rules/csv.ts";
@@ -99,12 +99,12 @@ export function importCommand(liveOf: LiveOf): Run {
     const all = listIn(file);
     const list = { ...all, rows: all.rows.filter(({ cells }) => cells.name !== undefined) };
     if (list.rows.length > MOST_TAGS)
-      throw new CommandError(say("workshop.too_many_names", { file, count: list.rows.length, most: MOST_TAGS }));
+      throw new CommandError(message("workshop.too_many_names", { file, count: list.rows.length, most: MOST_TAGS }));
     const importing = { call, draft, list, live: liveOf(call, draft) };
     const read = protocolOf(draft) === "modbus" ? await registerTags(importing) : { ...nodeTags(list), places: [] };
     if (read.tags.length === 0)
       throw new CommandError(
-        say("workshop.no_row", { file, why: skippedText(read.skipped)[0] ?? say("workshop.no_names") }),
+        message("workshop.no_row", { file, why: skippedText(read.skipped)[0] ?? message("workshop.no_names") }),
       );
     const { tags, skipped: same } = await withNames(call, await withUnits(call, read.tags), draft);
     const open = list.maker === "booth-gateway" ? [] : tags.filter(({ canMeanByName }) => canMeanByName);
@@ -132,18 +132,18 @@ export function importCommand(liveOf: LiveOf): Run {
 function listTexts(file: string, { maker, columns, unknown }: RegisterList): readonly string[] {
   const isOrderKnown = "word_order" in MAKERS[maker] || columns.includes("word_order");
   return [
-    say("workshop.list", { file, maker, columns: columns.join(", ") }),
-    ...(unknown.length === 0 ? [] : [say("workshop.not_used", { names: unknown.join(", ") })]),
-    ...(isOrderKnown ? [] : [say("workshop.word_doubt")]),
+    message("workshop.list", { file, maker, columns: columns.join(", ") }),
+    ...(unknown.length === 0 ? [] : [message("workshop.not_used", { names: unknown.join(", ") })]),
+    ...(isOrderKnown ? [] : [message("workshop.word_doubt")]),
   ];
 }
 
 const MOST_SKIPPED_SHOWN = 20;
 
 function skippedText(skipped: readonly SkippedRow[]): readonly string[] {
-  const texts = skipped.slice(0, MOST_SKIPPED_SHOWN).map(({ line, why }) => say("workshop.left_out", { line, why }));
+  const texts = skipped.slice(0, MOST_SKIPPED_SHOWN).map(({ line, why }) => message("workshop.left_out", { line, why }));
   const more = skipped.length - texts.length;
-  return more === 0 ? texts : [...texts, say("workshop.and_more", { count: more })];
+  return more === 0 ? texts : [...texts, message("workshop.and_more", { count: more })];
 }
 
 /** An export of a whole program is far smaller, and a box has little memory. */
@@ -159,9 +159,9 @@ function listIn(file: string): RegisterList {
   if (!("excess" in list)) return list;
   const { line } = list;
   const text = {
-    rows: say("workshop.too_many_rows", { file, most: MOST_ROWS }),
-    columns: say("workshop.too_many_columns", { file, line, most: MOST_COLUMNS }),
-    quote: say("workshop.open_quote", { file, line }),
+    rows: message("workshop.too_many_rows", { file, most: MOST_ROWS }),
+    columns: message("workshop.too_many_columns", { file, line, most: MOST_COLUMNS }),
+    quote: message("workshop.open_quote", { file, line }),
   };
   throw new CommandError(text[list.excess], EXIT.usage);
 }
@@ -169,7 +169,7 @@ function listIn(file: string): RegisterList {
 function textIn(file: string): string {
   const bytes = namedFile(file);
   if (bytes.length <= MOST_LIST_BYTES) return decoded(bytes);
-  throw new CommandError(say("workshop.too_big", { file, size: MOST_LIST_BYTES / 1e6 }), EXIT.usage);
+  throw new CommandError(message("workshop.too_big", { file, size: MOST_LIST_BYTES / 1e6 }), EXIT.usage);
 }
 
 /**
@@ -197,7 +197,7 @@ function nodeTags(list: RegisterList): ImportedRows {
     const known = namedRow(row);
     if ("why" in known) return known;
     const { node } = row.cells;
-    if (node === undefined) return { line: row.line, why: say("workshop.wants_node", { tag: known.name }) };
+    if (node === undefined) return { line: row.line, why: message("workshop.wants_node", { tag: known.name }) };
     const own = cellKeys(row, { hasComma: false, scale: "multiply" });
     if ("why" in own) return own;
     const at = node.startsWith("[") ? { path: JSON.parse(node) as unknown } : { node };
@@ -210,9 +210,9 @@ function nodeTags(list: RegisterList): ImportedRows {
 function namedRow({ cells, line }: ListRow): { readonly name: string; readonly type: string } | SkippedRow {
   const name = tagNameOf(cells.name ?? "");
   const type = typeNamed(cells);
-  if (name === "") return { line, why: say("workshop.no_name", { text: cells.name ?? "" }) };
+  if (name === "") return { line, why: message("workshop.no_name", { text: cells.name ?? "" }) };
   if (type === null)
-    return { line, why: say("workshop.unknown_type", { tag: name, type: cells.type ?? cells.system_id ?? "" }) };
+    return { line, why: message("workshop.unknown_type", { tag: name, type: cells.type ?? cells.system_id ?? "" }) };
   return { name, type };
 }
 
@@ -241,7 +241,7 @@ async function registerTags({ call, draft, list, live }: Importing) {
     const place = placeOf(read, reading);
     if ("message" in place) return { line, why: `${name}: ${faultText(place)}` };
     if (isBitTable(place.table) && type !== "bool")
-      return { line, why: say("workshop.wrong_table", { tag: name, type, table: place.table }) };
+      return { line, why: message("workshop.wrong_table", { tag: name, type, table: place.table }) };
     const own = cellKeys(row, style);
     if ("why" in own) return own;
     return { row, name, type, canMeanByName: true, keys: { ...pointKeys(read, place), ...own.keys } };
@@ -268,7 +268,7 @@ async function readRows(call: Call, list: RegisterList) {
     const table = tableOf(row, list, { type, words });
     const why = contradiction(row, type);
     if (table !== null && typeof table === "object")
-      skipped.push({ line, why: say("workshop.unclear_table", { tag: name, word: table.unclear }) });
+      skipped.push({ line, why: message("workshop.unclear_table", { tag: name, word: table.unclear }) });
     else if (why !== null) skipped.push({ line, why: `${name}: ${why}` });
     else rows.push({ row, type, notation: notationOf(row, list, { type, table, crossed }) });
   }
@@ -292,7 +292,7 @@ function contradiction({ cells: { length } }: ListRow, type: string): string | n
   const registers = registersOf(type);
   if (registers === null || type === "bool" || length === undefined || !/^\d+$/.test(length)) return null;
   const fits = [registers, 2 * registers, 16 * registers].includes(Number(length));
-  return fits ? null : say("workshop.other_length", { type, length });
+  return fits ? null : message("workshop.other_length", { type, length });
 }
 
 /** A whole scale such as 10 is a factor in some lists and a divisor in others, so it is asked about. */
@@ -303,7 +303,7 @@ async function settledStyle(call: Call, list: RegisterList): Promise<NumberStyle
   const scale = first?.cells.scale ?? "";
   const answer = await choose(call, {
     option: "scale",
-    question: say("workshop.ask_scale", { scale, name: first?.cells.name ?? "", column: list.heads.scale ?? "" }),
+    question: message("workshop.ask_scale", { scale, name: first?.cells.name ?? "", column: list.heads.scale ?? "" }),
     choices: [
       { value: "multiply", text: `x ${scale}` },
       { value: "divide", text: `/ ${scale}` },
@@ -349,7 +349,7 @@ function cellKeys(row: ListRow, style: NumberStyle): { readonly keys: Keys } | S
   const { name = "", label, unit, role, filter, bay = "", group, more } = row.cells;
   const scaling = scalingOf(row, style);
   if (typeof scaling === "string")
-    return { line: row.line, why: say("workshop.no_number", { tag: tagNameOf(name), text: scaling }) };
+    return { line: row.line, why: message("workshop.no_number", { tag: tagNameOf(name), text: scaling }) };
   const keys = {
     label: label?.slice(0, 100),
     scale: scaling.scale === 1 ? undefined : scaling.scale,
@@ -380,14 +380,14 @@ async function withUnits(call: Call, tags: readonly ListTag[]): Promise<readonly
   if (unknown.size === 0) return measured;
   const answer = await choose(call, {
     option: "unknown-units",
-    question: say("workshop.ask_units", { units: [...unknown].slice(0, MOST_SHOWN).join(", ") }),
+    question: message("workshop.ask_units", { units: [...unknown].slice(0, MOST_SHOWN).join(", ") }),
     choices: [
-      { value: "drop", text: say("workshop.drop_units") },
-      { value: "stop", text: say("workshop.stop_units") },
+      { value: "drop", text: message("workshop.drop_units") },
+      { value: "stop", text: message("workshop.stop_units") },
     ],
   });
   if (answer === "drop") return measured;
-  throw new CommandError(say("workshop.not_written"));
+  throw new CommandError(message("workshop.not_written"));
 }
 
 /** Units or names that a question lists. */
@@ -403,18 +403,18 @@ async function withNames(call: Call, found: readonly ListTag[], draft: Draft): P
       ? "keep"
       : await choose(call, {
           option: "same-names",
-          question: say("workshop.ask_same", { count: same.size, names }),
+          question: message("workshop.ask_same", { count: same.size, names }),
           choices: [
-            { value: "replace", text: say("workshop.same_replace") },
-            { value: "keep", text: say("workshop.same_keep") },
-            { value: "skip", text: say("workshop.same_skip") },
+            { value: "replace", text: message("workshop.same_replace") },
+            { value: "keep", text: message("workshop.same_keep") },
+            { value: "skip", text: message("workshop.same_skip") },
           ],
         });
   const used = new Set(known);
   const replaced = new Set<string>();
   const read = found.map((tag): ListTag | SkippedRow => {
     const isKnown = known.has(tag.name);
-    if (isKnown && answer === "skip") return { line: tag.row.line, why: say("workshop.same_left", { tag: tag.name }) };
+    if (isKnown && answer === "skip") return { line: tag.row.line, why: message("workshop.same_left", { tag: tag.name }) };
     if (isKnown && answer === "replace" && !replaced.has(tag.name)) {
       replaced.add(tag.name);
       return tag;

@@ -1,7 +1,7 @@
+import { message } from "../../domain/message.ts";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { PlcTools } from "../../acquisition/port.ts";
 import { MODES_LISTED, type ProfileMode } from "../../domain/booth.ts";
-import { say } from "../../domain/sentences.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import { agrees, CommandError, EXIT, type Call, type Run } from "../command.ts";
 import { lengthOption, textOption } from "../options.ts";
@@ -32,13 +32,13 @@ export function learnModesCommand(tools: PlcTools): Run {
       for (const [index, mode] of [...modes, ...modes.slice(0, 1)].entries()) {
         if (done.has(index)) continue;
         const code = index === modes.length ? "workshop.set_mode_again" : "workshop.set_mode";
-        const reply = await io.ask(`${say(code, { mode })} `, "ready");
+        const reply = await io.ask(`${message(code, { mode })} `, "ready");
         if (reply === null) throw new CommandError("nobody to set the booth's mode: learn modes needs a terminal");
         if (/^s/i.test(reply.trim())) continue;
         const readings: PlaceValues[] = [];
         for (let i = 0; i < SETTLING_READINGS; i++) await readPlaces();
         for (let i = 0; i < READINGS; i++) {
-          io.progress(say("workshop.look", { mode, number: i + 1, of: READINGS }));
+          io.progress(message("workshop.look", { mode, number: i + 1, of: READINGS }));
           readings.push(await readPlaces());
           await tools.sleep(for_ms / READINGS, io.signal);
         }
@@ -89,7 +89,7 @@ async function resumedStays({ io }: Call, draft: Draft, wish: string): Promise<S
   if (kept === null || kept.wish !== wish || Date.now() - kept.at > STAYS_KEPT_MS || kept.stays.length === 0)
     return new Map();
   const modes = kept.stays.map(([, mode]) => mode).join(", ");
-  if (!(await agrees(io, say("workshop.go_on", { modes })))) return new Map();
+  if (!(await agrees(io, message("workshop.go_on", { modes })))) return new Map();
   return new Map(
     kept.stays.map(([index, mode, readings]) => [index, { mode, readings: readings.map((one) => new Map(one)) }]),
   );
@@ -110,7 +110,7 @@ function modesIn(text: string | undefined): readonly ProfileMode[] {
     const name = part.trim();
     const mode = modeNamed(name);
     if (mode !== undefined) return mode;
-    const message = say("workshop.no_mode", {
+    const message = message("workshop.no_mode", {
       mode: name,
       hint: meant(name, MODES_LISTED),
       modes: MODES_LISTED.join(", "),
@@ -118,7 +118,7 @@ function modesIn(text: string | undefined): readonly ProfileMode[] {
     throw new CommandError(message, EXIT.usage);
   });
   if (new Set(modes).size > 1) return modes;
-  throw new CommandError(say("workshop.two_modes"), EXIT.usage);
+  throw new CommandError(message("workshop.two_modes"), EXIT.usage);
 }
 
 const MOST_SHOWN = 5;
@@ -126,13 +126,13 @@ const MOST_SHOWN = 5;
 /** Returns the only finding, or the person's choice. Throws a CommandError if nothing was found. */
 async function chosen({ values, io }: Call, findings: readonly ModeFinding[]): Promise<ModeFinding> {
   const [first, ...others] = findings;
-  if (first === undefined) throw new CommandError(say("workshop.no_place"));
+  if (first === undefined) throw new CommandError(message("workshop.no_place"));
   if (others.length === 0 || values["yes"] === true) return first;
   const shown = findings.slice(0, MOST_SHOWN).map((one, i) => `  ${i + 1}: ${findingText(one)}\n`);
-  const reply = await io.ask(`${say("workshop.several")}\n${shown.join("")}${say("workshop.which_one")} `);
+  const reply = await io.ask(`${message("workshop.several")}\n${shown.join("")}${message("workshop.which_one")} `);
   const text = reply?.trim() ?? "";
   const found = findings[text === "" ? 0 : Number(text) - 1];
-  if (found === undefined) throw new CommandError(say("workshop.none_of_them", { text: reply ?? "" }));
+  if (found === undefined) throw new CommandError(message("workshop.none_of_them", { text: reply ?? "" }));
   return found;
 }
 

@@ -1,9 +1,9 @@
+import { message } from "../../domain/message.ts";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { PlcTools } from "../../acquisition/port.ts";
 import { parseProfile } from "../../config/profile.ts";
 import type { Profile } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import { CommandError, EXIT, type Call, type Run } from "../command.ts";
 import { lengthOption, textOption } from "../options.ts";
 import { deviceLink } from "../plc-tools.ts";
@@ -50,14 +50,14 @@ function newProfile(call: Call): number {
   const { values, operands } = call;
   const name = operands[1];
   if (name === undefined) throw new CommandError("name the profile: profile new NAME --from FAMILY", EXIT.usage);
-  if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name)) throw new CommandError(say("workshop.name", { name }), EXIT.usage);
+  if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name)) throw new CommandError(message("workshop.name", { name }), EXIT.usage);
   const path = join(ownFolder(values), `${name}.yaml`);
-  if (existsSync(path)) throw new CommandError(say("workshop.is_there", { file: path }), EXIT.usage);
+  if (existsSync(path)) throw new CommandError(message("workshop.is_there", { file: path }), EXIT.usage);
   const text = newDraft(name, textOption(values, "from") ?? "modbus", textOption(values, "unit"));
   saveDraft({ path }, text);
   const missing = missingIn(problemsIn({ path, text }));
   print(call, { file: path, missing }, () =>
-    linesText([say("workshop.written", { file: path, missing: missingText(missing) }), say("workshop.next")]),
+    linesText([message("workshop.written", { file: path, missing: missingText(missing) }), message("workshop.next")]),
   );
   return EXIT.ok;
 }
@@ -78,7 +78,7 @@ async function testProfile(tools: PlcTools, call: Call): Promise<number> {
   const profile = parseProfile(text, path);
   const trace = textOption(values, "trace");
   if (trace !== undefined && profile.protocol !== "modbus")
-    throw new CommandError(say("workshop.trace_modbus"), EXIT.usage);
+    throw new CommandError(message("workshop.trace_modbus"), EXIT.usage);
   const for_ms = lengthOption({ for: TEST_FOR, ...values }, "for", LONGEST_TEST_H) ?? 0;
   const polls =
     trace !== undefined && profile.protocol === "modbus"
@@ -89,22 +89,22 @@ async function testProfile(tools: PlcTools, call: Call): Promise<number> {
   return judgement.ok ? EXIT.ok : EXIT.failed;
 }
 
-const VERDICTS = { ok: "OK", look: say("test.look"), wrong: say("test.wrong") } as const;
+const VERDICTS = { ok: "OK", look: message("test.look"), wrong: message("test.wrong") } as const;
 
 function judgementText({ name, version }: Profile, { tags, modes, ok }: Judgement, style: Style): string {
-  const head = [say("test.verdict"), say("test.tag"), say("test.value"), say("test.unit"), say("test.reads"), ""];
+  const head = [message("test.verdict"), message("test.tag"), message("test.value"), message("test.unit"), message("test.reads"), ""];
   const rows = tags.map(({ tag, value, unit, reads, verdict, why }) => {
     return [VERDICTS[verdict], tag, value === null ? "-" : String(value), unit, reads, why];
   });
   const wrong = tags.filter(({ verdict }) => verdict === "wrong").length;
   const count = tags.filter(({ verdict }) => verdict === "look").length;
   const result = ok
-    ? style.good(say("workshop.reads_right"))
-    : style.bad(say("workshop.wrong", { wrong, tags: tags.length }));
+    ? style.good(message("workshop.reads_right"))
+    : style.bad(message("workshop.wrong", { wrong, tags: tags.length }));
   return linesText([
     `${name} ${version}`,
     tableText(head, rows).trimEnd(),
-    ...modes.map(({ raw, mode, reads }) => say("test.mode", { raw, mode: mode ?? say("test.not_mapped"), reads })),
-    `${result}${count === 0 ? "" : `; ${say("test.look_at", { count })}`}`,
+    ...modes.map(({ raw, mode, reads }) => message("test.mode", { raw, mode: mode ?? message("test.not_mapped"), reads })),
+    `${result}${count === 0 ? "" : `; ${message("test.look_at", { count })}`}`,
   ]);
 }

@@ -1,3 +1,4 @@
+import { message } from "../../domain/message.ts";
 import { tmpdir } from "node:os";
 import { tappedRead } from "../../acquisition/modbus/tool-line.ts";
 import type { Driver, PlcTools } from "../../acquisition/port.ts";
@@ -16,7 +17,6 @@ import {
   pointWidth,
   type Profile,
 } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import type { Sample } from "../../domain/taken.ts";
 import type { TraceLine } from "../../domain/trace.ts";
 import type { Milliseconds } from "../../domain/units.ts";
@@ -151,7 +151,7 @@ export function rangesIn(text: string): readonly Range[] {
     const to = Number(last);
     if ("table" in from && to >= from.address && to <= LAST_ADDRESS)
       return { table: from.table, first: from.address, last: to };
-    throw new CommandError(say("workshop.not_range", { text: one.trim() }), EXIT.usage);
+    throw new CommandError(message("workshop.not_range", { text: one.trim() }), EXIT.usage);
   });
   return bounded(ranges);
 }
@@ -173,7 +173,7 @@ export function rangesOf({ holes, tables = MODBUS_TABLES }: ModbusQuirks): reado
 function bounded(ranges: readonly Range[]): readonly Range[] {
   const places = ranges.reduce((sum, { first, last }) => sum + last - first + 1, 0);
   if (places <= MOST_PLACES) return ranges;
-  throw new CommandError(say("workshop.too_many_places", { places, most: MOST_PLACES }), EXIT.usage);
+  throw new CommandError(message("workshop.too_many_places", { places, most: MOST_PLACES }), EXIT.usage);
 }
 
 /** The values of all places by table:address, or of all tags by name. Places that don't answer are missing. Bits are 0 and 1. */
@@ -205,12 +205,12 @@ export function withPlaceReader<T>(
   // The variables of an OPC UA server are known without a scan.
   const profile = protocol === "opcua" ? variablesOf(draft) : scanProfile(quirksOf(draft), textOption(values, "range"));
   const count = profile.tags.length;
-  if (profile.protocol === "modbus") io.err(`${say("workshop.reads", { ranges: profile.document, rate })}\n`);
+  if (profile.protocol === "modbus") io.err(`${message("workshop.reads", { ranges: profile.document, rate })}\n`);
   return withDriver(reading, profile, async (driver) => {
     const groups = polledGroups({ profile }).map(([group]) => group);
     const readPlaces = async (): Promise<PlaceValues> => placeValues([...(await driver.read(groups)).values()].flat());
     for (let i = 0; i < WARM_UP_READINGS && protocol === "modbus"; i++) {
-      io.progress(say("workshop.finding_out", { count }));
+      io.progress(message("workshop.finding_out", { count }));
       await readPlaces();
     }
     return use(readPlaces);

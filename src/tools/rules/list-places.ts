@@ -1,6 +1,6 @@
+import { message } from "../../domain/message.ts";
 import { type AddressFault, parseAddress, type TableAddress } from "../../config/profile-address.ts";
 import { isBitTable, LAST_ADDRESS, type ModbusTable } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import { clickPlace } from "./click-addresses.ts";
 import { tableIn, tableOfFunction } from "./list-tables.ts";
 import type { ListRow, RegisterList } from "./register-list.ts";
@@ -145,7 +145,7 @@ export function notationOf(
   if (!/^\d{1,4}$/.test(whole)) return numberNotation(whole, { ...context, bit: Number(point) });
   const is_bit = type === "bool";
   if ((table !== null && isBitTable(table)) || (!is_bit && Number(point) !== 0))
-    return fault(say("address.none", { text }));
+    return fault(message("address.none", { text }));
   return { kind: "dotted", table: table ?? "registers", first: Number(whole), bit: Number(point), is_bit };
 }
 
@@ -165,13 +165,13 @@ const TABLE_DIGIT: Readonly<Record<ModbusTable, number>> = { coil: 0, discrete: 
 function clickNotation({ address: cell = "", modbus }: ListRow["cells"]): Notation | null {
   const text = cell.trim();
   const place = clickPlace(text);
-  if (place === "half") return fault(say("workshop.half_register", { address: text }));
+  if (place === "half") return fault(message("workshop.half_register", { address: text }));
   if (place === null) return null;
   const { table, address } = place;
   const stated = statedNumber(modbus);
   const numbers = [address, address + 1, TABLE_DIGIT[table] * 100_000 + address + 1];
   if (stated !== null && !numbers.includes(stated))
-    return fault(say("workshop.click_differs", { address: text, modbus: modbus ?? "", place: placeText(place) }));
+    return fault(message("workshop.click_differs", { address: text, modbus: modbus ?? "", place: placeText(place) }));
   return { kind: "fixed", place: { table, address } };
 }
 
@@ -186,7 +186,7 @@ function unnamed({ type, bit }: Context): "registers" | "bits" {
 }
 
 function hexNotation(digits: string, context: Context): Notation {
-  if (!/^[0-9a-f]{1,5}$/i.test(digits)) return fault(say("address.none", { text: digits.slice(0, 40) }));
+  if (!/^[0-9a-f]{1,5}$/i.test(digits)) return fault(message("address.none", { text: digits.slice(0, 40) }));
   const { table, bit } = context;
   return { kind: "plain", table: table ?? unnamed(context), number: parseInt(digits, 16), bit };
 }
@@ -215,7 +215,7 @@ function numberNotation(text: string, context: Context): Notation {
     if (table === null && type === "bool") return modiconNotation(five, context, null);
   }
   const number = Number(text);
-  if (number > LAST_ADDRESS + 1) return fault(say("address.outside", { text }));
+  if (number > LAST_ADDRESS + 1) return fault(message("address.outside", { text }));
   if (isOwn && table !== null) return { kind: "modicon", table, number, bit, whole: null, is_named: true };
   return { kind: "plain", table: table ?? unnamed(context), number, bit };
 }
@@ -226,8 +226,8 @@ function modiconNotation([text, digit = "", digits]: RegExpExecArray, given: Con
   const number = Number(digits);
   const is_named = given.table !== null;
   if (given.table !== null && given.table !== table)
-    return fault(say("workshop.two_tables", { address: text, named: table, column: given.table }));
-  if (number > LAST_ADDRESS + 1) return fault(say("address.beyond_table", { text, table }));
+    return fault(message("workshop.two_tables", { address: text, named: table, column: given.table }));
+  if (number > LAST_ADDRESS + 1) return fault(message("address.beyond_table", { text, table }));
   return { kind: "modicon", table, number, bit: given.bit, whole, is_named };
 }
 
@@ -243,7 +243,7 @@ function s7Notation(text: string, type: string): Notation | null {
   const size = ACCESS_BYTES[access.toUpperCase()];
   const registers = registersOf(type);
   if (size !== undefined && (point !== undefined || registers === null || size !== 2 * registers))
-    return fault(say("workshop.other_size", { address: text, type }));
+    return fault(message("workshop.other_size", { address: text, type }));
   if (block === null && access.toUpperCase() === "W") return { kind: "word", number: Number(digits) };
   return byteNotation(name.toUpperCase(), digits, { type, point });
 }
@@ -257,9 +257,9 @@ function byteNotation(
   if (type === "bool") return { kind: "byte", block, byte, bit: Number(point ?? 0) };
   const text = `${block ?? ""} ${digits}`.trim();
   if (point !== undefined && point !== "0")
-    return fault(say("workshop.other_size", { address: `${text}.${point}`, type }));
+    return fault(message("workshop.other_size", { address: `${text}.${point}`, type }));
   // A register begins at an even byte.
-  if (byte % 2 === 1) return fault(say("workshop.half_register", { address: text }));
+  if (byte % 2 === 1) return fault(message("workshop.half_register", { address: text }));
   return { kind: "byte", block, byte, bit: undefined };
 }
 
@@ -277,14 +277,14 @@ export function placeOf({ notation, type }: Omit<ReadRow, "row">, reading: Readi
   const { table, address } = found;
   // A spreadsheet writes 400001 as 400001.0.
   const bit = type !== "bool" && found.bit === 0 ? undefined : found.bit;
-  if (type !== "bool" && bit !== undefined) return { message: say("config.only_bool") };
+  if (type !== "bool" && bit !== undefined) return { message: message("config.only_bool") };
   const isBit = isBitTable(table);
   const last = address + (isBit ? 1 : (registersOf(type) ?? 1)) - 1;
-  if (address < 0) return { message: say("workshop.below_first", { base: reading.base }) };
-  if (last > LAST_ADDRESS) return { message: say("address.beyond", { address, last: LAST_ADDRESS }) };
-  if (!isBit && type === "bool" && bit === undefined) return { message: say("config.needs_bit") };
+  if (address < 0) return { message: message("workshop.below_first", { base: reading.base }) };
+  if (last > LAST_ADDRESS) return { message: message("address.beyond", { address, last: LAST_ADDRESS }) };
+  if (!isBit && type === "bool" && bit === undefined) return { message: message("config.needs_bit") };
   if (bit !== undefined && (isBit || bit > 15))
-    return { message: say("address.none", { text: `${placeText({ table, address, bit })}.${bit}` }) };
+    return { message: message("address.none", { text: `${placeText({ table, address, bit })}.${bit}` }) };
   return { table, address, bit };
 }
 
@@ -303,15 +303,15 @@ function placeIn(notation: Notation, reading: Reading): ListPlace | AddressFault
       const { table, first, bit, is_bit } = notation;
       const text = `${first}.${bit}`;
       if (reading.dots === "bytes" && !is_bit && first % 2 === 1)
-        return { message: say("workshop.half_register", { address: text }) };
+        return { message: message("workshop.half_register", { address: text }) };
       if (reading.dots === "bytes") return bytePlace(first, is_bit ? bit : undefined);
-      if (!is_bit) return { message: say("address.none", { text }) };
+      if (!is_bit) return { message: message("address.none", { text }) };
       return { table: tableFor(table, reading), address: first - reading.base, bit };
     }
     case "word":
       if (reading.block === "words") return { table: "holding", address: notation.number };
       if (notation.number % 2 === 1)
-        return { message: say("workshop.half_register", { address: `MW${notation.number}` }) };
+        return { message: message("workshop.half_register", { address: `MW${notation.number}` }) };
       return inBlock("M", reading) ?? bytePlace(notation.number);
     case "byte":
       return inBlock(notation.block, reading) ?? bytePlace(notation.byte, notation.bit);
@@ -325,7 +325,7 @@ function tableFor(table: ModbusTable | "registers" | "bits", reading: Reading): 
 /** The fault of an address in a block that the PLC does not serve over Modbus. */
 function inBlock(block: string | null, reading: Reading): AddressFault | null {
   if (block === null || block === reading.block) return null;
-  return { message: say("workshop.other_block", { block, mapped: reading.block }) };
+  return { message: message("workshop.other_block", { block, mapped: reading.block }) };
 }
 
 /** Byte 0 is the high byte of the first register: its bit 0 is the register's bit 8. */

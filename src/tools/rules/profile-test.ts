@@ -1,7 +1,7 @@
+import { message } from "../../domain/message.ts";
 import { modeBitsOf, modesIn, withModes } from "../../domain/mode-bits.ts";
 import { maxRateOf, type Parameters } from "../../domain/parameters.ts";
 import type { Profile, ProfileTag } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import type { Sample } from "../../domain/taken.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import type { Milliseconds } from "../../domain/units.ts";
@@ -48,20 +48,20 @@ const BEYOND = 1e7;
 const RATE_SLACK = 1.5;
 
 const REASONS: Readonly<Record<string, string>> = {
-  exception_1: say("test.table"),
-  exception_2: say("test.address"),
-  exception_3: say("test.so_much"),
-  hole: say("test.hole"),
-  nan: say("test.no_number"),
-  inf: say("test.no_number"),
-  below_min: say("test.below"),
-  above_max: say("test.above"),
-  not_text: say("test.no_text"),
-  not_bcd: say("test.no_bcd"),
-  wrong_type: say("test.other_type"),
-  no_namespace: say("test.no_namespace"),
-  BadNodeIdUnknown: say("test.no_variable"),
-  BadNoMatch: say("test.no_variable"),
+  exception_1: message("test.table"),
+  exception_2: message("test.address"),
+  exception_3: message("test.so_much"),
+  hole: message("test.hole"),
+  nan: message("test.no_number"),
+  inf: message("test.no_number"),
+  below_min: message("test.below"),
+  above_max: message("test.above"),
+  not_text: message("test.no_text"),
+  not_bcd: message("test.no_bcd"),
+  wrong_type: message("test.other_type"),
+  no_namespace: message("test.no_namespace"),
+  BadNodeIdUnknown: message("test.no_variable"),
+  BadNoMatch: message("test.no_variable"),
 };
 
 type Read = Sample & { readonly at_ms: Milliseconds };
@@ -87,7 +87,7 @@ export function judge(profile: Profile, polls: readonly Poll[]): Judgement {
   const tags = profile.tags.map((tag) => {
     const judged = judgeTag(tag, byTag.get(tag.name) ?? []);
     if (tag.role !== "mode" || codes.length === 0 || judged.verdict === "wrong") return judged;
-    return { ...judged, verdict: "wrong" as const, why: say("test.no_mode", { codes: codes.join(", ") }) };
+    return { ...judged, verdict: "wrong" as const, why: message("test.no_mode", { codes: codes.join(", ") }) };
   });
   return { tags, modes, ok: tags.every(({ verdict }) => verdict !== "wrong") };
 }
@@ -115,13 +115,13 @@ function judgeTag(tag: ProfileTag, reads: readonly Read[]): TagVerdict {
   const verdict = (kind: Verdict, why: string): TagVerdict => {
     return { tag: tag.name, value: last?.value ?? null, unit: tag.unit, reads: reads.length, verdict: kind, why };
   };
-  if (reads.length === 0) return verdict("wrong", say("test.never_read"));
+  if (reads.length === 0) return verdict("wrong", message("test.never_read"));
   if (last === undefined) return verdict("wrong", reasonText(bad?.reason));
   const odd = oddIn(tag, good);
   if (odd !== null) return verdict("look", odd);
   if (bad === undefined) return verdict("ok", "");
   const counts = { bad: reads.length - good.length, all: reads.length };
-  return verdict("look", say("test.some_bad", { ...counts, why: reasonText(bad.reason) }));
+  return verdict("look", message("test.some_bad", { ...counts, why: reasonText(bad.reason) }));
 }
 
 function reasonText(reason = "bad"): string {
@@ -131,22 +131,22 @@ function reasonText(reason = "bad"): string {
 /** Says what is odd about good values; null if nothing is. */
 function oddIn(tag: ProfileTag, good: readonly Read[]): string | null {
   const { type, labels } = tag.point;
-  if (type === "string") return good.every(({ value }) => value === "") ? say("test.empty_text") : null;
+  if (type === "string") return good.every(({ value }) => value === "") ? message("test.empty_text") : null;
   if (type === "bool" || labels !== undefined) return null;
   if (tag.counter !== undefined) return oddCounter(tag, good);
   const sizes = type === "float32" || type === "float64" ? good.map(({ value }) => Math.abs(Number(value))) : [];
-  if (sizes.some((size) => size !== 0 && size < NEXT_TO_NOTHING)) return say("test.tiny");
-  return sizes.some((size) => size > BEYOND) ? say("test.huge") : null;
+  if (sizes.some((size) => size !== 0 && size < NEXT_TO_NOTHING)) return message("test.tiny");
+  return sizes.some((size) => size > BEYOND) ? message("test.huge") : null;
 }
 
 function oddCounter(tag: ProfileTag, good: readonly Read[]): string | null {
   const numbers = good.map(({ value }) => Number(value));
-  if (numbers.some((value, i) => value < (numbers[i - 1] ?? -Infinity))) return say("test.fell");
+  if (numbers.some((value, i) => value < (numbers[i - 1] ?? -Infinity))) return message("test.fell");
   const hours = ((good.at(-1)?.at_ms ?? 0) - (good[0]?.at_ms ?? 0)) / HOUR_MS;
   const rate = maxRateOf(tag, NO_PARAMETERS) ?? Infinity;
   const grown = (numbers.at(-1) ?? 0) - (numbers[0] ?? 0);
   if (grown <= rate * hours * RATE_SLACK + (tag.counter?.step ?? 0)) return null;
-  return say("test.grew", { by: Number(grown.toPrecision(6)), seconds: Math.round(hours * 3600) });
+  return message("test.grew", { by: Number(grown.toPrecision(6)), seconds: Math.round(hours * 3600) });
 }
 
 /** A rate that depends on the booth's sizes isn't known here. */

@@ -1,6 +1,6 @@
+import { type Text, message } from "../../domain/message.ts";
 import { conversionOf, converted, unitOf } from "../../domain/engineering-units.ts";
 import type { Profile, ProfileTag } from "../../domain/profile.ts";
-import { say } from "../../domain/sentences.ts";
 import type { Sample } from "../../domain/taken.ts";
 
 /** Ranks profiles for a PLC by what the PLC calls itself and by how plausible the profile's tags read there. Pure. */
@@ -17,7 +17,7 @@ type Verdict = "plausible" | "open" | "odd" | "silent";
 
 export interface TagVerdict {
   readonly tag: string;
-  readonly label: string;
+  readonly label: Text;
   readonly value: Sample["value"];
   readonly unit: string;
   readonly verdict: Verdict;
@@ -30,7 +30,7 @@ export interface RankedProfile {
   readonly vendor: string;
   /** 0 to 1. */
   readonly fit: number;
-  readonly reasons: readonly string[];
+  readonly reasons: readonly Text[];
   readonly values: readonly TagVerdict[];
 }
 
@@ -73,7 +73,7 @@ function ranked({ profile, samples, failed }: ProfileReading, said: readonly str
     profile: profile.name,
     vendor: profile.vendor,
     fit: Math.round(Math.min(1, fit) * 100) / 100,
-    reasons: failed === null ? reasonsOf(profile, values, named) : [say("fit.unread", { reason: failed })],
+    reasons: failed === null ? reasonsOf(profile, values, named) : [message("fit.unread", { reason: failed })],
     values,
   };
 }
@@ -86,17 +86,17 @@ function reasonsOf(profile: Profile, values: readonly TagVerdict[], named: strin
   const count = (wanted: Verdict): number => values.filter(({ verdict }) => verdict === wanted).length;
   const tags: readonly ProfileTag[] = profile.tags;
   const mode = values.find(({ verdict }, i) => tags[i]?.role === "mode" && verdict !== "silent");
-  const reasons = named === undefined ? [] : [say("fit.named", { name: named })];
+  const reasons = named === undefined ? [] : [message("fit.named", { name: named })];
   const answering = values.length - count("silent");
-  reasons.push(say("fit.tags", { answering, count: values.length, plausible: count("plausible") }));
+  reasons.push(message("fit.tags", { answering, count: values.length, plausible: count("plausible") }));
   if (mode !== undefined)
-    reasons.push(say("fit.mode", { label: mode.label, value: String(mode.value), mode: mode.usual }));
+    reasons.push(message("fit.mode", { label: mode.label, value: String(mode.value), mode: mode.usual }));
   for (const { label, value, unit, usual } of values
     .filter(({ verdict }) => verdict === "odd")
     .slice(0, MOST_ODD_SHOWN))
-    reasons.push(say("fit.odd", { label, value: shown(value), unit, usual }));
+    reasons.push(message("fit.odd", { label, value: shown(value), unit, usual }));
   const more = count("odd") - MOST_ODD_SHOWN;
-  return more > 0 ? [...reasons, say("fit.more_odd", { count: more })] : reasons;
+  return more > 0 ? [...reasons, message("fit.more_odd", { count: more })] : reasons;
 }
 
 function shown(value: Sample["value"]): string {
@@ -109,7 +109,7 @@ export function verdictOf(profile: Profile, tag: ProfileTag, sample: Sample | un
   const value = sample?.value ?? null;
   const [verdict, usual] =
     value === null || sample?.quality === "bad"
-      ? (["silent", sample?.reason ?? say("fit.not_read")] as const)
+      ? (["silent", sample?.reason ?? message("fit.not_read")] as const)
       : judged(profile, tag, value);
   return { tag: name, label, unit, value, verdict, usual };
 }
@@ -119,21 +119,21 @@ type Judged = readonly [verdict: Verdict, usual: string];
 function judged({ modes }: Profile, tag: ProfileTag, value: NonNullable<Sample["value"]>): Judged {
   if (typeof value === "string") {
     const isText = /^[\x20-\x7e]+$/.test(value);
-    return [value.trim() === "" ? "open" : isText ? "plausible" : "odd", say("fit.a_text")];
+    return [value.trim() === "" ? "open" : isText ? "plausible" : "odd", message("fit.a_text")];
   }
   if (tag.role === "mode") {
     const mode = modes[String(value)];
-    if (mode === undefined) return ["odd", say("config.one_of", { names: Object.keys(modes).join(", ") })];
+    if (mode === undefined) return ["odd", message("config.one_of", { names: Object.keys(modes).join(", ") })];
     return [value === 0 ? "open" : "plausible", mode.replaceAll("_", " ")];
   }
-  return typeof value === "boolean" ? ["open", say("fit.on_off")] : judgedNumber(tag, value);
+  return typeof value === "boolean" ? ["open", message("fit.on_off")] : judgedNumber(tag, value);
 }
 
 function judgedNumber({ unit, between, point, counter }: ProfileTag, value: number): Judged {
   const [low, high] = usualRange(unit);
   const min = between?.min ?? point.min ?? (counter === undefined ? low : 0);
   const max = between?.max ?? point.max ?? high;
-  const open = min < 0 ? say("fit.any") : say("fit.not_below");
+  const open = min < 0 ? message("fit.any") : message("fit.not_below");
   const usual = max >= USUAL_ELSE[1] ? open : `${min} to ${max}`;
   if (value === 0 && min <= 0 && max >= 0) return ["open", usual];
   const isPlausible = Number.isFinite(value) && value >= min && value <= max && Math.abs(value) >= LEAST;

@@ -1,0 +1,74 @@
+/**
+ * Renders ICU MessageFormat as far as the catalogues use it: `{name}`, `{name, number}`, `{name, plural, =0 {..} one {..} other {..}}`
+ * with `#`, `{name, select, a {..} other {..}}`, and apostrophes that quote braces. A test compares it with a complete
+ * implementation for every text, language and plural class.
+ */
+
+/** @typedef {Readonly<Record<string, string | number>>} Values */
+
+/** @param {string} pattern @param {Values} values @param {string} locale @returns {string} */
+export function icuText(pattern, values, locale) {
+  return icuPart({ pattern, at: 0 }, { values, locale, count: null });
+}
+
+/**
+ * Renders up to the end or the brace that closes a choice.
+ * @param {{ pattern: string, at: number }} source
+ * @param {{ values: Values, locale: string, count: number | null }} how `count`: the number that `#` stands for
+ */
+function icuPart(source, how) {
+  let text = "";
+  while (source.at < source.pattern.length) {
+    const sign = source.pattern[source.at] ?? "";
+    if (sign === "}") break;
+    source.at += 1;
+    if (sign === "{") text += argumentPart(source, how);
+    else if (sign === "'") text += quotedPart(source);
+    else if (sign === "#" && how.count !== null) text += localNumber(how.count, how.locale);
+    else text += sign;
+  }
+  return text;
+}
+
+/** A doubled apostrophe is one; before a brace or `#` it quotes up to the next; any other is itself. @param {{ pattern: string, at: number }} source */
+function quotedPart(source) {
+  const next = source.pattern[source.at] ?? "";
+  if (next === "'") source.at += 1;
+  if (!"{}#".includes(next) || next === "") return "'";
+  const end = source.pattern.indexOf("'", source.at);
+  const words = source.pattern.slice(source.at, end === -1 ? undefined : end);
+  source.at += words.length + 1;
+  return words;
+}
+
+/** @param {{ pattern: string, at: number }} source @param {{ values: Values, locale: string, count: number | null }} how @returns {string} */
+function argumentPart(source, how) {
+  const [whole = "", name = "", kind = ""] = /^\s*(\w+)\s*(?:,\s*(\w+)\s*,?)?\s*/.exec(source.pattern.slice(source.at)) ?? [];
+  source.at += whole.length;
+  const value = how.values[name] ?? `{${name}}`;
+  if (kind !== "plural" && kind !== "select") {
+    source.at += 1;
+    return kind === "number" ? localNumber(Number(value), how.locale) : String(value);
+  }
+  const count = kind === "plural" ? Number(value) : how.count;
+  const wanted = kind === "select" ? String(value) : new Intl.PluralRules(how.locale).select(Number(value));
+  /** @type {Record<string, string>} */
+  const forms = {};
+  for (let form = nextForm(source); form !== null; form = nextForm(source)) {
+    forms[form] = icuPart(source, { ...how, count });
+    source.at += 1;
+  }
+  source.at += 1;
+  return forms[`=${value}`] ?? forms[wanted] ?? forms["other"] ?? "";
+}
+
+/** Reads the name of the next form and its opening brace; null: the choice ends. @param {{ pattern: string, at: number }} source */
+function nextForm(source) {
+  const [whole = "", name = ""] = /^\s*([^\s{}]+)\s*\{/.exec(source.pattern.slice(source.at)) ?? [];
+  if (whole === "") source.at += /^\s*/.exec(source.pattern.slice(source.at))?.[0].length ?? 0;
+  source.at += whole.length;
+  return whole === "" ? null : name;
+}
+
+/** @param {number} value @param {string} locale */
+const localNumber = (value, locale) => new Intl.NumberFormat(locale).icuText(value);

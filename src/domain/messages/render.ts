@@ -1,0 +1,82 @@
+import { IntlMessageFormat } from "intl-messageformat";
+import { isMessage, type Message, type MessageArg, type Text } from "../message.ts";
+import english from "./en.json" with { type: "json" };
+
+/** Where a text is shown. A message with a variant `CODE.page` in the catalogue has a text without commands and paths for the page. */
+export type Surface = "shell" | "page";
+
+/** Values that are filled in as they are, without a choice between forms: most messages need no formatter. */
+const PLAIN = /\{(\w+)\}/g;
+const CHOICE = /\{\w+,/;
+
+const patterns: Readonly<Record<string, string>> = english;
+const formats = new Map<string, IntlMessageFormat>();
+
+/** Renders a text in English. Words of somebody else are returned unchanged. */
+export function render(text: Text, surface: Surface = "shell"): string {
+  if (typeof text === "string") return text;
+  const { code, args } = text;
+  const name = surface === "page" && `${code}.page` in patterns ? `${code}.page` : code;
+  const pattern = patterns[name];
+  // A stored message of another version.
+  if (pattern === undefined) return [code, ...Object.values(args).map((arg) => valueOf(arg, surface))].join(" ");
+  if (!CHOICE.test(pattern)) {
+    return pattern.replaceAll(PLAIN, (whole, key: string) => String(valueOf(args[key] ?? whole, surface)));
+  }
+  const format = formats.get(name) ?? new IntlMessageFormat(pattern, "en", undefined, { ignoreTag: true });
+  formats.set(name, format);
+  const values = Object.entries(args).map(([key, arg]) => [key, valueOf(arg, surface)] as const);
+  return String(format.format(Object.fromEntries(values)));
+}
+
+function valueOf(arg: MessageArg, surface: Surface): string | number {
+  if (typeof arg === "number") return arg;
+  return isList(arg) ? arg.map((one) => render(one, surface)).join(", ") : render(arg, surface);
+}
+
+function isList(arg: MessageArg): arg is readonly Text[] {
+  return Array.isArray(arg);
+}
+
+/** Fields that a rendered answer has in addition to its texts: the messages of the fields with these names. */
+export interface Said {
+  readonly code: Message["code"];
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly text: string;
+}
+
+/**
+ * Renders the messages in a JSON value, at any depth. With `said`, an object whose fields contain messages gets a field `said`: by
+ * field name the message with its text for the page; for a field with a list, one for each entry, null if the entry is no message.
+ */
+export function rendered(value: unknown, { said = false } = {}): unknown {
+  if (isMessage(value)) return render(value);
+  if (Array.isArray(value)) return value.map((one) => rendered(one, { said }));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value);
+  const fields = entries.map(([name, one]) => [name, rendered(one, { said })] as const);
+  const messages = said ? entries.flatMap(([name, one]) => saidField(name, one)) : [];
+  return Object.fromEntries(messages.length === 0 ? fields : [...fields, ["said", Object.fromEntries(messages)]]);
+}
+
+function saidField(name: string, value: unknown): readonly (readonly [string, unknown])[] {
+  const said = saidEntry(value);
+  return said === null ? [] : [[name, said]];
+}
+
+/** Returns the messages of a field; null: it has none. */
+function saidEntry(value: unknown): unknown {
+  if (isMessage(value)) return saidOf(value);
+  if (!Array.isArray(value)) return null;
+  const all = value.map(saidEntry);
+  return all.some((one) => one !== null) ? all : null;
+}
+
+/** Returns a message as the page gets it: each message in its values has its text too. */
+function saidOf({ code, args }: Message): Said {
+  const values = Object.entries(args).map(([name, arg]) => {
+    if (isList(arg)) return [name, arg.map((one) => (isMessage(one) ? saidOf(one) : one))] as const;
+    return [name, isMessage(arg) ? saidOf(arg) : arg] as const;
+  });
+  return { code, args: Object.fromEntries(values), text: render({ code, args }, "page") };
+}
