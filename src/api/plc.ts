@@ -80,7 +80,7 @@ export async function ask(call: Call<BodyOf<"plc_ask">>, { control }: Services):
     (answer): LocalPlcAnswer => ({ kind: "answer", pdu: Buffer.from(answer).toString("hex") }),
     (error: unknown): LocalPlcAnswer => {
       if (!(error instanceof LinkError)) throw error;
-      return { kind: "failed", why: error.kind, message: error.text };
+      return { kind: "failed", why: error.kind, message: error.message };
     },
   );
   return ok(body);
