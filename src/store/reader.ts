@@ -81,7 +81,10 @@ export function openReader(dataDir: string, fold = deriveFold): OpenReader {
       const kept = remembered(stream);
       fillStages(sql, stream, kept);
       const from = firstIndex(kept.stages, ({ end }) => end >= window.start);
-      const written = kept.stages.slice(from, firstIndex(kept.stages, ({ start }) => start >= window.end));
+      const written = kept.stages.slice(
+        from,
+        firstIndex(kept.stages, ({ start }) => start >= window.end),
+      );
       const waiting = waitingFacts(stream, KIND.stage, window).map(({ value }) => value);
       // Copying a year's stages one by one costs more than reading them.
       return waiting.length === 0 ? written : [...written, ...waiting.filter(({ bay }) => bay === 0)];
