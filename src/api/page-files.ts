@@ -20,7 +20,9 @@ const FIRST = "/first.js";
 const MODULES = {
   "": "main ahead",
   "kit/": "api dom format help session units",
-  "texts/": "texts icu",
+  "texts/": "texts",
+  // The renderer of messages, which the agent uses too.
+  "../../domain/messages/": "icu",
   "charts/": "bars chart measured plot spark stages strip",
   "setup/": "barcode begin binding find network plc program scan scanned setup size steps trial workshop workshop-talk",
   "views/": "booths day-figures day-part day-trends days display filter-charts filters health now period-bars today",

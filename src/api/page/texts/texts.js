@@ -1,5 +1,5 @@
 import { language } from "../ahead.js";
-import { icuText } from "./icu.js";
+import { icuText } from "../../../domain/messages/icu.js";
 
 /** @typedef {import("../ahead.js").Language} Language */
 /** @typedef {Readonly<Record<string, string>>} Texts */
