@@ -72,4 +72,4 @@ function nextForm(source) {
 }
 
 /** @param {number} value @param {string} locale */
-const localNumber = (value, locale) => new Intl.NumberFormat(locale).icuText(value);
+const localNumber = (value, locale) => new Intl.NumberFormat(locale).format(value);

@@ -13,7 +13,7 @@ const WITH_CHARTS_BYTES = 200_000;
 const LANGUAGES = ["en", "es", "de"] as const;
 const IMPORTED = /^import \{([^}]*)\} from "(\.\/[\w-]+\.js)";$/gm;
 /** An import as the files have it, with its folder. */
-const WRITTEN = /^import \{[^}]*\} from "\.{1,2}\/(?:\w+\/)?[\w-]+\.js";$/gm;
+const WRITTEN = /^import \{[^}]*\} from "\.{1,2}\/(?:(?:\w+|\.\.)\/)*[\w-]+\.js";$/gm;
 /** Top-level names of a module. */
 const NAMED = /^(?:export )?(?:async )?(?:const|let|class|function\*?) (?:\{ (.*?) \} =|(\w+))/gm;
 
@@ -64,9 +64,12 @@ async function weight(paths: Iterable<string>): Promise<number> {
 }
 
 const ALWAYS = ["/", "/page.css", "/icon.svg"];
+/** Returns the files of a language's texts. English messages come with the answers. */
+const textFiles = (name: string): readonly string[] =>
+  name === "en" ? ["/en.json"] : [`/${name}.json`, `/messages-${name}.json`];
 /** The largest language's texts. */
 const language = async (): Promise<number> =>
-  Math.max(...(await Promise.all(LANGUAGES.map((name) => weight([`/${name}.js`])))));
+  Math.max(...(await Promise.all(LANGUAGES.map((name) => weight(textFiles(name))))));
 
 it("the first view is two scripts, under 80 kB compressed with its texts, and without the chart library", async () => {
   const first = await closure(["/ahead.js", "/first.js"], { lazy: false });
@@ -136,6 +139,7 @@ it("the package brings each file of a library that is served, and no other", () 
 
 it.each(LANGUAGES)("the document for %s names all files of the first view, so that they load at once", async (name) => {
   const text = gunzipSync(await sent("/", name)).toString("utf8");
-  const named = [...text.matchAll(/"(\/v\/[\w-]+(\/[\w-]+\.(?:js|css)))"/g)].map(([, , path]) => path);
-  expect([...new Set(named)].toSorted()).toEqual(["/ahead.js", "/first.js", "/page.css", `/${name}.js`].toSorted());
+  const named = [...text.matchAll(/"(\/v\/[\w-]+(\/[\w-]+\.(?:js|css|json)))"/g)].map(([, , path]) => path);
+  const files = ["/ahead.js", "/first.js", "/page.css", "/manifest.json", ...textFiles(name)];
+  expect([...new Set(named)].toSorted()).toEqual(files.toSorted());
 });
