@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { render } from "../../src/domain/messages/render.ts";
 import { findProfile, loadProfile, profileNames, SHIPPED_PROFILES } from "../../src/config/profile.ts";
 import type { ModbusTag } from "../../src/domain/profile.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -97,7 +98,7 @@ describe("booth-gateway profile import", () => {
     await say(["profile", "new", "acme", "--config", config]);
     const asked: string[] = [];
     const ask: Io["ask"] = (question, _, choices = []) => {
-      asked.push(question);
+      asked.push(render(question));
       return Promise.resolve(choices.some(({ value }) => value === "holding:0") ? "holding:0" : "y");
     };
     const said = await say(["profile", "import", file, "--config", config, "--json"], { io: { ask } });

@@ -555,7 +555,7 @@ export interface MessageArgs {
   readonly "workshop.same_keep": {};
   readonly "workshop.same_skip": {};
   readonly "workshop.same_left": { readonly tag: MessageArg };
-  readonly "workshop.reads_now": { readonly value: MessageArg };
+  readonly "workshop.reads_now": { readonly place: MessageArg; readonly value: MessageArg };
   readonly "workshop.places_from": { readonly base: MessageArg; readonly rows: MessageArg };
   readonly "workshop.places": { readonly rows: MessageArg };
   readonly "workshop.unclear_table": { readonly tag: MessageArg; readonly word: MessageArg };
@@ -595,7 +595,7 @@ export interface MessageArgs {
   readonly "workshop.reads": { readonly ranges: MessageArg; readonly rate: MessageArg };
   readonly "workshop.go_on": { readonly modes: MessageArg };
   readonly "workshop.look": { readonly mode: MessageArg; readonly number: MessageArg; readonly of: MessageArg };
-  readonly "workshop.no_mode": { readonly mode: MessageArg; readonly hint: MessageArg; readonly modes: MessageArg };
+  readonly "workshop.no_mode": { readonly mode: MessageArg };
   readonly "workshop.two_modes": {};
   readonly "workshop.none_of_them": { readonly text: MessageArg };
   readonly "workshop.browse_says": {};
@@ -614,6 +614,37 @@ export interface MessageArgs {
     readonly hint: MessageArg;
   };
   readonly "workshop.not_pair": { readonly pair: MessageArg };
+  readonly "workshop.which_profile": { readonly folder: MessageArg; readonly there: MessageArg };
+  readonly "workshop.no_family": { readonly family: MessageArg; readonly hint: MessageArg };
+  readonly "workshop.unreadable": { readonly file: MessageArg; readonly why: MessageArg };
+  readonly "workshop.unwritable": { readonly file: MessageArg; readonly why: MessageArg };
+  readonly "workshop.is_a_file": {};
+  readonly "workshop.no_action": {};
+  readonly "workshop.which_name": {};
+  readonly "workshop.which_list": {};
+  readonly "workshop.which_out": {};
+  readonly "workshop.which_new_tag": {};
+  readonly "workshop.where": {};
+  readonly "workshop.no_heads": { readonly file: MessageArg };
+  readonly "workshop.found": { readonly at: MessageArg; readonly how: MessageArg; readonly read: MessageArg };
+  readonly "workshop.scaled": { readonly type: MessageArg; readonly scale: MessageArg };
+  readonly "workshop.read_and_shown": { readonly value: MessageArg; readonly expect: MessageArg };
+  readonly "workshop.detect_shows": { readonly text: MessageArg; readonly wanted: MessageArg };
+  readonly "workshop.counter": { readonly place: MessageArg; readonly value: MessageArg; readonly rate: MessageArg };
+  readonly "workshop.counter_register": {};
+  readonly "workshop.counter_type": {};
+  readonly "workshop.counter_now": {};
+  readonly "workshop.counter_per_hour": {};
+  readonly "workshop.counter_grew": {};
+  readonly "workshop.counter_rested": {};
+  readonly "workshop.nobody_sets": {};
+  readonly "workshop.learn_what": {};
+  readonly "workshop.not_learned": { readonly what: MessageArg };
+  readonly "workshop.learn_these": { readonly problem: MessageArg };
+  readonly "workshop.codes_at": { readonly place: MessageArg; readonly codes: MessageArg };
+  readonly "workshop.code_in": { readonly code: MessageArg; readonly mode: MessageArg };
+  readonly "workshop.bit_of": { readonly place: MessageArg; readonly bit: MessageArg };
+  readonly "workshop.bit_in": { readonly place: MessageArg; readonly mode: MessageArg };
   readonly "unit.meant": { readonly tag: MessageArg; readonly unit: MessageArg; readonly meant: MessageArg };
   readonly "unit.unknown": { readonly tag: MessageArg; readonly unit: MessageArg; readonly units: MessageArg };
   readonly "unit.unfit": {
@@ -623,7 +654,7 @@ export interface MessageArgs {
     readonly units: MessageArg;
   };
   readonly "unit.missing": { readonly tag: MessageArg; readonly role: MessageArg; readonly units: MessageArg };
-  readonly "unit.off": { readonly role: MessageArg };
+  readonly "unit.off": { readonly trouble: MessageArg; readonly role: MessageArg };
   readonly "unit.deadband": {
     readonly tag: MessageArg;
     readonly deadband: MessageArg;
@@ -666,6 +697,7 @@ export interface MessageArgs {
   readonly "fit.a_text": {};
   readonly "fit.any": {};
   readonly "fit.not_below": {};
+  readonly "fit.range": { readonly min: MessageArg; readonly max: MessageArg };
   readonly "workshop.nobody": {};
   readonly "workshop.thread_ended": {};
   readonly "workshop.nothing_asked": {};
@@ -674,7 +706,7 @@ export interface MessageArgs {
   readonly "workshop.set_mode_again": { readonly mode: MessageArg };
   readonly "workshop.no_place": {};
   readonly "workshop.several": {};
-  readonly "workshop.which_one": {};
+  readonly "workshop.which_one": { readonly places: MessageArg };
   readonly "workshop.no_names": {};
   readonly "workshop.none_new": { readonly count: MessageArg };
   readonly "workshop.none_below": { readonly count: MessageArg; readonly part: MessageArg };
@@ -777,6 +809,53 @@ export interface MessageArgs {
   readonly "detect.no_tag": { readonly why: MessageArg; readonly profile: MessageArg };
   readonly "detect.no_type": { readonly name: MessageArg; readonly names: MessageArg };
   readonly "detect.reading": { readonly place: MessageArg };
+  readonly "detect.best": { readonly value: MessageArg; readonly point: MessageArg };
+  readonly "detect.also": {
+    readonly count: number;
+    readonly value: MessageArg;
+    readonly way: MessageArg;
+    readonly advice: MessageArg;
+  };
+  readonly "detect.give_expect": {};
+  readonly "detect.manual_decides": {};
+  readonly "find.asking": { readonly endpoint: MessageArg };
+  readonly "find.looked": { readonly looked: MessageArg; readonly total: MessageArg; readonly found: MessageArg };
+  readonly "find.on_line": {
+    readonly path: MessageArg;
+    readonly baud_rate: MessageArg;
+    readonly parity: MessageArg;
+    readonly unit_id: MessageArg;
+  };
+  readonly "rank.step": { readonly profile: MessageArg; readonly number: MessageArg; readonly of: MessageArg };
+  readonly "rank.too_long": {};
+  readonly "tool.no_booth": { readonly booth: MessageArg; readonly known: MessageArg };
+  readonly "tool.which_booth": { readonly names: MessageArg };
+  readonly "tool.which_opcua": { readonly count: MessageArg };
+  readonly "tool.which_plc": {};
+  readonly "tool.no_number": { readonly option: MessageArg; readonly text: MessageArg };
+  readonly "tool.no_number_within": {
+    readonly option: MessageArg;
+    readonly text: MessageArg;
+    readonly min: MessageArg;
+    readonly max: MessageArg;
+  };
+  readonly "tool.no_link": {};
+  readonly "tool.link_ended": { readonly reason: MessageArg };
+  readonly "probe.no_address": { readonly text: MessageArg };
+  readonly "probe.units": { readonly text: MessageArg; readonly most: MessageArg };
+  readonly "probe.no_modbus": { readonly at: MessageArg; readonly why: MessageArg };
+  readonly "probe.opcua": { readonly at: MessageArg };
+  readonly "probe.no_opcua": { readonly at: MessageArg };
+  readonly "probe.refused": {};
+  readonly "probe.timeout": {};
+  readonly "probe.reset": {};
+  readonly "probe.closed": {};
+  readonly "probe.malformed": {};
+  readonly "probe.busy": {};
+  readonly "probe.path": {};
+  readonly "probe.config": {};
+  readonly "probe.none_behind": { readonly units: MessageArg };
+  readonly "probe.silent": { readonly units: MessageArg };
   readonly "doctor.runs": { readonly time: MessageArg; readonly gateway: MessageArg };
   readonly "doctor.lacks": { readonly what: MessageArg };
   readonly "doctor.scrape_how": {};
@@ -881,5 +960,10 @@ export interface MessageArgs {
   readonly "text.todo": { readonly text: MessageArg; readonly todo: MessageArg };
   readonly "text.hint": { readonly text: MessageArg; readonly hint: MessageArg };
   readonly "text.at": { readonly place: MessageArg; readonly text: MessageArg };
+  readonly "text.line": { readonly text: MessageArg; readonly more: MessageArg };
+  readonly "text.list": { readonly texts: MessageArg };
+  readonly "text.did_you_mean": { readonly name: MessageArg };
+  readonly "command.yes_no": { readonly question: MessageArg };
+  readonly "command.nobody_to_ask": { readonly advice: MessageArg };
   readonly "booth.disabled": { readonly booth: MessageArg; readonly reason: MessageArg; readonly advice: MessageArg };
 }

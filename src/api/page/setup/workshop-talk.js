@@ -42,6 +42,7 @@ export function talkPanel() {
       await withSession(() =>
         converse("/workshop/run", { body: wish, signal }, (name, data) => {
           if (name === "said") say(data.text);
+          if (name === "table") say(aligned(data.rows));
           if (name === "progress") step.replaceChildren(data.text);
           if (name === "ask") {
             asks.replaceChildren(question(data, (reply) => void answer(reply)));
@@ -60,6 +61,27 @@ export function talkPanel() {
     return done;
   };
   return { node, run, fail, stop: () => ending.abort() };
+}
+
+/** Returns rows as lines, each cell in its column; columns with numbers to the right. @param {readonly (readonly (string | number)[])[]} rows */
+function aligned(rows) {
+  /** @param {number} column */
+  const cells = (column) => rows.map((row) => row[column] ?? "");
+  /** @param {number} column */
+  const width = (column) => cells(column).reduce((most, cell) => Math.max(most, String(cell).length), 0);
+  const count = rows.reduce((most, row) => Math.max(most, row.length), 0);
+  const columns = Array.from({ length: count }, (_, column) => ({
+    width: width(column),
+    isNumber: cells(column).some((cell) => typeof cell === "number"),
+  }));
+  const lines = rows.map((row) => {
+    const padded = row.map((cell, column) => {
+      const { width: most = 0, isNumber = false } = columns[column] ?? {};
+      return isNumber ? String(cell).padStart(most) : String(cell).padEnd(most);
+    });
+    return `${padded.join("  ").trimEnd()}\n`;
+  });
+  return lines.join("");
 }
 
 /**
@@ -86,7 +108,7 @@ function question({ question: text, kind, choices }, answer) {
     );
   }
   if (kind === "ready") {
-    const plain = el("p", { className: "advice" }, text.replace(/, then press Enter.*$/, ""));
+    const plain = el("p", { className: "advice" }, text);
     return el(
       "div",
       { className: "note" },
