@@ -27,7 +27,10 @@ export function authenticate(call: Call<BodyOf<"authenticate">>, { sessions, con
       return { ...ok({ session_token: entry.token, expires_at }), headers };
     }
     case "wrong":
-      throw new Refusal(401, entry.left === 1 ? message("ask.wrong_pin_last") : message("ask.wrong_pin", { left: entry.left }));
+      throw new Refusal(
+        401,
+        entry.left === 1 ? message("ask.wrong_pin_last") : message("ask.wrong_pin", { left: entry.left }),
+      );
     case "closed":
       throw new Refusal(401, message("ask.no_pin"));
     case "locked":
@@ -111,7 +114,8 @@ export function refusalOf(knock: Knock): Refusal | null {
   if (isSocket(way)) return null;
   const needsSession = least !== "anyone" && (way === "lan" || least !== "loopback");
   return (
-    foreignRefusal(knock) ?? (needsSession && !has_session ? new Refusal(401, message("ask.no_session"), CLOSING) : null)
+    foreignRefusal(knock) ??
+    (needsSession && !has_session ? new Refusal(401, message("ask.no_session"), CLOSING) : null)
   );
 }
 

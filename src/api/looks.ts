@@ -31,7 +31,9 @@ export async function backlog(_: Call, { control }: Services): Promise<LocalAnsw
 export function health(_: Call, { control }: Services): LocalAnswer {
   const troubled = control.status().booths.filter(({ log }) => log.trouble !== "");
   if (troubled.length === 0) return ok({ status: "ok" });
-  const error = troubled.map(({ booth, log }) => `${booth}: ${log.trouble}`).join("; ");
+  const error = troubled
+    .map(({ booth, log }) => message("text.at", { place: booth, text: log.trouble }))
+    .reduce((first, second) => message("text.todo", { text: first, todo: second }));
   return { status: 503, body: { status: "failing", error } };
 }
 

@@ -43,7 +43,8 @@ function quotedPart(source) {
 
 /** @param {{ pattern: string, at: number }} source @param {{ values: Values, locale: string, count: number | null }} how @returns {string} */
 function argumentPart(source, how) {
-  const [whole = "", name = "", kind = ""] = /^\s*(\w+)\s*(?:,\s*(\w+)\s*,?)?\s*/.exec(source.pattern.slice(source.at)) ?? [];
+  const [whole = "", name = "", kind = ""] =
+    /^\s*(\w+)\s*(?:,\s*(\w+)\s*,?)?\s*/.exec(source.pattern.slice(source.at)) ?? [];
   source.at += whole.length;
   const value = how.values[name] ?? `{${name}}`;
   if (kind !== "plural" && kind !== "select") {
