@@ -256,9 +256,7 @@ function wayOf({ place, type, order }: Candidate): string {
 function nothingNear(expect: number, nearest: readonly Near[]): Text {
   const check = message("detect.check_display");
   const then = nearest.length === 0 ? check : message("detect.nearest");
-  const lines = nearest.map(
-    (one) => `  ${shown(one.value)} (${wayOf(one)}; ${percent(one.off)})`,
-  );
+  const lines = nearest.map((one) => `  ${shown(one.value)} (${wayOf(one)}; ${percent(one.off)})`);
   const found = message("detect.nothing_near", { share: percent(NEAR), expect, then });
   return textLines([found, ...lines, ...(nearest.length === 0 ? [] : [check])]);
 }

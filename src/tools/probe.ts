@@ -127,7 +127,8 @@ const HOW_IT_FAILED: Readonly<Partial<Record<LinkErrorKind, string>>> = {
 };
 
 function missingText(modbus: Exclude<ModbusFinding, Found>): Message {
-  if (modbus.kind === "none") return message("text.hint", { text: message(`probe.${modbus.why}`), hint: modbus.reason });
+  if (modbus.kind === "none")
+    return message("text.hint", { text: message(`probe.${modbus.why}`), hint: modbus.reason });
   const units = modbus.tried.join(", ");
   return message(modbus.absent ? "probe.none_behind" : "probe.silent", { units });
 }

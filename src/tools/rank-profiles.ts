@@ -55,7 +55,8 @@ export async function rankAt(
     ask.progress("");
   }
   const failures = readings.flatMap(({ failed }) => failed ?? []);
-  if (failures.length === readings.length) throw new CommandError(message("text.at", { place: address, text: failures[0] ?? "" }), EXIT.unavailable);
+  if (failures.length === readings.length)
+    throw new CommandError(message("text.at", { place: address, text: failures[0] ?? "" }), EXIT.unavailable);
   const ranked = rankProfiles(readings, said);
   const lines = ranked.map(
     ({ profile, fit, reasons }) => `  ${profile}  ${Math.round(fit * 100)} %: ${render(joinedTexts(reasons))}\n`,

@@ -69,7 +69,13 @@ function deadbandTrouble({ name, role, unit, deadband }: ProfileTag): Message | 
   const scale = conversionOf(known, target)?.scale ?? 1;
   const shown = converted(deadband, { scale, offset: 0 });
   if (most === undefined || shown <= most) return null;
-  return message("unit.deadband", { tag: name, deadband, unit, shown: Number(shown.toPrecision(3)), figure: target.unit });
+  return message("unit.deadband", {
+    tag: name,
+    deadband,
+    unit,
+    shown: Number(shown.toPrecision(3)),
+    figure: target.unit,
+  });
 }
 
 /** The warnings of `check` for a profile in use: units from which no figure can be made, and deadbands that hide every change. */
@@ -77,6 +83,8 @@ export function unitWarnings({ tags }: Pick<Profile, "tags">): readonly Message[
   return tags.flatMap((tag: ProfileTag) => {
     const trouble = unitTrouble({ ...tag, role: tag.role ?? tag.unfit_role });
     const unfit = trouble === null || tag.unfit_role === undefined ? null : { trouble, role: tag.unfit_role };
-    return [unfit === null ? trouble : message("unit.off", unfit), deadbandTrouble(tag)].filter((text) => text !== null);
+    return [unfit === null ? trouble : message("unit.off", unfit), deadbandTrouble(tag)].filter(
+      (text) => text !== null,
+    );
   });
 }

@@ -59,7 +59,12 @@ describe("a recorded session as a profile reads it", () => {
       [500, "t0 4"],
     ]);
     const { tags, ok } = judge(profile, polls);
-    expect(tags.map(({ verdict, why }) => `${verdict} ${render(why)}`.trim())).toEqual(["ok", "ok", "ok", "wrong never read"]);
+    expect(tags.map(({ verdict, why }) => `${verdict} ${render(why)}`.trim())).toEqual([
+      "ok",
+      "ok",
+      "ok",
+      "wrong never read",
+    ]);
     expect(ok).toBe(false);
   });
 

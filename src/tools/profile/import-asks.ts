@@ -170,11 +170,7 @@ function withValue(place: string, value: string | null | undefined): Text {
 }
 
 /** Says where the list begins to count, with three rows and their places, before anything is written. */
-export async function placesText(
-  rows: readonly ReadRow[],
-  reading: Reading,
-  { live, entryAt }: Asking,
-): Promise<Text> {
+export async function placesText(rows: readonly ReadRow[], reading: Reading, { live, entryAt }: Asking): Promise<Text> {
   const shown = shownRows(rows, reading);
   const examples = shown.rows.map((row) => exampleOf(row, reading, entryAt));
   const values = await live(examples.flatMap(({ entry }) => entry ?? []));

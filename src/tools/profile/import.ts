@@ -141,7 +141,9 @@ function listTexts(file: string, { maker, columns, unknown }: RegisterList): rea
 const MOST_SKIPPED_SHOWN = 20;
 
 function skippedText(skipped: readonly SkippedRow[]): readonly Message[] {
-  const texts = skipped.slice(0, MOST_SKIPPED_SHOWN).map(({ line, why }) => message("workshop.left_out", { line, why }));
+  const texts = skipped
+    .slice(0, MOST_SKIPPED_SHOWN)
+    .map(({ line, why }) => message("workshop.left_out", { line, why }));
   const more = skipped.length - texts.length;
   return more === 0 ? texts : [...texts, message("workshop.and_more", { count: more })];
 }
@@ -410,7 +412,8 @@ async function withNames(call: Call, found: readonly ListTag[], draft: Draft): P
   const replaced = new Set<string>();
   const read = found.map((tag): ListTag | SkippedRow => {
     const isKnown = known.has(tag.name);
-    if (isKnown && answer === "skip") return { line: tag.row.line, why: message("workshop.same_left", { tag: tag.name }) };
+    if (isKnown && answer === "skip")
+      return { line: tag.row.line, why: message("workshop.same_left", { tag: tag.name }) };
     if (isKnown && answer === "replace" && !replaced.has(tag.name)) {
       replaced.add(tag.name);
       return tag;

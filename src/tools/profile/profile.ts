@@ -104,11 +104,14 @@ function showJudgement({ name, version }: Profile, { tags, modes, ok }: Judgemen
   });
   const wrong = tags.filter(({ verdict }) => verdict === "wrong").length;
   const count = tags.filter(({ verdict }) => verdict === "look").length;
-  const result = coloured(ok ? message("workshop.reads_right") : message("workshop.wrong", { wrong, tags: tags.length }));
+  const result = coloured(
+    ok ? message("workshop.reads_right") : message("workshop.wrong", { wrong, tags: tags.length }),
+  );
   const seen = modes.map(({ raw, mode, reads }) =>
     message("test.mode", { raw, mode: mode ?? message("test.not_mapped"), reads }),
   );
-  const conclusion = count === 0 ? result : message("text.todo", { text: result, todo: message("test.look_at", { count }) });
+  const conclusion =
+    count === 0 ? result : message("text.todo", { text: result, todo: message("test.look_at", { count }) });
   io.table([[`${name} ${version}`]]);
   io.table([head, ...rows]);
   io.table([...seen, conclusion].map((line) => [line]));
