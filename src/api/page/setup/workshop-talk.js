@@ -65,19 +65,16 @@ export function talkPanel() {
 
 /** Returns rows as lines, each cell in its column; columns with numbers to the right. @param {readonly (readonly (string | number)[])[]} rows */
 function aligned(rows) {
-  /** @param {number} column */
-  const cells = (column) => rows.map((row) => row[column] ?? "");
-  /** @param {number} column */
-  const width = (column) => cells(column).reduce((most, cell) => Math.max(most, String(cell).length), 0);
-  const count = rows.reduce((most, row) => Math.max(most, row.length), 0);
+  const texts = rows.map((row) => row.map(String));
+  const count = texts.reduce((most, row) => Math.max(most, row.length), 0);
   const columns = Array.from({ length: count }, (_, column) => ({
-    width: width(column),
-    isNumber: cells(column).some((cell) => typeof cell === "number"),
+    width: texts.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), 0),
+    isNumber: rows.some((row) => typeof row[column] === "number"),
   }));
-  const lines = rows.map((row) => {
+  const lines = texts.map((row) => {
     const padded = row.map((cell, column) => {
-      const { width: most = 0, isNumber = false } = columns[column] ?? {};
-      return isNumber ? String(cell).padStart(most) : String(cell).padEnd(most);
+      const { width = 0, isNumber = false } = columns[column] ?? {};
+      return isNumber ? cell.padStart(width) : cell.padEnd(width);
     });
     return `${padded.join("  ").trimEnd()}\n`;
   });
