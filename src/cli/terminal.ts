@@ -47,13 +47,14 @@ export function terminalIo(): Io {
     isTerminal,
     colours: isTerminal && (process.env["NO_COLOR"] ?? "") === "",
     progress: isatty(STDERR) ? progressLine() : () => undefined,
-    ask: async (question, _, choices = []) => {
+    ask: async (text, kind, choices = []) => {
       if (!process.stdin.isTTY) return null;
       const { createInterface } = await import("node:readline/promises");
       const lines = createInterface({ input: process.stdin, output: process.stderr });
       try {
-        const listed = choices.map(({ value, text }) => `  ${value}${text === "" ? "" : `: ${render(text)}`}\n`);
-        const shown = listed.length === 0 ? render(question) : `${render(question)}\n${listed.join("")}>`;
+        const listed = choices.map((one) => `  ${one.value}${one.text === "" ? "" : `: ${render(one.text)}`}\n`);
+        const question = kind === "agree" ? `${render(text)} [y/N]` : render(text);
+        const shown = listed.length === 0 ? question : `${question}\n${listed.join("")}>`;
         return await lines.question(terminalText(/\s$/.test(shown) ? shown : `${shown} `));
       } finally {
         lines.close();

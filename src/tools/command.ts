@@ -12,7 +12,7 @@ export interface Io {
   /** Shows one line on standard error, which the next replaces and "" removes; not shown without a terminal. */
   progress(text: Text): void;
   /**
-   * Asks on the terminal, which puts a blank after the question. Resolves with null if there is no terminal.
+   * Asks on the terminal, which puts a blank after the question, and [y/N] after one of the kind "agree". Resolves with null if there is no terminal.
    * @param kind what the page offers instead of a text field
    * @param choices for the kind "choose": the reply is a choice's value
    */
@@ -74,7 +74,7 @@ export class CommandError extends MessageError {
 
 /** Asks a question. Returns true for a yes, false for any other reply or if there is no terminal. */
 export async function agrees(io: Pick<Io, "ask">, question: Text): Promise<boolean> {
-  const reply = await io.ask(message("command.yes_no", { question }), "agree");
+  const reply = await io.ask(question, "agree");
   return /^y/i.test(reply?.trim() ?? "");
 }
 
@@ -83,7 +83,7 @@ export async function mustAgree(
   io: Io,
   { question, nobody, no }: { readonly question: Text; readonly nobody: Text; readonly no: Text },
 ): Promise<void> {
-  const said = await io.ask(message("command.yes_no", { question }), "agree");
+  const said = await io.ask(question, "agree");
   if (said === null) throw new CommandError(message("command.nobody_to_ask", { advice: nobody }));
   if (!/^y(es)?$/i.test(said.trim())) throw new CommandError(no);
 }

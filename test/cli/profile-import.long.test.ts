@@ -105,7 +105,7 @@ describe("booth-gateway profile import", () => {
     expect(said).toMatchObject({ code: 0, err: "" });
     expect(asked).toEqual([
       "Which table do the list's register numbers mean, and do they count from 0 or from 1?",
-      "Does booth_state tell the booth's mode? [y/N] ",
+      "Does booth_state tell the booth's mode?",
       expect.stringContaining("Write this to"),
     ]);
     const { tags, left, missing } = JSON.parse(said.out) as Record<string, { name: string; address: string }[]>;

@@ -1069,7 +1069,6 @@ export interface MessageArgs {
   readonly "text.line": { readonly text: MessageArg; readonly more: MessageArg };
   readonly "text.list": { readonly texts: MessageArg };
   readonly "text.did_you_mean": { readonly name: MessageArg };
-  readonly "command.yes_no": { readonly question: MessageArg };
   readonly "command.nobody_to_ask": { readonly advice: MessageArg };
   readonly "booth.disabled": { readonly booth: MessageArg; readonly reason: MessageArg; readonly advice: MessageArg };
   readonly "store.damaged_kept": { readonly files: MessageArg };
