@@ -160,8 +160,8 @@ export interface PlcToolbox {
   /** Rejects with what a person can do, also if another tool is running. `progress` gets a line for each step. */
   run(
     wish: PlcWish,
-    io: { readonly signal: AbortSignal; progress(text: string): void },
-  ): Promise<{ readonly answer: object; readonly text: string }>;
+    io: { readonly signal: AbortSignal; progress(text: Text): void },
+  ): Promise<{ readonly answer: object; readonly text: Text }>;
 }
 
 export type WorkshopWish = BodyOf<"workshop_run">;
@@ -169,23 +169,25 @@ export type WorkshopWish = BodyOf<"workshop_run">;
 /** The person at the page while the workshop runs. */
 export interface WorkshopIo {
   readonly signal: AbortSignal;
-  say(text: string): void;
-  progress(text: string): void;
+  say(text: Text): void;
+  /** Shows rows, each cell in its column; columns with numbers to the right. */
+  table(rows: readonly (readonly (Text | number)[])[]): void;
+  progress(text: Text): void;
   /** The reply arrives by `answer`. */
   ask(question: WorkshopQuestion): void;
 }
 
 /** A question to the person. `kind` "choose": the reply is the value of one of the choices. */
 export interface WorkshopQuestion {
-  readonly question: string;
+  readonly question: Text;
   readonly kind: string;
-  readonly choices: readonly { readonly value: string; readonly text: string }[];
+  readonly choices: readonly { readonly value: string; readonly text: Text }[];
 }
 
 export interface WorkshopStatus {
   /** Families that a new profile may start from. */
   readonly families: readonly string[];
-  readonly profiles: readonly { readonly name: string; readonly tags: number; readonly missing: readonly string[] }[];
+  readonly profiles: readonly { readonly name: string; readonly tags: number; readonly missing: readonly Text[] }[];
 }
 
 /** The workshop for the site's own profiles. */

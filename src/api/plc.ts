@@ -95,8 +95,8 @@ export async function workshopState(_: unknown, services: Services): Promise<Loc
 }
 
 /**
- * Runs the command `profile` as a dialogue. Sends `said {text}`, `progress {text}` and `ask {question, kind, choices}`, then
- * `done {ok, list}` or `failed {error}`.
+ * Runs the command `profile` as a dialogue. Sends `said {text}`, `table {rows}`, `progress {text}` and `ask {question, kind, choices}`,
+ * then `done {ok, list}` or `failed {error}`.
  */
 export function workshopRun(call: Call<BodyOf<"workshop_run">>, services: Services): LocalAnswer {
   const workshop = workshopOf(services);
@@ -105,6 +105,7 @@ export function workshopRun(call: Call<BodyOf<"workshop_run">>, services: Servic
     workshop.run(wish, {
       signal,
       say: (text) => send("said", { text }),
+      table: (rows) => send("table", { rows }),
       progress: (text) => send("progress", { text }),
       ask: (question) => send("ask", question),
     }),
