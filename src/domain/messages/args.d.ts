@@ -783,6 +783,17 @@ export interface MessageArgs {
   readonly "doctor.scrape_open": { readonly port: MessageArg };
   readonly "doctor.figures_given_up": { readonly count: MessageArg; readonly reason: MessageArg };
   readonly "doctor.collector_log": {};
+  readonly "doctor.notice_answered": {
+    readonly event: MessageArg;
+    readonly time: MessageArg;
+    readonly answer: MessageArg;
+  };
+  readonly "doctor.notice_answered_more": {
+    readonly event: MessageArg;
+    readonly time: MessageArg;
+    readonly answer: MessageArg;
+    readonly count: MessageArg;
+  };
   readonly "doctor.data_used": { readonly used: MessageArg; readonly budget: MessageArg };
   readonly "doctor.set_up_first": {};
   readonly "doctor.page_open": { readonly how: MessageArg };
