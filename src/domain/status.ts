@@ -276,7 +276,7 @@ export interface PageAccess {
   /** Devices that are signed in for 30 days. */
   readonly devices: number;
   /** The port for scrapers on the network, and why it cannot be used ("": it can); absent: it is not configured. */
-  readonly scraped?: { readonly port: number; readonly trouble: string };
+  readonly scraped?: { readonly port: number; readonly trouble: Text };
 }
 
 /** `booth-gateway status --json`: everything, without a secret. */

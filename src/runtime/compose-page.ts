@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { opcuaPki } from "../acquisition/opcua/pki.ts";
@@ -82,7 +83,7 @@ async function openFigures({
   const { port, token_file } = metrics;
   const figures = await openScrape({ ...given, port, token: () => readTokenFile(token_file) });
   const { state } = figures;
-  const text = `figures can't be scraped over the network: ${state.trouble}; then restart the agent`;
+  const text = message("serve.not_scraped", { reason: state.trouble });
   if (state.trouble === "")
     log.info({ event: "scraped", port: state.port }, `figures at port ${state.port}, with HTTPS and a token`);
   else log.error({ event: "not_scraped", port, reason: state.trouble }, text);
