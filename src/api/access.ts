@@ -111,7 +111,8 @@ export function refusalOf(knock: Knock): Refusal | null {
   if (isSocket(way)) return null;
   const needsSession = least !== "anyone" && (way === "lan" || least !== "loopback");
   return (
-    foreignRefusal(knock) ?? (needsSession && !has_session ? new Refusal(401, message("ask.no_session"), CLOSING) : null)
+    foreignRefusal(knock) ??
+    (needsSession && !has_session ? new Refusal(401, message("ask.no_session"), CLOSING) : null)
   );
 }
 

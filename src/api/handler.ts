@@ -144,7 +144,10 @@ function notServed(match: Match, method: string, path: string): Refusal {
     return new Refusal(405, message("ask.method", { path, methods: Allow }), { Allow });
   }
   const isApi = path.startsWith("/api/");
-  return new Refusal(404, isApi ? message("ask.unknown_path", { path }) : message("ask.unknown_operation", { method, path }));
+  return new Refusal(
+    404,
+    isApi ? message("ask.unknown_path", { path }) : message("ask.unknown_operation", { method, path }),
+  );
 }
 
 function serviceOnly(method: string, path: string): Refusal {

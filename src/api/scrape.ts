@@ -83,8 +83,7 @@ function createGate(setting: ScrapeSetting): (request: IncomingMessage) => Refus
 
 function tokenIn({ token }: ScrapeSetting): string {
   const text = token();
-  if (text.length < LEAST_TOKEN)
-    throw new MessageError(message("serve.token", { least: LEAST_TOKEN }));
+  if (text.length < LEAST_TOKEN) throw new MessageError(message("serve.token", { least: LEAST_TOKEN }));
   return text;
 }
 

@@ -54,7 +54,9 @@ const warningText = (warning: string): string => `  warning: ${warning}`;
 /** Returns the warnings of all booths' profiles, each once, with the profile's name. */
 function warningsOf({ booths }: UsableConfig): readonly string[] {
   const profiles = new Map(booths.map(({ profile }) => [profile.name, profile]));
-  return [...profiles.values()].flatMap((profile) => unitWarnings(profile).map((text: Text) => `${profile.name}: ${render(text)}`));
+  return [...profiles.values()].flatMap((profile) =>
+    unitWarnings(profile).map((text: Text) => `${profile.name}: ${render(text)}`),
+  );
 }
 
 export const checkCommand: Run = (call) => {

@@ -210,7 +210,9 @@ function boothLines(
     `  log       ${log.newest_seq} records, ${delivered(booth)}; ${pending}`,
     refusedLine(log.refused),
     tooLongLine(log.too_long, style),
-    log.forked === null ? null : `  ${style.warn("RENAMED")}   ${render(log.forked.reason)}; ${render(log.forked.advice)}`,
+    log.forked === null
+      ? null
+      : `  ${style.warn("RENAMED")}   ${render(log.forked.reason)}; ${render(log.forked.advice)}`,
     reports.refused === null
       ? null
       : `  REFUSED   the report on the booth's devices, ${lasting(at - reports.refused.at)} ago: ${render(reports.refused.reason)}`,

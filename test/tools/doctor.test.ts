@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { examinationText } from "../../src/cli/doctor.ts";
-import { message } from "../../src/domain/message.ts";
+import { isMessage, message } from "../../src/domain/message.ts";
 import { render } from "../../src/domain/messages/render.ts";
 import { agentFindings } from "../../src/tools/doctor/agent.ts";
 import {
@@ -111,7 +111,11 @@ describe("the box", () => {
       ["systemd unit bad", "restarts warn", "start at boot warn", "watchdog warn"],
     ],
   ])("reports the unit for which systemctl prints %j as %j", (shown, expected) => {
-    expect(unitFindings(shown).map(({ what, state }) => `${what} ${state}`)).toEqual(expected);
+    const findings = unitFindings(shown);
+    expect(findings.map(({ what, state }) => `${what} ${state}`)).toEqual(expected);
+    // Words of systemd, such as an interval, are no messages.
+    const sentences = findings.map(({ text }) => text).filter((text) => isMessage(text) || text.includes(" "));
+    expect(sentences.filter((text) => !isMessage(text))).toEqual([]);
   });
 
   it("advises a restart if the running agent is older than the installed version", () => {
@@ -182,6 +186,7 @@ describe("the way to a server", () => {
     const found = serverFindings("service", { target, reached: outcome }, clock);
     expect(found.map(({ state }) => state)).toEqual(["bad"]);
     expect(found.map((one) => render(one.todo ?? ""))).toEqual([expect.stringMatching(todo) as string]);
+    expect(found.every((one) => isMessage(one.text) && isMessage(one.todo))).toBe(true);
   });
 
   it("gives advice about the proxy if the way to the proxy fails", () => {

@@ -119,7 +119,8 @@ function boothFindings({ booth, log, provisioning, plc, serial }: BoothStatus, n
 function storageFinding(what: string, storage: NonNullable<BoothStatus["log"]["storage"]>): Finding {
   const text = storageText(storage);
   if (storage.health.low) return bad(what, text, message("doctor.free_space"));
-  if (storage.hours_to_full !== null && storage.hours_to_full < 24) return warn(what, text, message("doctor.full_soon"));
+  if (storage.hours_to_full !== null && storage.hours_to_full < 24)
+    return warn(what, text, message("doctor.full_soon"));
   return storage.quarantined > 0 ? warn(what, text, message("doctor.quarantined")) : ok(what, text);
 }
 

@@ -208,7 +208,11 @@ export function unitFindings(shown: string): readonly Finding[] {
   return present([
     state === "active"
       ? ok("systemd unit", message("doctor.unit_active", { unit: UNIT }))
-      : bad("systemd unit", message("doctor.unit_is", { unit: UNIT, state, result }), `systemctl start ${UNIT}; ${tell}`),
+      : bad(
+          "systemd unit",
+          message("doctor.unit_is", { unit: UNIT, state, result }),
+          `systemctl start ${UNIT}; ${tell}`,
+        ),
     count > 0 && warn("restarts", message("doctor.restarts", { count }), `find out why the agent restarts: ${tell}`),
     now.UnitFileState === "disabled" &&
       warn("start at boot", message("doctor.unit_disabled"), message("doctor.enable", { unit: UNIT })),

@@ -142,7 +142,8 @@ export async function examinePlc({ config: booth, profile }: ReadyBooth, tools: 
   }
   const { path, baud_rate, parity } = modbus.serial;
   const trouble = serialTrouble(path);
-  if (trouble !== null) return bad(what, message("text.at", { place: path, text: trouble }), message("doctor.adapter", { path }));
+  if (trouble !== null)
+    return bad(what, message("text.at", { place: path, text: trouble }), message("doctor.adapter", { path }));
   const unit = modbus.unit_id ?? (profile.protocol === "modbus" ? profile.quirks.unit_id : 1);
   const failure = await failureOf(tools.connect(modbus, TIMES), unit);
   if (failure === null) return ok(what, message("doctor.unit_answers", { unit, path }));

@@ -43,7 +43,8 @@ function quotedPart(source) {
 
 /** @param {{ pattern: string, at: number }} source @param {{ values: Values, locale: string, count: number | null }} how @returns {string} */
 function argumentPart(source, how) {
-  const [whole = "", name = "", kind = ""] = /^\s*(\w+)\s*(?:,\s*(\w+)\s*,?)?\s*/.exec(source.pattern.slice(source.at)) ?? [];
+  const [whole = "", name = "", kind = ""] =
+    /^\s*(\w+)\s*(?:,\s*(\w+)\s*,?)?\s*/.exec(source.pattern.slice(source.at)) ?? [];
   source.at += whole.length;
   const value = how.values[name] ?? `{${name}}`;
   if (kind !== "plural" && kind !== "select") {
@@ -71,4 +72,4 @@ function nextForm(source) {
 }
 
 /** @param {number} value @param {string} locale */
-const localNumber = (value, locale) => new Intl.NumberFormat(locale).icuText(value);
+const localNumber = (value, locale) => new Intl.NumberFormat(locale).format(value);
