@@ -220,7 +220,7 @@ async function documentOf(path: string, language: string): Promise<Buffer> {
   ];
   const whole = text
     .replace("<script", `${links.join("\n    ")}\n    <script`)
-    .replaceAll(/"(\/[\w-]+\.(?:js|css|json))"/g, `"/v/${await version()}$1"`);
+    .replaceAll(/"(\/(?:[\w-]+\.(?:js|css)|(?:messages-)?[a-z]{2}\.json))"/g, `"/v/${await version()}$1"`);
   return Buffer.from(whole);
 }
 
