@@ -6,6 +6,8 @@ import type { Answering } from "./over-tls.ts";
 import { bare, flattened, importsOf, joined, pointed } from "./page-modules.ts";
 
 const FOLDER = new URL("./page/", import.meta.url);
+/** The catalogues of the agent's messages. */
+const MESSAGES = new URL("../domain/messages/", import.meta.url);
 /** Libraries that a view loads when it needs them, in their packages. */
 const LIBRARIES = new URL("../../node_modules/", import.meta.url);
 const JS = "text/javascript; charset=utf-8";
@@ -45,13 +47,14 @@ for (const [path, file, type] of [
   // main.js with all modules that it imports.
   [FIRST, "main.js", JS],
   ...LANGUAGES.map((name) => [`/${name}.json`, `texts/${name}.json`, JSON_TYPE] as const),
-  // The agent's messages. Answers have their English texts.
-  ...LANGUAGES.map((name) => [`/messages-${name}.json`, `../../domain/messages/${name}.json`, JSON_TYPE] as const),
   ...Object.entries(MODULES).flatMap(([folder, names]) =>
     names.split(" ").map((name) => [`/${name}.js`, `${folder}${name}.js`, JS] as const),
   ),
 ] as const) {
   FILES.set(path, { at: new URL(file, FOLDER), type });
+}
+for (const name of LANGUAGES) {
+  FILES.set(`/messages-${name}.json`, { at: new URL(`${name}.json`, MESSAGES), type: JSON_TYPE });
 }
 
 /** Files of libraries by path, below `node_modules`. The package's list of them is in systemd/package. */
