@@ -1,4 +1,5 @@
 import { message } from "./domain/message.ts";
+import { MessageError } from "./domain/messages/message-error.ts";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 
@@ -6,7 +7,7 @@ import { readFileSync, statSync } from "node:fs";
  * A file of a certificate, private key or secret that can't be used. `check` reads a file by the same functions as a connection, so
  * both give the same verdict in the same words. The message names the file, the reason and the remedy, and nothing of its content.
  */
-export class FileError extends Error {
+export class FileError extends MessageError {
   override readonly name = "FileError";
 }
 
@@ -90,7 +91,8 @@ export function readCertificates(path: string): string {
   const bytes = bytesOf(path, MAX_PEM_BYTES);
   const text = bytes.toString("latin1");
   const certificates = text.match(CERTIFICATE) ?? [];
-  if (certificates.length === 0) throw new FileError(message(isDer(bytes) ? "file.der" : "file.no_pem", { file: path }));
+  if (certificates.length === 0)
+    throw new FileError(message(isDer(bytes) ? "file.der" : "file.no_pem", { file: path }));
   for (const [index, pem] of certificates.entries()) {
     if (!isCertificate(pem)) throw new FileError(message("file.bad_certificate", { file: path, number: index + 1 }));
   }

@@ -1,3 +1,5 @@
+import { findingOf } from "../domain/finding.ts";
+import { wantsMessages } from "./operation.ts";
 import {
   openWindowParams,
   pagingParams,
@@ -68,7 +70,11 @@ export const INCIDENT_LISTS = {
     const items = asked.flatMap((booth) =>
       validationIncidents(sourceOf(booth), window)
         .filter(isFound)
-        .map((incident) => incidentItem(incident, { booth_id: booth.booth_id, stream: nameAt(booth, incident.id) })),
+        .map((incident) => {
+          const item = incidentItem(incident, { booth_id: booth.booth_id, stream: nameAt(booth, incident.id) });
+          const finding = wantsMessages(query) ? findingOf(incident) : null;
+          return finding === null ? item : { ...item, said: { reason: { ...finding, text: item.reason } } };
+        }),
     );
     const body = paged(selected(items, query, INCIDENT_NAMES), query, { allowAll: true });
     return { body, coverage: () => summed(asked.map((booth) => coverageOf(sourceOf(booth), window))) };

@@ -18,7 +18,8 @@ import { configPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Call, type Run } from "../tools/command.ts";
 import { meant } from "../tools/texts.ts";
 import { print, tableText } from "../tools/print.ts";
-import { errorMessage } from "../domain/error-message.ts";
+import { message } from "../domain/message.ts";
+import { errorText } from "../domain/messages/message-error.ts";
 
 const RESTART = 'it comes in force with "systemctl restart booth-gateway"';
 
@@ -67,8 +68,7 @@ function set(call: Call, setting: string, value: string): number {
   try {
     after = withSetting(before, path, value);
   } catch (error) {
-    const why = errorMessage(error);
-    throw new CommandError(`nothing was changed in ${file}: ${why}`, EXIT.usage, error);
+    throw new CommandError(message("edit.nothing_changed", { file, reason: errorText(error) }), EXIT.usage, error);
   }
   mustBeSound(after, file);
   const changed = after !== before;

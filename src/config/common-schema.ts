@@ -1,13 +1,13 @@
-import { message } from "../domain/message.ts";
 import { z } from "zod";
 import { MODES_BY_PRIORITY, type ProfileMode } from "../domain/booth.ts";
 import { marked } from "./marks.ts";
+import { shapeFault } from "./shape-faults.ts";
 
 export const profileModeSchema = z.enum(MODES_BY_PRIORITY.filter((mode): mode is ProfileMode => mode !== "no_data"));
 
-export const groupNameSchema = z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, message("config.group_name"));
+export const groupNameSchema = z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, shapeFault("config.group_name"));
 
-export const profileNameSchema = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, message("config.profile_name"));
+export const profileNameSchema = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, shapeFault("config.profile_name"));
 
 /** An integer of a range, limits included. */
 export const whole = (least: number, most: number) => z.int().min(least).max(most);

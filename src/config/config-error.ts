@@ -1,4 +1,6 @@
-import type { Text } from "../domain/message.ts";
+import { mapWords, message, type Text } from "../domain/message.ts";
+import { MessageError } from "../domain/messages/message-error.ts";
+import { render } from "../domain/messages/render.ts";
 import { masked } from "./mask.ts";
 
 /** A fault of a configuration or profile file. Line and column count from 1; 0: the file as a whole. */
@@ -23,24 +25,22 @@ const MAX_LINE_SHOWN = 140;
  * A profile or configuration that can't be used.
  *
  * Parsers and checks collect every problem of a file and throw one error, so that a person can correct the file in one pass.
- * `message` is the whole explanation for a terminal: several lines, with an excerpt and a caret per problem, at most ten
- * problems. `brief()` is one line for the log, `full()` lists every problem. The fields are the first problem's, for machines.
- * The constructor masks whatever may be a secret in the texts that quote the file (`mask.ts`), so that an error can be logged, shown
- * on the page and put into a bundle.
+ * `text` is one line for the log, the status and the page. `message` is the whole English explanation for a terminal: several lines,
+ * with an excerpt and a caret per problem, at most ten problems. `full()` lists every problem. The fields are the first problem's, for
+ * machines. The constructor masks whatever may be a secret in the words that quote the file (`mask.ts`), so that an error can be logged,
+ * shown on the page and put into a bundle.
  */
-export class ConfigError extends Error {
+export class ConfigError extends MessageError {
   override readonly name = "ConfigError";
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  readonly hint: string | undefined;
+  readonly hint: Text | undefined;
   readonly problems: readonly Problem[];
 
   /** Returns one line: the first problem with its place, and the number of further problems. */
-  brief(): string {
-    const [first, ...rest] = this.problems;
-    const more = rest.length === 0 ? "" : `, and ${rest.length} more`;
-    return first === undefined ? this.file : `${headline(this.file, first)}${more}`;
+  brief(): Text {
+    return this.text;
   }
 
   /** Returns every problem; `message` has only the first ten. */
@@ -50,7 +50,8 @@ export class ConfigError extends Error {
 
   constructor(file: string, given: readonly Problem[], cause?: unknown) {
     const problems = given.map(withoutSecrets);
-    super(render(file, problems), cause === undefined ? undefined : { cause });
+    super(briefOf(file, problems), cause);
+    this.message = explanation(file, problems);
     const first = problems[0];
     this.file = first?.file ?? file;
     this.line = first?.line ?? 0;
@@ -62,27 +63,34 @@ export class ConfigError extends Error {
 
 function withoutSecrets(problem: Problem): Problem {
   const texts = ["path", "message", "hint", "text"] as const;
-  const hidden = texts.flatMap((key) => (problem[key] === undefined ? [] : [[key, masked(problem[key])] as const]));
+  const hidden = texts.flatMap((key) =>
+    problem[key] === undefined ? [] : [[key, mapWords(problem[key], masked)] as const],
+  );
   return { ...problem, ...Object.fromEntries(hidden) };
 }
 
-function render(file: string, problems: readonly Problem[]): string {
+function briefOf(file: string, [first, ...rest]: readonly Problem[]): Text {
+  if (first === undefined) return file;
+  const text = headline(file, first);
+  return rest.length === 0 ? text : message("config.and_more", { text, count: rest.length });
+}
+
+function explanation(file: string, problems: readonly Problem[]): string {
   const shown = problems.slice(0, MAX_SHOWN).map((problem) => renderProblem(file, problem));
   const rest = problems.length - shown.length;
   return [...shown, ...(rest > 0 ? [`... and ${rest} more`] : [])].join("\n");
 }
 
 function renderProblem(file: string, problem: Problem): string {
-  const head = headline(file, problem);
+  const head = render(headline(file, problem));
   return problem.text === undefined ? head : `${head}\n${excerpt(problem.line, problem.column, problem.text)}`;
 }
 
-function headline(file: string, problem: Problem): string {
-  const named = problem.file ?? file;
-  const place = problem.line === 0 ? named : `${named}:${problem.line}:${problem.column}`;
-  const where = problem.path === "" ? "" : `${problem.path}: `;
-  const hint = problem.hint === undefined ? "" : ` (${problem.hint})`;
-  return `${place}: ${where}${problem.message}${hint}`;
+function headline(file: string, { file: own = file, line, column, path, message: fault, hint }: Problem): Text {
+  const place = line === 0 ? own : `${own}:${line}:${column}`;
+  const explained = hint === undefined ? fault : message("text.hint", { text: fault, hint });
+  const text = path === "" ? explained : message("text.at", { place: path, text: explained });
+  return message("text.at", { place, text });
 }
 
 /** Returns the line with a caret under the column. A long line is cut to the part around the column. */

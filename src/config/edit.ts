@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMap, isPair, isSeq, parse, parseDocument, stringify, type Node } from "yaml";
+import { message } from "../domain/message.ts";
+import { MessageError } from "../domain/messages/message-error.ts";
 import { type DataPath, excessOf, valueAt } from "./yaml-source.ts";
 
 /** Parses the path of a setting as typed: service.url, booths[0].modbus.host, booths.booth-1.modbus.host; null: not a path. */
@@ -14,29 +16,29 @@ export function settingPath(text: string): DataPath | null {
 
 /**
  * Returns the file's text with one value set. Every other character stays, comments included. `value` is YAML, so that numbers,
- * switches and lists keep their type. A booth may be named by its id. Throws an Error if the text or the value isn't YAML, or if
- * the file has no such place.
+ * switches and lists keep their type. A booth may be named by its id. Throws a MessageError if the text or the value isn't
+ * YAML, or if the file has no such place.
  */
 export function withSetting(text: string, path: DataPath, value: string): string {
-  for (const [what, part] of [
-    ["the file", text],
-    ["the value", value],
+  for (const [code, part] of [
+    ["edit.file_excess", text],
+    ["edit.value_excess", value],
   ] as const) {
     const excess = excessOf(part);
-    if (excess !== null) throw new Error(`${what} ${excess.message}`);
+    if (excess !== null) throw new MessageError(message(code, { text: excess.text }));
   }
   const document = parseDocument(text, { uniqueKeys: false });
-  if (document.errors.length > 0) throw new Error("the file is no YAML");
+  if (document.errors.length > 0) throw new MessageError(message("edit.no_yaml"));
   const wanted: unknown = parse(value);
   const place = byIndex(document.toJS(), path);
   const change = changeOf(document.contents, { text, path: place, value: wanted });
   const changed = text.slice(0, change.from) + change.text + text.slice(change.to);
   const made = parseDocument(changed, { uniqueKeys: false });
   if (made.errors.length === 0 && isDeepStrictEqual(valueAt(made.toJS(), place), wanted)) return changed;
-  throw new Error(UNCHANGEABLE);
+  throw new MessageError(UNCHANGEABLE);
 }
 
-const UNCHANGEABLE = "this place can't be changed by a command: edit the file";
+const UNCHANGEABLE = message("edit.unchangeable");
 
 /** A replacement of the characters from `from` up to `to`. */
 interface Change {
@@ -62,7 +64,9 @@ function changeOf(root: Node | null, { text, path, value }: Wanted): Change {
 
 function additionTo(node: unknown, { text, path, value }: Wanted): Change {
   const [key, ...deeper] = path;
-  if (!isMap(node) || typeof key !== "string") throw new Error(`there is nothing to set ${path.join(".")} in`);
+  if (!isMap(node) || typeof key !== "string") {
+    throw new MessageError(message("edit.no_place", { path: path.join(".") }));
+  }
   const nested = deeper.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
   const entry = `${key}: ${inFlow(nested)}`;
   const [start, end] = rangeOf(node);
@@ -87,7 +91,7 @@ function endOf(node: unknown): number {
 
 function rangeOf(node: unknown): readonly [number, number] {
   const range = (node as Node).range;
-  if (range === null || range === undefined) throw new Error(UNCHANGEABLE);
+  if (range === null || range === undefined) throw new MessageError(UNCHANGEABLE);
   return [range[0], range[1]];
 }
 
@@ -102,6 +106,6 @@ function byIndex(data: unknown, path: DataPath): DataPath {
   const booths = valueAt(data, ["booths"]);
   const ids = (Array.isArray(booths) ? (booths as unknown[]) : []).map((booth) => String(valueAt(booth, ["id"])));
   const index = ids.indexOf(second);
-  if (index === -1) throw new Error(`there is no booth "${second}"; there are ${ids.join(", ")}`);
+  if (index === -1) throw new MessageError(message("edit.no_booth", { booth: second, known: ids }));
   return [first, index, ...rest];
 }

@@ -42,7 +42,7 @@ export function withoutEntries(source: YamlSource, faulty: ByEntry) {
   const part: YamlSource = {
     file: source.file,
     data: { ...(source.data as object), ...Object.fromEntries(lists) },
-    problemAt: (path, message, options) => source.problemAt(inFile(path), message, options),
+    problemAt: (path, text, options) => source.problemAt(inFile(path), text, options),
     writtenAt: (path) => source.writtenAt(inFile(path)),
   };
   return { kept, source: part };

@@ -1,9 +1,10 @@
-import { message } from "../domain/message.ts";
+import { message, type Message, type Text } from "../domain/message.ts";
 import type { z } from "zod";
 import { ConfigError, type Problem } from "./config-error.ts";
 import { childrenOf } from "./marks.ts";
 import { masked } from "./mask.ts";
 import { didYouMean } from "./nearest.ts";
+import { shapeText } from "./shape-faults.ts";
 import { type DataPath, valueAt, type YamlSource } from "./yaml-source.ts";
 
 type Issue = z.core.$ZodIssue;
@@ -62,7 +63,7 @@ function explain(issue: Issue, schema: z.ZodType, source: YamlSource): readonly 
     return [source.problemAt(path, message("config.missing_key", { key: String(path.at(-1)) }))];
   }
   if (issue.code === "invalid_key") {
-    return [source.problemAt(path, issue.issues[0]?.message ?? issue.message, { at: "key" })];
+    return [source.problemAt(path, wordsOf(issue.issues[0] ?? issue), { at: "key" })];
   }
   const value = quotedAt(path, found);
   if (issue.code === "invalid_value") {
@@ -76,34 +77,41 @@ function explain(issue: Issue, schema: z.ZodType, source: YamlSource): readonly 
 }
 
 /** Quotes a value for an error. A value that may be a secret by its key is hidden. */
-function quotedAt(path: DataPath, value: unknown): string {
+function quotedAt(path: DataPath, value: unknown): Text {
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   if (Array.isArray(value)) return message("config.a_list");
   if (typeof value !== "string")
-    return typeof value === "object" && value !== null ? message("config.a_mapping") : "nothing";
+    return message(typeof value === "object" && value !== null ? "config.a_mapping" : "config.nothing");
   const key = path.findLast((step) => typeof step === "string") ?? "";
   return masked(`${key}: "${value.slice(0, 60)}"`).slice(key.length + 2);
 }
 
-function sentence(issue: Issue, found: string): string {
+function sentence(issue: Issue, found: Text): Message {
   switch (issue.code) {
     case "invalid_type":
       return message("config.expected", { kind: article(issue.expected), found });
     case "too_small":
-      return message("config.too_small", { value: found, least: `${String(issue.minimum)}${unitOf(issue.origin)}` });
+      return message("config.too_small", { value: found, least: amount(issue.minimum, issue.origin) });
     case "too_big":
-      return message("config.too_large", { value: found, most: `${String(issue.maximum)}${unitOf(issue.origin)}` });
+      return message("config.too_large", { value: found, most: amount(issue.maximum, issue.origin) });
     default:
-      return message("config.found", { message: issue.message, found });
+      return message("config.found", { message: wordsOf(issue), found });
   }
 }
 
-function unitOf(origin: string): string {
-  if (origin === "string") return " characters";
-  return origin === "array" ? " entries" : "";
+/** Returns the message that a rule of the schema names, or Zod's own words. */
+function wordsOf(issue: Pick<Issue, "code" | "message">): Text {
+  const named = shapeText(issue.message);
+  return named === null && issue.code === "invalid_union" ? message("config.invalid") : (named ?? issue.message);
 }
 
-function article(type: string): string {
+function amount(limit: number | bigint, origin: string): Text {
+  const count = String(limit);
+  if (origin === "string") return message("config.characters", { count });
+  return origin === "array" ? message("config.entries", { count }) : count;
+}
+
+function article(type: string): Text {
   switch (type) {
     case "object":
     case "record":
@@ -116,13 +124,15 @@ function article(type: string): string {
     case "boolean":
       return message("config.true_or_false");
     case "string":
-      return "text";
+      return message("config.text");
+    case "number":
+      return message("config.a_number");
     default:
       return `a ${type}`;
   }
 }
 
-function listed(names: readonly string[]): string | undefined {
+function listed(names: readonly string[]): Message | undefined {
   return names.length === 0 ? undefined : message("config.one_of", { names: names.join(", ") });
 }
 

@@ -32,7 +32,7 @@ export function fileProblems(marked: readonly MarkedSetting[]): readonly Problem
       if (setting.holds === "key" || setting.holds === "own_key") judgePair(setting, marked);
       return [];
     } catch (error) {
-      if (error instanceof FileError) return [{ ...setting.place, message: error.message }];
+      if (error instanceof FileError) return [{ ...setting.place, message: error.text }];
       throw error;
     }
   });

@@ -1,4 +1,4 @@
-import { message } from "../domain/message.ts";
+import { message, type Text } from "../domain/message.ts";
 import { isIP } from "node:net";
 import { normaliseSerial } from "../domain/booth.ts";
 import { MODBUS_PORT, modbusAddressText } from "../domain/plc-address.ts";
@@ -38,9 +38,9 @@ export function checkGateway(input: GatewayInput, source: YamlSource): readonly 
 }
 
 /** A URL's fault, if the URL is given and has one. */
-function checkUrl(path: Fault[0], url: string | undefined, faultOf: (url: string) => string | null): readonly Fault[] {
-  const message = url === undefined ? null : faultOf(url);
-  return message === null ? [] : [[path, message]];
+function checkUrl(path: Fault[0], url: string | undefined, faultOf: (url: string) => Text | null): readonly Fault[] {
+  const fault = url === undefined ? null : faultOf(url);
+  return fault === null ? [] : [[path, fault]];
 }
 
 /** A fault unless a certificate and its private key are both given or both absent. */
@@ -97,7 +97,8 @@ function checkModbus(modbus: ModbusInput): readonly Fault[] {
   const shareFault = share === undefined ? null : faultOfShare(share);
   if (shareFault !== null) return [["share", shareFault, AT_KEY]];
   const key = TCP_ONLY.find((name) => modbus[name] !== undefined);
-  if (key !== undefined && (serial !== undefined || framing === "rtu")) return [[key, message("config.tcp_only"), AT_KEY]];
+  if (key !== undefined && (serial !== undefined || framing === "rtu"))
+    return [[key, message("config.tcp_only"), AT_KEY]];
   if (serial !== undefined) {
     if (host !== undefined || port !== undefined) return [["serial", message("config.host_or_serial"), AT_KEY]];
     return framing === undefined ? [] : [["framing", message("config.framing"), AT_KEY]];
@@ -110,7 +111,7 @@ function checkModbus(modbus: ModbusInput): readonly Fault[] {
 const TCP_ONLY = ["transaction_id_offset", "answer_unit_id"] as const;
 
 /** Beyond this machine, only clients that the file lists may connect. */
-function faultOfShare({ address, clients }: NonNullable<ModbusInput["share"]>): string | null {
+function faultOfShare({ address, clients }: NonNullable<ModbusInput["share"]>): Text | null {
   const wrong = [address, ...clients].find((text) => isIP(text) === 0);
   if (wrong !== undefined) return message("config.no_ip", { text: wrong });
   const isLocal = address === "::1" || address.startsWith("127.");
@@ -145,7 +146,7 @@ function checkOpcua(input: OpcuaInput): readonly Fault[] {
   const faults: Fault[] = [];
   const url = URL.canParse(endpoint) ? new URL(endpoint) : null;
   if (url?.protocol !== "opc.tcp:" || url.hostname === "") {
-    faults.push(["endpoint", "an endpoint is opc.tcp://HOST:PORT, with or without a path"]);
+    faults.push(["endpoint", message("config.endpoint_form")]);
   } else if (url.username !== "" || url.password !== "") faults.push(["endpoint", message("config.endpoint")]);
   const isInsecure = security_policy === "None";
   if (isInsecure && !allow_insecure) faults.push(["security_policy", message("config.insecure")]);
@@ -156,8 +157,9 @@ function checkOpcua(input: OpcuaInput): readonly Fault[] {
   if (fingerprint !== undefined && normaliseFingerprint(fingerprint) === null) {
     faults.push(["server_certificate_fingerprint", message("config.fingerprint")]);
   }
-  if (user === undefined && password_file !== undefined) faults.push(["password_file", message("config.password_user")]);
-  faults.push(...checkPair(input, "user").map(([key, message]): Fault => [key, message]));
+  if (user === undefined && password_file !== undefined)
+    faults.push(["password_file", message("config.password_user")]);
+  faults.push(...checkPair(input, "user").map(([key, text]): Fault => [key, text]));
   if (user !== undefined && user_certificate_file !== undefined) {
     faults.push(["user_certificate_file", message("config.one_login")]);
   }
@@ -199,11 +201,12 @@ function checkOutput(output: OutputInput): readonly Fault[] {
   const strange = kind && STRANGE[kind].find((name) => output[name] !== undefined);
   if (strange !== undefined) faults.push([strange, message("config.strange_key", { key: strange, kind: kind ?? "" })]);
   if (token_file !== undefined && user !== undefined) faults.push(["token_file", message("config.token_or_user")]);
-  if (password_file !== undefined && user === undefined) faults.push(["password_file", message("config.password_user")]);
+  if (password_file !== undefined && user === undefined)
+    faults.push(["password_file", message("config.password_user")]);
   faults.push(...checkPair(output, "client"));
   if (since !== undefined && Number.isNaN(Date.parse(since))) faults.push(["since", message("config.instant")]);
   if (mqtt !== undefined) faults.push(...within(["mqtt", "topics"], checkTopics(mqtt.topics)));
-  return faults.map(([path, message]) => [path, message, AT_KEY]);
+  return faults.map(([path, text]) => [path, text, AT_KEY]);
 }
 
 /** Placeholders that each topic template may have. */
@@ -219,16 +222,20 @@ function checkTopics(topics: NonNullable<OutputInput["mqtt"]>["topics"]): readon
     const named = [...text.matchAll(/\{([^{}]*)\}/g)].map((match) => match[1] ?? "");
     const unknown = named.find((place) => !places.includes(place));
     if (unknown !== undefined) {
-      return [[name, `{${unknown}} is not known here: ${places.map((place) => `{${place}}`).join(", ")}`]];
+      const known = places.map(placeholder);
+      return [[name, message("config.unknown_place", { place: placeholder(unknown), known })]];
     }
     if (/[+#\p{Cc}]/u.test(text) || text.startsWith("$")) return [[name, message("config.topic")]];
     if (/[{}]/.test(text.replaceAll(/\{[^{}]*\}/g, ""))) return [[name, message("config.brace")]];
     const last = places.at(-1) ?? "";
     const isOfOne = named.includes(last) && (named.includes("booth") || named.includes("serial"));
     if (name === "status" || isOfOne) return [];
-    return [[name, `two would share a topic: it needs {${last}}, and {booth} or {serial}`]];
+    const [booth, serial] = [placeholder("booth"), placeholder("serial")];
+    return [[name, message("config.shared_topic", { place: placeholder(last), booth, serial })]];
   });
 }
+
+const placeholder = (name: string): string => `{${name}}`;
 
 function checkNotice({ mail, webhook, mqtt, quiet }: NoticeInput): readonly Fault[] {
   const faults: Fault[] = [];

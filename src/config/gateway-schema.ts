@@ -1,4 +1,3 @@
-import { message } from "../domain/message.ts";
 import { z } from "zod";
 
 import { normaliseSerial, WEEKDAYS } from "../domain/booth.ts";
@@ -22,6 +21,7 @@ import {
 import { marked } from "./marks.ts";
 import { noticesSchema } from "./notices-schema.ts";
 import { outputsSchema } from "./outputs-schema.ts";
+import { shapeFault } from "./shape-faults.ts";
 
 /*
  * The schema of the configuration file. Parsing returns the configuration itself, with defaults and units; `port.ts` takes its types
@@ -33,7 +33,7 @@ export const MAX_BOOTHS = 64;
 
 const time = z
   .string()
-  .regex(/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/, message("config.time_of_day"))
+  .regex(/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/, shapeFault("config.time_of_day"))
   .overwrite((text) => (text.length === 5 ? `${text}:00` : text))
   .describe("Local wall-clock time, HH:MM or HH:MM:SS.");
 
@@ -139,7 +139,7 @@ const opcuaSchema = z.strictObject({
 
 export const boothId: z.ZodType<BoothId, string> = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, message("config.booth_id"));
+  .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, shapeFault("config.booth_id"));
 
 /** A text that can't be a serial number stays as typed: the checks reject it. */
 const serialNumber: z.ZodType<Serial, string> = z
@@ -181,7 +181,7 @@ const serviceSchema = z.strictObject({
   api_key_file: marked(optionalPath("File of mode 0600 that holds the first key."), "first_key"),
   api_key_credential: z
     .string()
-    .regex(/^[A-Za-z0-9_.-]{1,255}$/, message("config.credential"))
+    .regex(/^[A-Za-z0-9_.-]{1,255}$/, shapeFault("config.credential"))
     .exactOptional()
     .describe("systemd credential that holds the first key."),
   authorization: z

@@ -1,4 +1,4 @@
-import { message } from "../domain/message.ts";
+import { message, type Message } from "../domain/message.ts";
 
 /** Returns the number of single-character edits (insert, delete, replace, swap of neighbours) between two words. */
 function editDistance(a: string, b: string): number {
@@ -30,7 +30,7 @@ export function nearest(word: string, names: readonly string[]): string | undefi
 }
 
 /** Returns "did you mean x?"; undefined: no name is close enough. */
-export function didYouMean(word: string, names: readonly string[]): string | undefined {
+export function didYouMean(word: string, names: readonly string[]): Message | undefined {
   const name = nearest(word, names);
   return name === undefined ? undefined : message("config.did_you_mean", { name });
 }

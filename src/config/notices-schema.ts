@@ -2,6 +2,7 @@ import { z } from "zod";
 import { NOTICE_CLASSES } from "../domain/notice.ts";
 import { boothIds, caFile, optionalPath, profileModeSchema, user, whole } from "./common-schema.ts";
 import { marked } from "./marks.ts";
+import { shapeFault } from "./shape-faults.ts";
 
 /** Each notice keeps its waiting messages in memory and on disk. A mailing list reaches more people. */
 const MAX_NOTICES = 4;
@@ -9,13 +10,13 @@ const MAX_RECIPIENTS = 20;
 
 const time = z
   .string()
-  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, "a time of day is HH:MM, 24 hours")
+  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, shapeFault("notice.time_of_day"))
   .describe("Local wall-clock time, HH:MM.");
 /** A mail address as in a header: bare, or in angle brackets after a name. */
 const address = z
   .string()
   .max(200)
-  .regex(/^([^<>\p{Cc}]* )?<?[^\s<>@,;\p{Cc}]+@[^\s<>@,;\p{Cc}]+>?$/u, "a mail address, like shop@example.com");
+  .regex(/^([^<>\p{Cc}]* )?<?[^\s<>@,;\p{Cc}]+@[^\s<>@,;\p{Cc}]+>?$/u, shapeFault("notice.mail_address"));
 const noticeClass = z.enum(NOTICE_CLASSES);
 const secretFile = (what: string) => marked(optionalPath(`File of mode 0600 that holds ${what}.`), "password");
 
@@ -49,7 +50,7 @@ const mqttSchema = z.strictObject({
     .string()
     .min(1)
     .max(512)
-    .regex(/^[^$+#\p{Cc}][^+#\p{Cc}]*$/u, "no + or # may stand in a topic, nor $ at its begin")
+    .regex(/^[^$+#\p{Cc}][^+#\p{Cc}]*$/u, shapeFault("config.topic"))
     .default("booths/notices"),
   user,
   password_file: secretFile("the user's password"),
@@ -59,7 +60,7 @@ const mqttSchema = z.strictObject({
 export const noticesSchema = z
   .array(
     z.strictObject({
-      name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "a notice's name is lower-case letters, digits and dashes"),
+      name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, shapeFault("notice.name")),
       events: z
         .array(noticeClass)
         .min(1)

@@ -1,7 +1,7 @@
-import { message } from "../domain/message.ts";
 import { z } from "zod";
 import { boothIds, caFile, optionalPath, user, whole } from "./common-schema.ts";
 import { marked } from "./marks.ts";
+import { shapeFault } from "./shape-faults.ts";
 
 /** Each output holds a connection and reads the log on its own, which costs a small box memory and CPU. */
 const MAX_OUTPUTS = 4;
@@ -19,7 +19,7 @@ const part = z
   .string()
   .min(1)
   .max(128)
-  .regex(/^[^/+#\p{Cc}]+$/u, message("config.output_part"));
+  .regex(/^[^/+#\p{Cc}]+$/u, shapeFault("config.output_part"));
 
 const mqttSchema = z.strictObject({
   topics: z
@@ -70,7 +70,7 @@ const otlpSchema = z.strictObject({
 export const outputsSchema = z
   .array(
     z.strictObject({
-      name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, message("config.output_name")),
+      name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, shapeFault("config.output_name")),
       url: serverUrl.describe(
         "Its broker: mqtts or wss; mqtt and ws on this machine alone. Of otlp: the collector, https, or http on this machine alone; without a path /v1/metrics.",
       ),

@@ -1,4 +1,4 @@
-import { message } from "../domain/message.ts";
+import { message, type Message, type Text } from "../domain/message.ts";
 import { LAST_ADDRESS, MODBUS_TABLES, type ModbusTable, type OpcuaName, type OpcuaNode } from "../domain/profile.ts";
 import { didYouMean } from "./nearest.ts";
 
@@ -8,10 +8,10 @@ export interface TableAddress {
   readonly address: number;
 }
 
-/** The reason why a notation isn't an address, as a sentence. */
+/** The reason why a notation isn't an address. */
 export interface AddressFault {
-  readonly message: string;
-  readonly hint?: string;
+  readonly message: Text;
+  readonly hint?: Text;
 }
 
 const TABLE_BY_DIGIT: Readonly<Record<string, ModbusTable>> = {
@@ -41,10 +41,10 @@ export function parseAddress(notation: string): TableAddress | AddressFault {
   return { message: message("address.none", { text: text.slice(0, 40) }), hint: SPELLINGS };
 }
 
-/** Returns a sentence with both readings, and an unambiguous spelling of each. */
+/** Returns a fault with both readings, and an unambiguous spelling of each. */
 function ambiguous(text: string, first: TableAddress, second: TableAddress): AddressFault {
-  const meaning = ({ table, address }: TableAddress): string =>
-    `${NAMES[table]} ${address + 1} counted from 1 (${address} from 0)`;
+  const meaning = ({ table, address }: TableAddress): Message =>
+    message("address.counted", { register: message(`address.a_${table}`), number: address + 1, address });
   const spelling = ({ table, address }: TableAddress): string => `${table}:${address}`;
   return {
     message: message("address.two_ways", { text, first: meaning(first), second: meaning(second) }),
@@ -52,26 +52,19 @@ function ambiguous(text: string, first: TableAddress, second: TableAddress): Add
   };
 }
 
-const NAMES: Readonly<Record<ModbusTable, string>> = {
-  coil: "coil",
-  discrete: "discrete input",
-  input: "input register",
-  holding: "holding register",
-};
-
 function hexadecimal(text: string): AddressFault {
   const digits = text.slice(2);
   const value = Number(text);
   if (value > LAST_ADDRESS) return { message: message("address.beyond", { address: text, last: LAST_ADDRESS }) };
   if (/^\d+$/.test(digits) && Number(digits) >= 1) {
     return {
-      message: `${text} can be read in two ways: coil ${Number(digits)} counted from 1, or ${value} in hexadecimal`,
-      hint: `write coil:${Number(digits) - 1} for the first, and for the second its table too, as holding:${text}`,
+      message: message("address.decimal_or_hex", { text, coil: Number(digits), value }),
+      hint: message("address.write_decimal_or_hex", { coil: Number(digits) - 1, text }),
     };
   }
   return {
     message: message("address.no_table", { text }),
-    hint: `write coil:${text}, discrete:${text}, input:${text} or holding:${text}`,
+    hint: message("address.write_table", { text }),
   };
 }
 
@@ -118,7 +111,7 @@ function oneBased(table: ModbusTable, number: number, text: string): TableAddres
   return { table, address: number - 1 };
 }
 
-const NODE_SPELLINGS = 'write "nsu=URI;s=NAME", or "s=NAME" with opcua.namespace in the profile';
+const NODE_SPELLINGS = message("address.node_spellings");
 const OPCUA_NAMESPACE = "http://opcfoundation.org/UA/";
 const GUID = /^g=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -164,7 +157,7 @@ function indexed(text: string): AddressFault {
 function idIn(namespace: string, id: string): OpcuaNode | AddressFault {
   const known = /^i=\d{1,10}$/.test(id) || /^s=.+$/.test(id) || GUID.test(id) || /^b=[0-9a-z+/]+={0,2}$/i.test(id);
   if (!known)
-    return { message: message("address.node_id", { id: id.slice(0, 40) }), hint: "i=NUMBER, s=TEXT, g=GUID or b=BASE64" };
+    return { message: message("address.node_id", { id: id.slice(0, 40) }), hint: message("address.node_ids") };
   if (id.startsWith("i=") && Number(id.slice(2)) > 4_294_967_295)
     return { message: message("address.beyond_number", { id }) };
   return { namespace, id };

@@ -1,4 +1,4 @@
-import { message } from "../domain/message.ts";
+import { message, type Message } from "../domain/message.ts";
 import { modeTagOf } from "../domain/mode-bits.ts";
 import {
   isBitTable,
@@ -42,12 +42,17 @@ export function checkTag(input: ProfileInput, tag: TagInput): readonly Fault[] {
   if (wantsFilter && tag.filter === undefined)
     faults.push(["role", message("config.needs_filter", { role: String(tag.role) })]);
   if (!wantsFilter && tag.filter !== undefined) faults.push(["filter", message("config.filter_role")]);
-  if (tag.min !== undefined && tag.max !== undefined && tag.min > tag.max) faults.push(["min", message("config.min_max")]);
+  if (tag.min !== undefined && tag.max !== undefined && tag.min > tag.max)
+    faults.push(["min", message("config.min_max")]);
   if (tag.counter !== undefined && !isNumeric(tag))
     faults.push(["counter", message("config.no_counter", { type: tag.type })]);
   if (tag.deadband_percent !== undefined && (tag.counter !== undefined || !isNumeric(tag))) {
-    const what = tag.counter === undefined ? `a ${tag.type}` : "a counter";
-    faults.push(["deadband_percent", `${what} has no deadband in percent`]);
+    const isCounter = tag.counter !== undefined;
+    const { type } = tag;
+    faults.push([
+      "deadband_percent",
+      isCounter ? message("config.counter_deadband") : message("config.no_deadband", { type }),
+    ]);
   }
   if ((tag.min !== undefined || tag.max !== undefined) && !isNumeric(tag)) {
     faults.push([tag.min === undefined ? "max" : "min", message("config.no_limits", { type: tag.type })]);
@@ -78,8 +83,10 @@ export function checkPoint(point: ModbusPoint, quirks: ModbusProfileInput["modbu
     faults.push(["length", message("config.too_long_read", { max: quirks.max_registers })]);
   }
   const hole = (quirks.holes[point.table] ?? []).find(([from, to]) => point.address <= to && last >= from);
-  if (hole !== undefined)
-    faults.push(["address", `lies in the declared hole ${hole[0]}..${hole[1]} of table ${point.table}`]);
+  if (hole !== undefined) {
+    const [from, to] = hole;
+    faults.push(["address", message("config.in_hole", { from, to, table: point.table })]);
+  }
   const isText = point.type === "string";
   if (point.string_order !== undefined && !isText) faults.push(["string_order", message("config.only_string_order")]);
   if (point.byte_order !== undefined && isText) faults.push(["byte_order", message("config.string_order")]);
@@ -100,7 +107,8 @@ function checkSentinels(tag: TagInput): readonly Fault[] {
     if (typeof raw === "number" && !Number.isInteger(raw)) return true;
     return BigInt(raw) < range[0] || BigInt(raw) > range[1];
   });
-  if (unreadable !== undefined) return [["sentinels", message("config.unreadable", { value: unreadable, type: tag.type })]];
+  if (unreadable !== undefined)
+    return [["sentinels", message("config.unreadable", { value: unreadable, type: tag.type })]];
   const inexact = tag.sentinels.find((raw) => typeof raw === "number" && !Number.isSafeInteger(raw));
   return inexact === undefined ? [] : [["sentinels", message("config.inexact", { value: inexact })]];
 }
@@ -160,18 +168,18 @@ function checkModeTags({ tags }: ProfileInput): readonly Fault[] {
 /** The bits of a bay are read together, and make the bay's mode, which no other tag may make. */
 function checkModeBits({ tags }: ProfileInput): readonly Fault[] {
   return tags.flatMap(({ name, role, mode, bay, group }, index): readonly Fault[] => {
-    const fault = (key: string, text: string): readonly Fault[] => [[["tags", index, key], text]];
+    const fault = (key: string, text: Message): readonly Fault[] => [[["tags", index, key], text]];
     if (role !== "mode_bit") return mode === undefined ? [] : fault("mode", message("config.only_mode_bit"));
     if (mode === undefined) return fault("role", message("config.needs_mode"));
     if (tags.some((other) => other.role === "mode" && other.bay === bay)) {
       return fault("role", message("config.mode_and_bit", { bay }));
     }
     if (tags.some((other) => other.name === modeTagOf(bay))) {
-      return fault("role", `the bits of bay ${bay} make the tag "${modeTagOf(bay)}", and ${name} stands beside one`);
+      return fault("role", message("config.mode_bit_tag", { bay, tag: modeTagOf(bay), name }));
     }
     const isBit = (tag: TagInput): boolean => tag.role === "mode_bit" && tag.mode !== undefined && tag.bay === bay;
     const shared = tags.find(isBit)?.group ?? group;
-    return group === shared ? [] : fault("group", `the bits of bay ${bay} are read in one group, ${shared}`);
+    return group === shared ? [] : fault("group", message("config.bits_group", { bay, group: shared }));
   });
 }
 
@@ -179,7 +187,7 @@ function checkHoles(input: ProfileInput): readonly Fault[] {
   if (input.protocol !== "modbus") return [];
   return Object.entries(input.modbus.holes).flatMap(([table, ranges]) =>
     ranges.flatMap(([from, to], index): readonly Fault[] =>
-      from <= to ? [] : [[["modbus", "holes", table, index], `the range ends (${to}) before it starts (${from})`]],
+      from <= to ? [] : [[["modbus", "holes", table, index], message("config.range_ends", { from, to })]],
     ),
   );
 }

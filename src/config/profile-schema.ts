@@ -1,4 +1,3 @@
-import { message } from "../domain/message.ts";
 import { z } from "zod";
 import { FILTER_TYPES } from "../domain/booth.ts";
 import { TAG_ROLES } from "../domain/parameters.ts";
@@ -13,15 +12,13 @@ import {
   profileNameSchema,
   whole,
 } from "./common-schema.ts";
+import { shapeFault } from "./shape-faults.ts";
 
 const uri = z.string().min(1).max(500);
 const name = z.string().min(1).max(500);
 
 const nodeSchema = z
-  .union(
-    [name, z.strictObject({ namespace: uri, id: name })],
-    'a node is text such as "nsu=http://vendor/program/;s=Booth.Mode", or {namespace, id}',
-  )
+  .union([name, z.strictObject({ namespace: uri, id: name })], shapeFault("config.node"))
   .describe("nsu=URI;s=NAME, or s=NAME in the profile's namespace, or i=NUMBER with nsu=, or {namespace, id}.");
 
 const pathSchema = z
@@ -90,7 +87,7 @@ const counterSchema = z.strictObject({
 });
 
 const tagName = {
-  name: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, message("config.tag_name")),
+  name: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, shapeFault("config.tag_name")),
   label: z.string().min(1).max(100).exactOptional(),
   role: z.enum(TAG_ROLES).exactOptional().describe("What the tag means to derivation."),
   mode: profileModeSchema.exactOptional().describe("With the role mode_bit: the mode in which it is on."),
@@ -101,15 +98,17 @@ const tagName = {
 const tagMeaning = {
   scale: z
     .number()
-    .refine((scale) => scale !== 0, message("config.scale_zero"))
+    .refine((scale) => scale !== 0, shapeFault("config.scale_zero"))
     .default(1),
   offset: z.number().default(0),
   sentinels: z
-    .array(z.union([z.number(), z.string().regex(/^(-?\d{1,20}|0x[0-9a-fA-F]{1,16})$/, message("config.whole_text"))]))
+    .array(
+      z.union([z.number(), z.string().regex(/^(-?\d{1,20}|0x[0-9a-fA-F]{1,16})$/, shapeFault("config.whole_text"))]),
+    )
     .default([])
     .describe('Raw values that mean "no value"; as text beyond 2^53.'),
   labels: z
-    .record(z.string().regex(/^-?\d{1,20}$/, message("config.raw_value")), z.string().min(1).max(60))
+    .record(z.string().regex(/^-?\d{1,20}$/, shapeFault("config.raw_value")), z.string().min(1).max(60))
     .exactOptional()
     .describe("What a raw value means: the tag's value is then text."),
   min: z.number().exactOptional().describe("The device can't mean less: such a reading is bad."),
@@ -127,7 +126,7 @@ const tagMeaning = {
   heartbeat_ms: whole(1000, 86_400_000).default(DEFAULT_HEARTBEAT_MS),
   between: z
     .strictObject({ min: z.number(), max: z.number() })
-    .refine(({ min, max }) => min < max, message("config.min_below"))
+    .refine(({ min, max }) => min < max, shapeFault("config.min_below"))
     .exactOptional()
     .describe("What the process should keep to: a value outside is still a reading, and an incident."),
   counter: counterSchema.exactOptional(),
@@ -136,7 +135,7 @@ const tagMeaning = {
 const modbusTagSchema = z.strictObject({
   ...tagName,
   address: z
-    .union([z.int(), z.string()], message("config.address"))
+    .union([z.int(), z.string()], shapeFault("config.address"))
     .describe(
       "400001 or 40001 or 4x0001 (holding), 300001 (input), 100001 (discrete), '000001' (coil), or TABLE:NUMBER, 0-based. 10001 to 19999 are refused: coil or discrete input.",
     ),

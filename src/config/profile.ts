@@ -1,4 +1,4 @@
-import { message } from "../domain/message.ts";
+import { message, type Message } from "../domain/message.ts";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -44,7 +44,8 @@ function profileOf(source: YamlSource): Profile {
   const protocol = valueAt(source.data, ["protocol"]);
   if (typeof protocol === "string" && !PROTOCOLS.includes(protocol)) {
     const hint = didYouMean(protocol, PROTOCOLS) ?? message("config.one_of", { names: PROTOCOLS.join(", ") });
-    refuseIfAny([source.problemAt(["protocol"], `"${protocol.slice(0, 60)}" is not known here`, { hint })], source);
+    const unknown = message("config.unknown_value", { value: `"${protocol.slice(0, 60)}"` });
+    refuseIfAny([source.problemAt(["protocol"], unknown, { hint })], source);
   }
   return protocol === "opcua" ? opcuaProfileOf(source) : modbusProfileOf(source);
 }
@@ -109,7 +110,7 @@ export function loadProfile(path: string): Profile {
 export function findProfile(name: string, dirs: readonly string[] = [SHIPPED_PROFILES]): Profile {
   const path = profileFile(name, dirs);
   if (path === null) {
-    throw whole(`${name}.yaml`, "there is no such profile", { hint: unknownProfileHint(name, dirs) });
+    throw whole(`${name}.yaml`, message("config.no_such_profile"), { hint: unknownProfileHint(name, dirs) });
   }
   const source = openYaml(readSource(path), path);
   const profile = profileOf(source);
@@ -124,11 +125,10 @@ export function profileFile(name: string, dirs: readonly string[]): string | nul
 }
 
 /** Returns a hint with the name that was probably meant, or with all known names. */
-export function unknownProfileHint(name: string, dirs: readonly string[]): string {
+export function unknownProfileHint(name: string, dirs: readonly string[]): Message {
   const names = profileNames(dirs);
-  return (
-    didYouMean(name, names) ?? message("config.known", { names: names.join(", ") || "none", folders: dirs.join(", ") })
-  );
+  const known = names.length === 0 ? message("config.none") : names.join(", ");
+  return didYouMean(name, names) ?? message("config.known", { names: known, folders: dirs.join(", ") });
 }
 
 /** Returns the names of all profiles in the folders. */

@@ -1,11 +1,13 @@
-import { message } from "../domain/message.ts";
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
+import type { Message, MessageCode, Text } from "../domain/message.ts";
 import { DEFAULT_DATA_DIR } from "../domain/plc-address.ts";
 import { ConfigError } from "./config-error.ts";
+import { MessageError } from "../domain/messages/message-error.ts";
 import { writeDurably } from "./durable-file.ts";
 import { parseWith, refuseIfAny } from "./explain.ts";
+import { shapeFault, shapeText } from "./shape-faults.ts";
 import { serviceUrlFault } from "./urls.ts";
 import { boothId, MAX_BOOTHS } from "./gateway-schema.ts";
 import { type DataPath, openYaml, pathText, readSource, valueAt, type YamlSource } from "./yaml-source.ts";
@@ -20,17 +22,24 @@ const MAX_DRAFT = 16_384;
 /** A booth as in the operator's file. Its checks follow after the merge. */
 const entrySchema = z.looseObject({ id: boothId });
 
+/** A stored text. Its code may be of another version of the agent, which the renderer can handle. */
+const textSchema: z.ZodType<Text> = z.union([z.string(), z.lazy(() => messageSchema)]);
+const messageSchema: z.ZodType<Message> = z.strictObject({
+  code: z.custom<MessageCode>((code) => typeof code === "string"),
+  args: z.record(z.string(), z.union([z.number(), textSchema, z.array(textSchema)])),
+});
+
 const setUpSchema = z.strictObject({
   service: z.strictObject({ url: z.string().max(2000) }).exactOptional(),
   booths: z.array(entrySchema).max(MAX_BOOTHS).default([]),
   /** The entry that is in force on trial; `before`: the entry that it replaced; null: no entry. */
   trial: z.strictObject({ booth: boothId, before: entrySchema.nullable() }).nullable().default(null),
   /** The last entry that failed its trial, and the reason. */
-  taken_back: z.strictObject({ booth: boothId, reason: z.string(), at: z.number() }).nullable().default(null),
+  taken_back: z.strictObject({ booth: boothId, reason: textSchema, at: z.number() }).nullable().default(null),
   draft: z
     .record(z.string(), z.unknown())
     .default({})
-    .refine((draft) => JSON.stringify(draft).length <= MAX_DRAFT, message("config.draft_long")),
+    .refine((draft) => JSON.stringify(draft).length <= MAX_DRAFT, shapeFault("config.draft_long")),
 });
 
 export type SetUp = z.output<typeof setUpSchema>;
@@ -54,9 +63,11 @@ function openSetUp(data_dir: string): { readonly source: YamlSource; readonly va
   return { source, values };
 }
 
-/** Writes the file durably. Throws the error of the file system. */
+/** Writes the file durably. Throws the error of the file system, or a MessageError if the draft is too long. */
 export function writeSetUp(data_dir: string, values: SetUp): void {
-  writeDurably(join(data_dir, SET_UP_FILE), `${JSON.stringify(setUpSchema.parse(values), null, 2)}\n`);
+  const { success, data, error } = setUpSchema.safeParse(values);
+  if (!success) throw new MessageError(shapeText(error.issues[0]?.message ?? "") ?? error.message, error);
+  writeDurably(join(data_dir, SET_UP_FILE), `${JSON.stringify(data, null, 2)}\n`);
 }
 
 /** Returns the set-up with another entry of a booth; null: without an entry. Pure. */

@@ -1,4 +1,4 @@
-import { message } from "../domain/message.ts";
+import { message, type Message } from "../domain/message.ts";
 
 /** Schemes with TLS, and schemes without it, which are allowed only on this machine. */
 type UrlSchemes = Readonly<Record<"secure" | "plain", readonly string[]>>;
@@ -12,31 +12,31 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /*
- * Each function returns the fault of a URL as a sentence; null: the URL is in order. The sentence doesn't repeat the URL, which may
+ * Each function returns the fault of a URL; null: the URL is in order. The message doesn't repeat the URL, which may
  * hold a secret.
  */
 
-export function serviceUrlFault(text: string): string | null {
+export function serviceUrlFault(text: string): Message | null {
   return urlFault(text, HTTP_SCHEMES);
 }
 
 /** A webhook's URL may have a query, which may be its secret. */
-export function webhookUrlFault(text: string): string | null {
+export function webhookUrlFault(text: string): Message | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url !== null) url.search = "";
   return urlFault(url?.href ?? text, HTTP_SCHEMES);
 }
 
-export function brokerUrlFault(text: string): string | null {
+export function brokerUrlFault(text: string): Message | null {
   return urlFault(text, MQTT_SCHEMES);
 }
 
 /** A proxy needs no TLS of its own: the connection through it is TLS with the service. */
-export function proxyUrlFault(text: string): string | null {
+export function proxyUrlFault(text: string): Message | null {
   return urlFault(text, { secure: ["http:"], plain: [] });
 }
 
-function urlFault(text: string, schemes: UrlSchemes): string | null {
+function urlFault(text: string, schemes: UrlSchemes): Message | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   const all = [...schemes.secure, ...schemes.plain].map((scheme) => `${scheme}//`).join(", ");
   if (url === null) return message("config.no_url", { schemes: all });

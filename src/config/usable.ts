@@ -294,7 +294,7 @@ export function loadLasting(path: string, environment: Readonly<Record<string, s
 }
 
 const CUT = message("config.cut");
-const CUT_HINT = `write "booths: []" to set the box up anew, and delete ${LAST_GOOD} for another service`;
+const CUT_HINT = message("config.cut_hint", { file: LAST_GOOD });
 
 /** A box before its set-up has neither booths nor service. If the last file had them, only the start of this one was written. */
 function isCutOff({ config, refused }: UsableConfig, text: string, lastGood: () => Lasting["usable"] | null): boolean {

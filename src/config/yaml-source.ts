@@ -1,4 +1,4 @@
-import { message } from "../domain/message.ts";
+import { message, type Message, type Text } from "../domain/message.ts";
 import { readFileSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import {
@@ -20,6 +20,8 @@ import { DEFAULT_RUNTIME_DIR } from "../domain/plc-address.ts";
 import { ConfigError, type Problem } from "./config-error.ts";
 import { MOST_TAGS } from "./profile-schema.ts";
 import { errorMessage } from "../domain/error-message.ts";
+import { errorText } from "../domain/messages/message-error.ts";
+import { yamlText } from "./yaml-text.ts";
 
 /*
  * Limits of a YAML file. The parser, the schemas and the search for a problem's place need a time that grows with the square of
@@ -40,7 +42,7 @@ const MAX_ENTRIES = MOST_TAGS;
 /** A limit that a file exceeds, and its offset in characters. */
 interface Excess {
   readonly offset: number;
-  readonly message: string;
+  readonly text: Message;
 }
 
 /** Returns the limit that a text exceeds; null: it is small and flat enough to be parsed. */
@@ -56,7 +58,7 @@ function tokensOf(text: string, lines: LineCounter): { readonly tokens: CST.Toke
   let pieces = 0;
   let aliases = 0;
   let mistakes = 0;
-  const excess = (): string | null => {
+  const excess = (): Message | null => {
     if (parser.stack.length > MAX_OPEN) return message("yaml.too_deep", { most: MAX_OPEN });
     if (aliases > MAX_ALIASES) return message("yaml.aliases", { most: MAX_ALIASES });
     if (mistakes > MAX_MISTAKES) return message("yaml.mistakes", { most: MAX_MISTAKES });
@@ -69,8 +71,8 @@ function tokensOf(text: string, lines: LineCounter): { readonly tokens: CST.Toke
     }
     pieces += 1;
     if (piece.startsWith("*")) aliases += 1;
-    const message = excess();
-    if (message !== null) return { tokens, excess: { offset: parser.offset, message } };
+    const text = excess();
+    if (text !== null) return { tokens, excess: { offset: parser.offset, text } };
   }
   tokens.push(...parser.end());
   return { tokens, excess: null };
@@ -84,14 +86,14 @@ function excessIn(document: Document.Parsed): readonly Excess[] {
     Collection: (_, node) => {
       if (!isMap(node) && !isSeq(node)) return undefined;
       if (node.items.length > MAX_ENTRIES) {
-        const message = message("yaml.entries", { count: node.items.length, most: MAX_ENTRIES });
-        found.push({ offset: offsetOf(node), message });
+        const text = message("yaml.entries", { count: node.items.length, most: MAX_ENTRIES });
+        found.push({ offset: offsetOf(node), text });
         return visit.SKIP;
       }
       const seen = new Set<unknown>();
       for (const { key } of isMap(node) ? node.items : []) {
         if (!isScalar(key)) continue;
-        if (seen.has(key.value)) found.push({ offset: offsetOf(key), message: message("yaml.twice") });
+        if (seen.has(key.value)) found.push({ offset: offsetOf(key), text: message("yaml.twice") });
         seen.add(key.value);
       }
       return undefined;
@@ -126,29 +128,29 @@ export interface YamlSource {
   readonly file: string;
   readonly data: unknown;
   /** A problem with the value at `path`, or with its key. If the file has no such value, with the nearest enclosing one. */
-  problemAt(path: DataPath, message: string, options?: ProblemOptions): Problem;
+  problemAt(path: DataPath, text: Text, options?: ProblemOptions): Problem;
   /** A scalar as written, before YAML reads 030001 as 30001 and 0x10 as 16; null: the value is missing or not a scalar. */
   writtenAt(path: DataPath): string | null;
 }
 
 export interface ProblemOptions {
   readonly at?: "key" | "value";
-  readonly hint?: string | undefined;
+  readonly hint?: Text | undefined;
 }
 
-/** A fault found by a check: its path, the message, and options of `problemAt`. */
-export type Fault = readonly [path: string | DataPath, message: string, options?: ProblemOptions | undefined];
+/** A fault found by a check: its path, the text, and options of `problemAt`. */
+export type Fault = readonly [path: string | DataPath, text: Text, options?: ProblemOptions | undefined];
 
 /** Marks a fault of a key instead of its value. */
 export const AT_KEY = { at: "key" } as const;
 
 /** Returns the faults of a part, with paths that start at the whole. */
 export function within(base: DataPath, faults: readonly Fault[]): readonly Fault[] {
-  return faults.map(([path, message, options]) => [[...base, path].flat(), message, options]);
+  return faults.map(([path, text, options]) => [[...base, path].flat(), text, options]);
 }
 
 export function problemsFrom(source: YamlSource, faults: readonly Fault[]): readonly Problem[] {
-  return faults.map(([path, message, options]) => source.problemAt([path].flat(), message, options));
+  return faults.map(([path, text, options]) => source.problemAt([path].flat(), text, options));
 }
 
 /** Returns the value at a path of parsed data; undefined: it is missing. */
@@ -164,29 +166,33 @@ export function valueAt(data: unknown, path: DataPath): unknown {
 export const NO_CONFIG_HINT = message("config.no_file_hint");
 
 /** Reads a file of bounded size. Throws ConfigError if it is missing (with the hint), unreadable or too large. */
-export function readSource(file: string, hint?: string): string {
+export function readSource(file: string, hint?: Text): string {
   try {
     const size = statSync(file).size;
-    if (size > MAX_FILE_BYTES) throw whole(file, `has ${size} bytes, more than ${MAX_FILE_BYTES}`);
+    if (size > MAX_FILE_BYTES)
+      throw whole(file, message("config.too_many_bytes", { bytes: size, most: MAX_FILE_BYTES }));
     return readFileSync(file, "utf8");
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
     if (code === "ENOENT") throw whole(file, message("config.no_file"), { hint, cause });
     if (code === "EACCES") throw whole(file, message("config.no_right"), { hint: message("config.sudo"), cause });
-    throw whole(file, `can't be read: ${errorMessage(cause)}`, { cause });
+    throw whole(file, message("config.unreadable_file", { reason: errorText(cause) }), { cause });
   }
 }
 
 /** Returns a text's tokens. Throws ConfigError for a text that would take too long to parse. */
 function boundedTokens(text: string, file: string, lines: LineCounter): readonly CST.Token[] {
-  if (text.length > MAX_FILE_BYTES) throw whole(file, `is longer than ${MAX_FILE_BYTES} characters`);
+  if (text.length > MAX_FILE_BYTES) throw whole(file, message("config.too_many_characters", { most: MAX_FILE_BYTES }));
   const { tokens, excess } = tokensOf(text, lines);
   if (excess === null) return tokens;
   const end = text.indexOf("\n", excess.offset);
   if (end !== -1) lines.addNewLine(end + 1);
-  throw new ConfigError(file, [placer(text, lines)(excess.offset, "", excess.message)]);
+  throw new ConfigError(file, [placer(text, lines)(excess.offset, "", excess.text)]);
 }
+
+/** The parser's own words for a text of several documents, which it tests only in `parseDocument`. */
+const SEVERAL_DOCUMENTS = "Source contains multiple documents";
 
 /** Does the second half of `parseDocument`, which would split the text into tokens once more. */
 function documentOf(tokens: readonly CST.Token[], length: number): Document.Parsed {
@@ -194,7 +200,7 @@ function documentOf(tokens: readonly CST.Token[], length: number): Document.Pars
   if (document === undefined) throw new Error("it makes no document");
   if (second !== undefined) {
     const [from, to] = second.range;
-    document.errors.push(new YAMLParseError([from, to], "MULTIPLE_DOCS", message("yaml.documents")));
+    document.errors.push(new YAMLParseError([from, to], "MULTIPLE_DOCS", SEVERAL_DOCUMENTS));
   }
   return document;
 }
@@ -207,8 +213,8 @@ export function openYaml(text: string, file: string): YamlSource {
     const document = documentOf(tokens, text.length);
     const place = placer(text, lines);
     const faults = [
-      ...[...document.errors, ...document.warnings].map(({ pos, message }) => place(pos[0], "", unquoted(message))),
-      ...excessIn(document).map(({ offset, message }) => place(offset, "", message)),
+      ...[...document.errors, ...document.warnings].map((error) => place(error.pos[0], "", yamlText(error.message))),
+      ...excessIn(document).map(({ offset, text: fault }) => place(offset, "", fault)),
     ];
     const refused = faults.length > 0 ? faults : forbiddenKeys(document, place);
     if (refused.length > 0) throw new ConfigError(file, refused);
@@ -216,8 +222,8 @@ export function openYaml(text: string, file: string): YamlSource {
     return {
       file,
       data: document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown,
-      problemAt: (path, message, { at = "value", hint } = {}) => ({
-        ...place(locate(document, path)[at], pathText(path), message),
+      problemAt: (path, fault, { at = "value", hint } = {}) => ({
+        ...place(locate(document, path)[at], pathText(path), fault),
         hint,
       }),
       writtenAt: (path) => {
@@ -228,13 +234,8 @@ export function openYaml(text: string, file: string): YamlSource {
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
     // Aliases of aliases, more than allowed.
-    throw whole(file, `can't be parsed: ${unquoted(errorMessage(cause))}`);
+    throw whole(file, message("config.unparsable", { reason: yamlText(errorMessage(cause)) }));
   }
-}
-
-/** Removes the part of a parser's message that quotes the file: it may be a secret. */
-function unquoted(message: string): string {
-  return message.replace(/: .*$/s, "");
 }
 
 /** Writes a path as in tags[3].role. */
@@ -248,21 +249,21 @@ export function pathText(path: DataPath): string {
 /** An error of the file as a whole. */
 export function whole(
   file: string,
-  message: string,
-  { hint, cause }: { readonly hint?: string | undefined; readonly cause?: unknown } = {},
+  text: Text,
+  { hint, cause }: { readonly hint?: Text | undefined; readonly cause?: unknown } = {},
 ): ConfigError {
-  return new ConfigError(file, [{ line: 0, column: 0, path: "", message, hint }], cause);
+  return new ConfigError(file, [{ line: 0, column: 0, path: "", message: text, hint }], cause);
 }
 
-type Place = (offset: number, path: string, message: string) => Problem;
+type Place = (offset: number, path: string, fault: Text) => Problem;
 
 function placer(text: string, lines: LineCounter): Place {
-  return (offset, path, message) => {
+  return (offset, path, fault) => {
     const { line, col } = lines.linePos(offset);
     const start = offset - (col - 1);
     // The counter knows where each line starts. A search for the line's end would cost a long line's length per problem.
     const source = text.slice(start, lines.lineStarts[line]).trimEnd();
-    return { line, column: col, path, message, text: source };
+    return { line, column: col, path, message: fault, text: source };
   };
 }
 

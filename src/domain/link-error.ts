@@ -174,7 +174,7 @@ interface TlsFailure {
 }
 
 /** Returns a sentence for an error of a TLS connection, null for other errors. `today`: the date that certificates are judged by. */
-export function tlsSentence(error: unknown, today: string): string | null {
+export function tlsSentence(error: unknown, today: string): Text | null {
   const failure = tlsFailureIn(error);
   if (failure === null) return null;
   const { code, host, names } = failure;

@@ -325,16 +325,13 @@ export function waitingForClockIn(booths: readonly BoothStatus[]): number {
 }
 
 /** Which records are missing in the store, for people; null: none. */
-export function missingText({ quarantined, missing = [] }: StorageStatus): string | null {
+export function missingText({ quarantined, missing = [] }: StorageStatus): Text | null {
   if (quarantined === 0) return null;
   const count = quarantined;
-  const seqs = missing
-    .map(([from, to]) => (from === to ? String(from) : `${String(from)} to ${String(to)}`))
-    .join(", ");
-  if (seqs === "") return count === 1 ? message("log.missing_one", { count }) : message("log.missing", { count });
-  if (count === 1) return message("log.missing_one_at", { count, seqs });
-  const told = missing.reduce((sum, [from, to]) => sum + to - from + 1, 0);
-  return told < count ? message("log.missing_newest_at", { count, seqs }) : message("log.missing_at", { count, seqs });
+  const seqs = missing.map(([from, to]) => (from === to ? String(from) : message("log.range", { from, to })));
+  if (seqs.length === 0) return message("log.missing", { count });
+  const named = missing.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+  return message(named < count ? "log.missing_newest_at" : "log.missing_at", { count, seqs });
 }
 
 /** Warning time before a certificate ends, because people need time to go to a PLC. */
@@ -347,7 +344,7 @@ export function certificateStatus(known: KnownCertificate, now: EpochMs): Certif
   return { ...known, state: expires > now ? "ends_soon" : "expired", advice: adviceFor(known) };
 }
 
-function adviceFor({ link, server }: KnownCertificate): string {
+function adviceFor({ link, server }: KnownCertificate): Text {
   if (link === "service") {
     return server === null ? message("certificate.own_service") : message("certificate.service");
   }

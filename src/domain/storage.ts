@@ -1,4 +1,4 @@
-import { message } from "./message.ts";
+import { message, type Text } from "./message.ts";
 import type { Milliseconds } from "./units.ts";
 import { HOUR_MS, DAY_MS } from "./time.ts";
 
@@ -74,7 +74,7 @@ export function faultOf(code: string): StoreFault {
 }
 
 /** Returns the text for people, with advice. `detail` is the error's own text. */
-export function faultText(fault: StoreFault, detail: string): string {
+export function faultText(fault: StoreFault, detail: string): Text {
   switch (fault) {
     case "damaged":
       return message("disk.damaged", { detail });

@@ -112,7 +112,11 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
 async function gatewayOf(setup: AgentSetup, signals: ReturnType<typeof createSignals>): Promise<Gateway> {
   const { clock, log } = setup;
   const { gateway_id, is_lost } = await setup.identity.gateway();
-  if (is_lost === true) log.error({ event: "identity_lost" }, message("text.todo", { text: message("bind.lost"), todo: message("bind.lost_todo") }));
+  if (is_lost === true)
+    log.error(
+      { event: "identity_lost" },
+      message("text.todo", { text: message("bind.lost"), todo: message("bind.lost_todo") }),
+    );
   return {
     ...setup,
     gateway_id,

@@ -1,4 +1,5 @@
-import { message } from "../domain/message.ts";
+import { say } from "../domain/sentences.ts";
+import { message, type Text } from "../domain/message.ts";
 import { openClock } from "../acquisition/clock.ts";
 import { type Committer, createCommitter, type Leftover, leftoverOf } from "../acquisition/committer.ts";
 import { createIntake, type Intake } from "../acquisition/intake.ts";
@@ -77,7 +78,7 @@ export async function openBooth(
   const booth_clock = openClock(clock, { log, intake: { record }, leftover: leftover.clock });
   logParameters();
   const damaged = tail.damaged?.() ?? 0;
-  if (damaged > 0) tell("tail_damaged", message("incident.tail_damaged", { count: damaged }));
+  if (damaged > 0) tell("tail_damaged", say("incident.tail_damaged", { count: damaged }));
   return {
     ...bound,
     link,
@@ -177,7 +178,7 @@ interface LogFields {
   last_commit_at: EpochMs | null;
   commit_ms: Milliseconds | null;
   /** Why the store cannot commit; "": it can. */
-  trouble: string;
+  trouble: Text;
 }
 
 /** A booth's log. Takes go in; questions are answered by the state of the fold after the last commit. */
@@ -313,13 +314,16 @@ export function missingNews(log: Logger, booth: string): (storage: StorageStatus
     known = quarantined;
     if (!isMore || text === null) return;
     const files = health.damaged_files.join(", ");
-    const kept = files === "" ? "" : `; the damaged file is kept: ${files}`;
-    log.warn({ event: "records_missing", booth, count: quarantined, seqs: missing }, `${booth}: ${text}${kept}`);
+    const kept = files === "" ? text : message("text.todo", { text, todo: message("store.damaged_kept", { files }) });
+    log.warn(
+      { event: "records_missing", booth, count: quarantined, seqs: missing },
+      message("text.at", { place: booth, text: kept }),
+    );
   };
 }
 
-function logTrouble(log: Logger, booth: string, reason: string): void {
-  const text = `${booth}: the store can't commit: ${reason}; readings are kept in memory and in the tail file`;
+function logTrouble(log: Logger, booth: string, reason: Text): void {
+  const text = message("store.no_commit", { booth, reason });
   if (reason === "") log.info({ event: "store_well", booth }, `${booth}: the store commits again`);
   else log.error({ event: "store_trouble", booth, reason }, text);
 }

@@ -1,4 +1,3 @@
-import { message } from "../domain/message.ts";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { opcuaPki } from "../acquisition/opcua/pki.ts";
@@ -17,7 +16,8 @@ import type { AgentControl, LinkSharer } from "../domain/agent-control.ts";
 import type { Clock, Logger } from "../domain/machine.ts";
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
-import { errorMessage } from "../domain/error-message.ts";
+import { message } from "../domain/message.ts";
+import { errorText } from "../domain/messages/message-error.ts";
 
 /** An unbound gateway with a PIN file opens its page on the network for this time after the boot. */
 const AFTER_BOOT_MS = 30 * 60_000;
@@ -83,7 +83,7 @@ async function openFigures({
   const { port, token_file } = metrics;
   const figures = await openScrape({ ...given, port, token: () => readTokenFile(token_file) });
   const { state } = figures;
-  const text = message("serve.not_scraped", { reason: state.trouble });
+  const text = message("scrape.closed", { reason: state.trouble });
   if (state.trouble === "")
     log.info({ event: "scraped", port: state.port }, `figures at port ${state.port}, with HTTPS and a token`);
   else log.error({ event: "not_scraped", port, reason: state.trouble }, text);
@@ -98,8 +98,8 @@ async function openOnNetwork(log: Logger, how: string, open: () => PageState | P
     const text = `the page ${how} on the network at ${urls}, fingerprint ${lan?.fingerprint ?? ""}`;
     log.warn({ event: "page_open", urls }, text);
   } catch (error) {
-    const reason = errorMessage(error);
-    log.warn({ event: "page_closed", reason }, `the page isn't opened on the network: ${reason}`);
+    const reason = errorText(error);
+    log.warn({ event: "page_closed", reason }, message("page.not_opened", { reason }));
   }
 }
 

@@ -1,4 +1,5 @@
-import { message } from "../domain/message.ts";
+import { message, type Text } from "../domain/message.ts";
+import { render } from "../domain/messages/render.ts";
 import { randomBytes, randomUUID } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -377,8 +378,12 @@ export function systemRandom(): Random {
 function loadAtStart(file: string, io: Io): Lasting {
   const { environment } = io;
   const lasting = loadLasting(file, environment);
-  const log = { warn: (_: unknown, text: string) => io.err(`${text}\n`) };
-  const isReverted = takenBack(lasting.usable.config.data_dir, { reason: message("trial.stopped"), at: Date.now(), log });
+  const log = { warn: (_: unknown, text: Text) => io.err(`${render(text)}\n`) };
+  const isReverted = takenBack(lasting.usable.config.data_dir, {
+    reason: message("trial.stopped"),
+    at: Date.now(),
+    log,
+  });
   return isReverted ? loadLasting(file, environment) : lasting;
 }
 

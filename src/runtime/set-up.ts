@@ -108,7 +108,7 @@ function createTrial({ file, data_dir, clock, log, status, change }: SetUpMachin
     const { booth } = values.trial;
     log.info({ event: "set_up_kept", booth }, `${booth}: its new settings stay: ${why}`);
   };
-  const takeBack = async (reason: string): Promise<void> => {
+  const takeBack = async (reason: Text): Promise<void> => {
     until = null;
     if (takenBack(data_dir, { reason, at: clock.wall(), log })) await change();
   };
@@ -166,7 +166,7 @@ async function setService({ file, data_dir, log, status, change }: SetUpMachine,
   await change();
 }
 
-function unproven(plc: (LinkStatus & { readonly address: string }) | undefined): string {
+function unproven(plc: (LinkStatus & { readonly address: string }) | undefined): Text {
   if (plc === undefined || plc.kind === "up") return message("trial.not_run");
   const { address, reason, advice } = plc;
   return message("trial.unread", { address, reason, advice });
@@ -175,14 +175,14 @@ function unproven(plc: (LinkStatus & { readonly address: string }) | undefined):
 /** Restores the entry that the entry on trial has replaced, and logs why. Returns false if no entry is on trial. */
 export function takenBack(
   data_dir: string,
-  { reason, at, log }: { readonly reason: string; readonly at: EpochMs; readonly log: Pick<Logger, "warn"> },
+  { reason, at, log }: { readonly reason: Text; readonly at: EpochMs; readonly log: Pick<Logger, "warn"> },
 ): boolean {
   const values = storedSetUp(data_dir);
   const { trial } = values;
   if (trial === null) return false;
   const { booth, before } = trial;
   writeSetUp(data_dir, { ...withEntry(values, booth, before), trial: null, taken_back: { booth, reason, at } });
-  log.warn({ event: "set_up_taken_back", booth, reason }, `${booth}: what was tried is taken back: ${reason}`);
+  log.warn({ event: "set_up_taken_back", booth, reason }, message("trial.taken_back", { booth, reason }));
   return true;
 }
 

@@ -80,9 +80,14 @@ export function openReader(dataDir: string, fold = deriveFold): OpenReader {
     stages(stream, window) {
       const kept = remembered(stream);
       fillStages(sql, stream, kept);
-      const written = kept.stages.filter(({ start, end }) => start < window.end && end >= window.start);
+      const from = firstIndex(kept.stages, ({ end }) => end >= window.start);
+      const written = kept.stages.slice(
+        from,
+        firstIndex(kept.stages, ({ start }) => start >= window.end),
+      );
       const waiting = waitingFacts(stream, KIND.stage, window).map(({ value }) => value);
-      return [...written, ...waiting.filter(({ bay }) => bay === 0)];
+      // Copying a year's stages one by one costs more than reading them.
+      return waiting.length === 0 ? written : [...written, ...waiting.filter(({ bay }) => bay === 0)];
     },
     log: (stream, window) => logRows(sql, { stream, ...window }, (row) => unpackLog(row)),
     readings(stream, window, tags) {
@@ -250,6 +255,19 @@ export function followReader(dataDir: string) {
       return reader.snapshot(() => act(reader));
     },
   };
+}
+
+/** Returns the index of the first stage that fulfils a condition which holds for all later ones too. Stages of a booth don't overlap. */
+function firstIndex(stages: readonly BoothStage[], holds: (stage: BoothStage) => boolean): number {
+  let low = 0;
+  let high = stages.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const stage = stages[middle];
+    if (stage !== undefined && holds(stage)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** Adds a stage by start. A stage that replaces another comes later than its place. */

@@ -8,8 +8,10 @@ export interface Figure {
   readonly anchor: number | null;
   /** value / anchor */
   readonly ratio: number | null;
-  /** The target of `ratio` (or of `value`, without an anchor), in words. */
+  /** The limit of the value, or of its ratio to the anchor ("<= 2 x libmodbus"). */
   readonly target: string;
+  /** What the anchor is and under which load the value was measured, if the target does not say it. */
+  readonly note?: string;
   readonly reached: boolean | null;
 }
 
@@ -38,12 +40,12 @@ export function comparedFigure({
   of,
   ...given
 }: Given & { readonly anchor: number; readonly atMost: number; readonly of: string }): Figure {
-  return figureOf({ ...given, target: `at most ${atMost} x ${of}`, reached: given.value / given.anchor <= atMost });
+  return figureOf({ ...given, target: `<= ${atMost} x ${of}`, reached: given.value / given.anchor <= atMost });
 }
 
 /** Returns a figure whose value should be at most `most` of its unit. */
 export function limitedFigure(given: Given, most: number): Figure {
-  return figureOf({ ...given, target: `at most ${most} ${given.unit}`, reached: given.value <= most });
+  return figureOf({ ...given, target: `<= ${most} ${given.unit}`, reached: given.value <= most });
 }
 
 /** Returns a line for a figure that cannot be measured on this machine. */

@@ -122,7 +122,8 @@ async function measure(names: readonly string[], quick: boolean): Promise<void> 
     writeFileSync(RESULT, `${JSON.stringify({ ...resultOf(), whole }, null, 2)}\n`);
   }
   rmSync(TMPDIR, { recursive: true, force: true });
-  process.stdout.write(`${aligned([HEAD, ...figures.map(cellsOf)])}\n${verdictOn(resultOf())}`);
+  const notes = figures.flatMap(({ name, note }) => (note === undefined ? [] : [`${name}: ${note}\n`])).join("");
+  process.stdout.write(`${aligned([HEAD, ...figures.map(cellsOf)])}\n${notes}${verdictOn(resultOf())}`);
   if (failed.length > 0) process.exitCode = 1;
 }
 

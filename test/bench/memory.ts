@@ -70,8 +70,8 @@ async function outputFigure(booth: object, settle_ms: number, runs: number): Pro
       residentWith([usual, { name: "more", url, sparkplug: { group_id: "plant" } }]),
     ]);
     const value = Math.max(mqtt, sparkplug) - none;
-    const figure = limitedFigure({ name: "memory.output_mb", value, unit: "MB", anchor: none }, MOST_MB.output);
-    return { ...figure, target: `${figure.target} more, the larger of both kinds; anchor: an agent that speaks MQTT` };
+    const note = "one output more, the larger of both kinds; anchor: an agent with one MQTT output";
+    return limitedFigure({ name: "memory.output_mb", value, unit: "MB", anchor: none, note }, MOST_MB.output);
   });
 }
 
@@ -98,10 +98,9 @@ function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
       agentMemory(modbus, settle_ms),
       agentMemory(opcua, settle_ms),
     ]);
-    const limited = (name: string, [value, anchor]: readonly [number, number], most: number): Figure => {
-      const figure = limitedFigure({ name, value, unit: "MB", anchor }, most);
-      return { ...figure, target: `${figure.target}, the store's thread included; anchor: Node with an idle thread` };
-    };
+    const note = "with the store's thread; anchor: Node with an idle thread";
+    const limited = (name: string, [value, anchor]: readonly [number, number], most: number): Figure =>
+      limitedFigure({ name, value, unit: "MB", anchor, note }, most);
     return [
       limited("memory.modbus_mb", [withModbus.resident_mb, idle.resident_mb], MOST_MB.modbus),
       limited("memory.modbus_private_mb", [withModbus.private_mb, idle.private_mb], MOST_MB.modbus_private),

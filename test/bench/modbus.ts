@@ -9,7 +9,7 @@ import { modbusLine, tcpWire } from "../../src/acquisition/modbus/wire.ts";
 import { LinkError } from "../../src/domain/link-error.ts";
 import { point, profileOf } from "../support/profiles.ts";
 import { startDevice } from "./device.ts";
-import { comparedFigure, cpuMs, figureOf, interleaved, notMeasured, type Family, type Figure } from "./figure.ts";
+import { comparedFigure, cpuMs, interleaved, limitedFigure, notMeasured, type Family, type Figure } from "./figure.ts";
 import { startLibmodbus } from "./libmodbus.ts";
 
 /** CPU of reading 125 registers: our connection, modbus-serial, libmodbus, and the least that Node can do. */
@@ -104,18 +104,18 @@ async function cpuFigures(quick: boolean): Promise<readonly Figure[]> {
   const unit = "us";
   const us = { value, unit };
   return [
-    comparedFigure({ ...us, name, anchor, atMost: 1, of: "modbus-serial as it comes" }),
+    comparedFigure({ ...us, name, anchor, atMost: 1, of: "modbus-serial" }),
     libmodbus === null
       ? notMeasured(`${name}_libmodbus`, unit, "libmodbus missing")
       : comparedFigure({ ...us, name: `${name}_libmodbus`, anchor: c, atMost: 2.2, of: "libmodbus" }),
-    comparedFigure({ ...us, name: `${name}_bare_socket`, anchor: bare, atMost: 2, of: "a bare socket" }),
+    comparedFigure({ ...us, name: `${name}_bare_socket`, anchor: bare, atMost: 2, of: "bare socket" }),
     comparedFigure({
       name: "modbus.cpu_us_per_poll_125_tags",
       value: poll,
       unit,
       anchor,
       atMost: 2,
-      of: "modbus-serial's bare read",
+      of: "modbus-serial",
     }),
   ];
 }
@@ -146,9 +146,8 @@ async function pendingFigure(quick: boolean): Promise<Figure> {
   const contenders = { ours: refusedAfter(ours), plain: refusedAfter(modbusSerial) };
   const { ours: value = NaN, plain: anchor = NaN } = await interleaved(quick ? 3 : 21, contenders);
   server.close();
-  const target = `at most ${MOST_PENDING_MS} ms after the peer's close; anchor: modbus-serial, time-out ${PENDING_MS} ms`;
-  const figure = { name: "modbus.pending_refused_ms", value, unit: "ms", anchor };
-  return figureOf({ ...figure, target, reached: value <= MOST_PENDING_MS });
+  const note = `after the peer's close; anchor: modbus-serial, timeout ${PENDING_MS} ms`;
+  return limitedFigure({ name: "modbus.pending_refused_ms", value, unit: "ms", anchor, note }, MOST_PENDING_MS);
 }
 
 export const modbusFamily: Family = {

@@ -43,7 +43,7 @@ export async function startFigure(rounds: number): Promise<Figure> {
     const contenders = { agent: () => untilCommitted(booth), node: () => cpuOf(["--eval", ""]) };
     const { agent: value = NaN, node: anchor = NaN } = await interleaved(rounds, contenders);
     const figure = { name: "start.first_reading_cpu_ms", value, unit: "ms", anchor };
-    return comparedFigure({ ...figure, atMost: MOST_OF_NODE, of: "Node alone" });
+    return comparedFigure({ ...figure, atMost: MOST_OF_NODE, of: "bare Node" });
   });
 }
 
@@ -85,7 +85,7 @@ async function statusFigure({ quick }: BenchOptions): Promise<Figure> {
     const contenders = { status, request: () => cpuOf(["--eval", REQUEST], env) };
     const { status: value = NaN, request: anchor = NaN } = await interleaved(quick ? 5 : 21, contenders);
     const figure = { name: "cli.status_start_cpu_ms", value, unit: "ms", anchor };
-    return comparedFigure({ ...figure, atMost: MOST_OF_REQUEST, of: "the bare request" });
+    return comparedFigure({ ...figure, atMost: MOST_OF_REQUEST, of: "bare request" });
   });
 }
 

@@ -2,11 +2,19 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { addressTable } from "../../src/cli/check.ts";
-import { parseAddress } from "../../src/config/profile-address.ts";
+import { type AddressFault, parseAddress } from "../../src/config/profile-address.ts";
 import { parseProfile } from "../../src/config/profile.ts";
 import type { ModbusTable } from "../../src/domain/profile.ts";
 import { point, profileOf } from "../support/profiles.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
+import { message } from "../../src/domain/message.ts";
+import { render } from "../../src/domain/messages/render.ts";
+
+function faultOf(text: string): AddressFault {
+  const parsed = parseAddress(text);
+  if ("message" in parsed) return parsed;
+  throw new Error(`${text} was accepted`);
+}
 
 /** A profile of one bit at an address as it is typed into the file. */
 function withAddress(written: string): string {
@@ -78,7 +86,9 @@ describe("Modbus addresses", () => {
     fc.assert(
       fc.property(fc.oneof(fc.integer().map(String), fc.double().map(String), fc.string()), (notation) => {
         const parsed = parseAddress(notation);
-        return "message" in parsed ? parsed.message.length > 0 : parsed.address >= 0 && parsed.address <= 65_535;
+        return "message" in parsed
+          ? render(parsed.message).length > 0
+          : parsed.address >= 0 && parsed.address <= 65_535;
       }),
     );
   });
@@ -95,12 +105,15 @@ describe("Modbus addresses", () => {
     ["0x4000", "coil 4000 counted from 1, or 16384 in hexadecimal"],
     ["0x0010", "coil 10 counted from 1, or 16 in hexadecimal"],
   ])("%s is rejected with both its readings", (text, readings) => {
-    expect(parseAddress(text)).toMatchObject({ message: `${text} can be read in two ways: ${readings}` });
-    expect(parseAddress(text)).toHaveProperty("hint", expect.stringMatching(/^write \S+ for the first,/));
+    const fault = faultOf(text);
+    expect(render(fault.message)).toBe(`${text} can be read in two ways: ${readings}`);
+    expect(render(fault.hint ?? "")).toMatch(/^write \S+ for the first,/);
   });
 
   test("a hexadecimal number without a table is rejected with the spellings that have one", () => {
-    expect(parseAddress("0x1F")).toMatchObject({ hint: "write coil:0x1F, discrete:0x1F, input:0x1F or holding:0x1F" });
+    const { hint = "" } = faultOf("0x1F");
+    expect(hint).toEqual(message("address.write_table", { text: "0x1F" }));
+    expect(render(hint)).toBe("write coil:0x1F, discrete:0x1F, input:0x1F or holding:0x1F");
   });
 
   test.each([
@@ -128,8 +141,8 @@ describe("Modbus addresses", () => {
         const [, , zero = "", hex = "", one = "", short = ""] = row.trim().split(/ +/);
         for (const text of [`${table}:${zero}`, `${table}:${hex}`, one, ...(short === "-" ? [] : [short])]) {
           const parsed = parseAddress(text);
-          if ("message" in parsed) expect(parsed.message).toContain(`${NAMES[table]} ${address + 1} counted from 1`);
-          else expect(parsed).toEqual({ table, address });
+          if (!("message" in parsed)) expect(parsed).toEqual({ table, address });
+          else expect(render(parsed.message)).toContain(`${NAMES[table]} ${address + 1} counted from 1`);
         }
       }),
     );

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { masked } from "../../src/config/mask.ts";
+import { render } from "../../src/domain/messages/render.ts";
 import { inspectText } from "../../src/config/usable.ts";
 
 const SECRETS = ["hunter2", "T0PS3CRET", "s3same"];
@@ -49,7 +50,8 @@ function told(text: string): string {
 }
 
 function saidBy(error: ConfigError): string {
-  return [error.message, error.brief(), error.full(), JSON.stringify(error.problems), error.hint].join("\n");
+  const data = JSON.stringify([error.text, error.brief(), error.problems, error.hint]);
+  return [error.message, render(error.brief()), error.full(), data, render(error.hint ?? "")].join("\n");
 }
 
 describe("error of a configuration", () => {

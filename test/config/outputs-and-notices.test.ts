@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { parseConfig } from "../../src/config/config.ts";
+import { render } from "../../src/domain/messages/render.ts";
 import { inspectText } from "../../src/config/usable.ts";
 import { examplesIn } from "../support/doc-examples.ts";
 
@@ -15,7 +16,7 @@ function refused(list: "outputs" | "notices", entry: string): string {
     parseConfig(`${BOOTHS}${list}:\n  - ${entry}\n`, FILE);
     return "";
   } catch (error) {
-    if (error instanceof ConfigError) return error.problems.map(({ message }) => message).join("; ");
+    if (error instanceof ConfigError) return error.problems.map(({ message }) => render(message)).join("; ");
     throw error;
   }
 }

@@ -14,6 +14,8 @@ import {
   writeSetUp,
 } from "../../src/config/set-up.ts";
 import { inspectConfig, loadLasting } from "../../src/config/usable.ts";
+import { message, type Text } from "../../src/domain/message.ts";
+import { MessageError } from "../../src/domain/messages/message-error.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const URL = "https://service.example";
@@ -142,13 +144,23 @@ describe("set-up's file", () => {
     expect(refused.map(({ id, error }) => [id, error.file])).toEqual([[SET_UP_FILE, join(data, SET_UP_FILE)]]);
   });
 
+  it.each<Text>([
+    "words of the PLC",
+    message("trial.unread", { address: "plc:502", reason: message("plc.busy"), advice: ["a", message("plc.busy")] }),
+  ])("keeps the reason of a failed trial as a text: %j", (reason) => {
+    const { data } = box({}, {});
+    const taken_back = { booth: "booth-1", reason, at: 5 };
+    writeSetUp(data, { ...readSetUp(data), taken_back });
+    expect(readSetUp(data).taken_back).toEqual(taken_back);
+  });
+
   it("is written as a whole with mode 0600; a failed write leaves the file as it was", () => {
     const { data } = box({}, { booths: [BOOTH] });
     const path = join(data, SET_UP_FILE);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const before = readFileSync(path, "utf8");
     const long = { ...NOTHING_SET_UP, draft: { text: "x".repeat(20_000) } };
-    expect(() => writeSetUp(data, long)).toThrow("too long");
+    expect(() => writeSetUp(data, long)).toThrow(new MessageError(message("config.draft_long")));
     expect(readFileSync(path, "utf8")).toBe(before);
     expect(existsSync(`${path}.new`)).toBe(false);
     expect(withEntry(readSetUp(data), "booth-1", null).booths).toEqual([]);

@@ -35,7 +35,7 @@ function sourcesIn(root: string, folder: string): readonly Source[] {
     });
 }
 
-/** Of src, without the page's scripts, which are no TypeScript. */
+/** Counts the TypeScript files of src. The scripts of the page are not among them. */
 export function countsOf(root: string): Counts {
   const sources = sourcesIn(root, "src").filter(({ path }) => path !== "src/main.ts");
   const importers = Map.groupBy(

@@ -13,10 +13,13 @@ export async function argTypes(catalogue: Readonly<Record<string, string>>): Pro
     .filter(([code]) => !code.endsWith(".page"))
     .map(([code, pattern]) => {
       const fields = [...valuesOf(pattern)].map(([name, type]) => `readonly ${name}: ${type}`);
-      return `  readonly ${JSON.stringify(code)}: { ${fields.join("; ")} };`;
+      return `  readonly ${JSON.stringify(code)}: ${fields.length === 0 ? "NoArgs" : `{ ${fields.join("; ")} }`};`;
     });
-  const head = `import type { MessageArg } from "../message.ts";\n\n/** The values of each message, by code. Written by \`npm run messages\` from \`en.json\`. */\n`;
-  return format(`${head}export interface MessageArgs {\n${rows.join("\n")}\n}\n`, { parser: "typescript", printWidth: 120 });
+  const head = `import type { MessageArg } from "../message.ts";\n\ntype NoArgs = Readonly<Record<never, MessageArg>>;\n\n/** The values of each message, by code. Written by \`npm run messages\` from \`en.json\`. */\n`;
+  return format(`${head}export interface MessageArgs {\n${rows.join("\n")}\n}\n`, {
+    parser: "typescript",
+    printWidth: 120,
+  });
 }
 
 /** Returns the names of a pattern's values, each with its type: a choice by plural needs a number. */

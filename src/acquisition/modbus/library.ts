@@ -9,7 +9,7 @@ import { crc16, CRC_BYTES } from "./rtu.ts";
 /** Sends a PDU that reads, and returns the PDU of its answer. Rejects with a LinkError. */
 type Ask = (unit: number, pdu: Uint8Array, within_ms?: Milliseconds) => Promise<Buffer>;
 
-type Callback = (error: (Error & { modbusCode?: unknown }) | null, result?: { data: unknown[] }) => void;
+type Callback = (error: (Error & { modbusCode?: unknown }) | null, result?: { data: number[] | boolean[] }) => void;
 type SendRead = (...request: [unit: number, address: number, count: number, next: Callback]) => void;
 /** The part of modbus-serial that the agent uses: the four functions that read. */
 type Reader = Readonly<Record<"writeFC1" | "writeFC2" | "writeFC3" | "writeFC4", SendRead>>;
@@ -58,10 +58,19 @@ export function blockReader(
       if (typeof error?.modbusCode === "number") resolve({ kind: "exception", code: error.modbusCode });
       else if (error !== null || result === undefined)
         reject(new LinkError("malformed", "refused by modbus-serial", error));
-      else resolve({ kind: "words", words: result.data.slice(0, block.count).map(Number) });
+      else resolve({ kind: "words", words: wordsOf(result.data, block.count) });
     });
     return promise;
   };
+}
+
+/** Bits are filled up to whole bytes; registers are exactly as many as were asked for. */
+function wordsOf(data: readonly number[] | readonly boolean[], count: number): readonly number[] {
+  return isNumbers(data) ? data : data.slice(0, count).map(Number);
+}
+
+function isNumbers(data: readonly number[] | readonly boolean[]): data is readonly number[] {
+  return typeof data[0] === "number";
 }
 
 /** Returns the frame that the library expects: unit, PDU, CRC. */

@@ -115,7 +115,10 @@ export function modbusSession(
   };
   const ask = async (unit: number, pdu: ArrayLike<number>, within_ms = answer_ms): Promise<Buffer> => {
     requireIdle();
-    const request = framing.request(Uint8Array.of(unit, ...Array.from(pdu)));
+    const frame = new Uint8Array(1 + pdu.length);
+    frame[0] = unit;
+    frame.set(pdu, 1);
+    const request = framing.request(frame);
     if (request === null) {
       const error = new LinkError("config", "only reads (functions 1 to 4, and 43 with MEI type 14) may be sent");
       end(error);

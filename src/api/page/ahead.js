@@ -53,8 +53,8 @@ export const eventsOf = (booth) => `/events${booth === "" ? "" : `?booth=${encod
 /** @param {string} path @param {RequestInit} [options] */
 export function call(path, options = {}) {
   const own = token();
-  // The agent speaks English: where its words are to be said otherwise, their codes are wanted.
-  const asked = language === "en" ? path : `${path}${path.includes("?") ? "&" : "?"}said=true`;
+  // The agent's messages come as data too: for other languages, and for texts without commands.
+  const asked = `${path}${path.includes("?") ? "&" : "?"}said=true`;
   return fetch(asked, { ...options, headers: { ...(own === null ? {} : { Authorization: own }), ...options.headers } });
 }
 

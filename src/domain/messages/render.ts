@@ -69,14 +69,12 @@ function saidEntry(value: unknown): unknown {
   if (isMessage(value)) return saidOf(value);
   if (!Array.isArray(value)) return null;
   const all = value.map(saidEntry);
-  return all.some((one) => one !== null) ? all : null;
+  return all.every((one) => one === null) ? null : all;
 }
 
 /** Returns a message as the page gets it: each message in its values has its text too. */
 function saidOf({ code, args }: Message): Said {
-  const values = Object.entries(args).map(([name, arg]) => {
-    if (isList(arg)) return [name, arg.map((one) => (isMessage(one) ? saidOf(one) : one))] as const;
-    return [name, isMessage(arg) ? saidOf(arg) : arg] as const;
-  });
-  return { code, args: Object.fromEntries(values), text: render({ code, args }, "page") };
+  const values: Record<string, unknown> = {};
+  for (const [name, arg] of Object.entries(args)) values[name] = saidEntry(arg) ?? arg;
+  return { code, args: values, text: render({ code, args }, "page") };
 }

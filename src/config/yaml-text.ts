@@ -1,0 +1,74 @@
+import { message, type Message, type Text } from "../domain/message.ts";
+
+/** The parser's types of tokens that occur in its words. */
+const TOKENS: Readonly<Record<string, Message>> = {
+  scalar: message("yaml.token_scalar"),
+  "double-quoted-scalar": message("yaml.token_double_quoted"),
+  "single-quoted-scalar": message("yaml.token_single_quoted"),
+  "map-value-ind": message("yaml.token_colon"),
+  comma: message("yaml.token_comma"),
+  "seq-item-ind": message("yaml.token_dash"),
+  "flow-map-start": message("yaml.token_map_start"),
+  "flow-map-end": message("yaml.token_map_end"),
+  "flow-seq-start": message("yaml.token_list_start"),
+  "flow-seq-end": message("yaml.token_list_end"),
+  "flow-error-end": message("yaml.token_end"),
+};
+
+/** The words of the YAML parser (yaml 2) for the usual mistakes, and the agent's message for each. */
+const KNOWN: ReadonlyMap<string, Message> = new Map([
+  ["Source contains multiple documents", message("yaml.documents")],
+  ["Missing , between flow map items", message("yaml.missing_comma_map")],
+  ["Missing , between flow sequence items", message("yaml.missing_comma_list")],
+  ["Missing , or : between flow map items", message("yaml.missing_colon_map")],
+  ["Missing , or : between flow sequence items", message("yaml.missing_colon_list")],
+  ["Missing space after : in flow map", message("yaml.space_after_colon_map")],
+  ["Missing space after : in flow sequence", message("yaml.space_after_colon_list")],
+  ["Flow map must end with a }", message("yaml.map_end", { bracket: "}" })],
+  ["Flow sequence must end with a ]", message("yaml.list_end", { bracket: "]" })],
+  [
+    "Flow map in block collection must be sufficiently indented and end with a }",
+    message("yaml.map_end_nested", { bracket: "}" }),
+  ],
+  [
+    "Flow sequence in block collection must be sufficiently indented and end with a ]",
+    message("yaml.list_end_nested", { bracket: "]" }),
+  ],
+  ["Flow end indicator should be more indented than parent", message("yaml.end_indent")],
+  ["Block collections are not allowed within flow collections", message("yaml.block_in_flow")],
+  ["Unexpected , in flow map", message("yaml.comma_map")],
+  ["Unexpected , in flow sequence", message("yaml.comma_list")],
+  ["All mapping items must start at the same column", message("yaml.map_column")],
+  ["All sequence items must start at the same column", message("yaml.list_column")],
+  ["Sequence item without - indicator", message("yaml.no_dash")],
+  ["Implicit map keys need to be followed by map values", message("yaml.no_value")],
+  ["Implicit keys need to be on a single line", message("yaml.key_lines")],
+  ["Nested mappings are not allowed in compact mappings", message("yaml.nested_map")],
+  ["A block sequence may not be used as an implicit map key", message("yaml.list_as_key")],
+  ["Unexpected block-seq-ind on same line with key", message("yaml.list_beside_key")],
+  ["Tabs are not allowed as indentation", message("yaml.tab")],
+  ["Missing closing 'quote", message("yaml.single_quote")],
+  ['Missing closing "quote', message("yaml.double_quote")],
+  ["Comments must be separated from other tokens by white space characters", message("yaml.comment")],
+  ["Block scalar values in collections must be indented", message("yaml.text_indent")],
+  ["With stringKeys, all keys must be strings", message("yaml.string_keys")],
+  ["Unresolved tag", message("yaml.tag")],
+  ["Not a YAML token", message("yaml.no_token")],
+  ["Plain value cannot start with flow indicator character ,", message("yaml.start_flow", { sign: "," })],
+  ["Plain value cannot start with block scalar indicator |", message("yaml.start_block", { sign: "|" })],
+  ["Plain value cannot start with block scalar indicator >", message("yaml.start_block", { sign: ">" })],
+  ["Plain value cannot start with reserved character @", message("yaml.start_reserved", { sign: "@" })],
+  ["Plain value cannot start with reserved character `", message("yaml.start_reserved", { sign: "`" })],
+  ["Plain value cannot start with directive indicator character %", message("yaml.start_directive", { sign: "%" })],
+  ...Object.entries(TOKENS).flatMap(([type, token]): readonly (readonly [string, Message])[] => [
+    [`Unexpected ${type} token`, message("yaml.unexpected", { token })],
+    [`Unexpected ${type} token in YAML stream`, message("yaml.unexpected_in_stream", { token })],
+    [`Unexpected ${type} at node end`, message("yaml.unexpected_at_end", { token })],
+  ]),
+]);
+
+/** Returns the message for words of the YAML parser. Unknown words stay, without their part that quotes the file: it may be a secret. */
+export function yamlText(words: string): Text {
+  const plain = words.replace(/: .*$/s, "");
+  return KNOWN.get(words) ?? KNOWN.get(plain) ?? plain;
+}
