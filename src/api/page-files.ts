@@ -6,7 +6,7 @@ import type { Answering } from "./over-tls.ts";
 import { bare, flattened, importsOf, joined, pointed } from "./page-modules.ts";
 
 const FOLDER = new URL("./page/", import.meta.url);
-/** The catalogues of the agent's messages. */
+/** The catalogues of the agent's messages, and the renderer of messages that page and agent share. */
 const MESSAGES = new URL("../domain/messages/", import.meta.url);
 /** Libraries that a view loads when it needs them, in their packages. */
 const LIBRARIES = new URL("../../node_modules/", import.meta.url);
@@ -22,7 +22,7 @@ const FIRST = "/first.js";
 const MODULES = {
   "": "main ahead",
   "kit/": "api dom format help session units",
-  "texts/": "texts icu",
+  "texts/": "texts",
   "charts/": "bars chart measured plot spark stages strip",
   "setup/": "barcode begin binding find network plc program scan scanned setup size steps trial workshop workshop-talk",
   "views/": "booths day-figures day-part day-trends days display filter-charts filters health now period-bars today",
@@ -53,6 +53,7 @@ for (const [path, file, type] of [
 ] as const) {
   FILES.set(path, { at: new URL(file, FOLDER), type });
 }
+FILES.set("/icu.js", { at: new URL("icu.js", MESSAGES), type: JS });
 for (const name of LANGUAGES) {
   FILES.set(`/messages-${name}.json`, { at: new URL(`${name}.json`, MESSAGES), type: JSON_TYPE });
 }

@@ -1,7 +1,7 @@
 /** An import. A test checks the form that this relies on: an import starts its line and doesn't rename; a comment starts its line. */
 const IMPORT = /^import \{([^}]*)\} from "\.(\/[\w-]+\.js)";\n/gm;
 /** An import of a module in the same or another folder; `import(` loads it later. */
-const PLACED = /((?:\bfrom |\bimport\()")\.{1,2}\/(?:\w+\/)?([\w-]+\.js")/g;
+const PLACED = /((?:\bfrom |\bimport\()")\.{1,2}\/(?:(?:\w+|\.\.)\/)*([\w-]+\.js")/g;
 
 /** Rewrites imports for serving: the box sends the modules of all folders as one folder. */
 export function flattened(text: string): string {

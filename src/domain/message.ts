@@ -18,6 +18,17 @@ export interface Message {
 /** A text for people: a message, or words of somebody else, such as a PLC, a server or the operating system. */
 export type Text = string | Message;
 
+/** A value as it arrives behind an edge: each text is rendered. */
+export type Rendered<T> = T extends string | number | boolean | null | undefined
+  ? T
+  : T extends Message
+    ? string
+    : T extends readonly (infer One)[]
+      ? readonly Rendered<One>[]
+      : T extends object
+        ? { readonly [Name in keyof T]: Rendered<T[Name]> }
+        : T;
+
 /** Makes a message. The types of the values follow from the English catalogue. */
 export function message<C extends MessageCode>(
   code: C,

@@ -6,10 +6,11 @@ import { isUnbound, nowView } from "./views/now.js";
 import { SIGNED_IN, signIn } from "./kit/session.js";
 import { ENGLISH_CAME, t } from "./texts/texts.js";
 
-/** @typedef {import("../../domain/status.ts").AgentStatus} Status */
-/** @typedef {import("../../domain/status.ts").BoothStatus} Booth */
-/** @typedef {import("../../domain/status.ts").LinkStatus} Link */
-/** @typedef {import("../../domain/agent-control.ts").LiveReading} Reading */
+/** @template T @typedef {import("../../domain/message.ts").Rendered<T>} Rendered */
+/** @typedef {Rendered<import("../../domain/status.ts").AgentStatus>} Status */
+/** @typedef {Rendered<import("../../domain/status.ts").BoothStatus>} Booth */
+/** @typedef {Rendered<import("../../domain/status.ts").LinkStatus>} Link */
+/** @typedef {Rendered<import("../../domain/agent-control.ts").LiveReading>} Reading */
 
 /**
  * The data of the views: the newest status, the chosen booth, and that booth's live readings. `needsPin`: readings and the log need a

@@ -1,16 +1,11 @@
-import { IntlMessageFormat } from "intl-messageformat";
 import { isMessage, type Message, type MessageArg, type Text } from "../message.ts";
+import { icuText } from "./icu.js";
 import english from "./en.json" with { type: "json" };
 
 /** Where a text is shown. A message with a variant `CODE.page` in the catalogue has a text without commands and paths for the page. */
 export type Surface = "shell" | "page";
 
-/** Values that are filled in as they are, without a choice between forms: most messages need no formatter. */
-const PLAIN = /\{(\w+)\}/g;
-const CHOICE = /\{\w+,/;
-
 const patterns: Readonly<Record<string, string>> = english;
-const formats = new Map<string, IntlMessageFormat>();
 
 /** Renders a text in English. Words of somebody else are returned unchanged. */
 export function render(text: Text, surface: Surface = "shell"): string {
@@ -20,13 +15,8 @@ export function render(text: Text, surface: Surface = "shell"): string {
   const pattern = patterns[name];
   // A stored message of another version.
   if (pattern === undefined) return [code, ...Object.values(args).map((arg) => valueOf(arg, surface))].join(" ");
-  if (!CHOICE.test(pattern)) {
-    return pattern.replaceAll(PLAIN, (whole, key: string) => String(valueOf(args[key] ?? whole, surface)));
-  }
-  const format = formats.get(name) ?? new IntlMessageFormat(pattern, "en", undefined, { ignoreTag: true });
-  formats.set(name, format);
   const values = Object.entries(args).map(([key, arg]) => [key, valueOf(arg, surface)] as const);
-  return String(format.format(Object.fromEntries(values)));
+  return icuText(pattern, Object.fromEntries(values), "en");
 }
 
 function valueOf(arg: MessageArg, surface: Surface): string | number {

@@ -80,7 +80,7 @@ function samplesOf(pattern: string): readonly Readonly<Record<string, string | n
 }
 
 it.each(EACH)("%s in the language %s: the page's renderer gives the text of a complete one", async (name, language) => {
-  const { icuText } = (await import(new URL("texts/icu.js", FOLDER).href)) as { readonly icuText: IcuText };
+  const { icuText } = (await import(new URL("icu.js", MESSAGES).href)) as { readonly icuText: IcuText };
   const tags = { en: ["en", "en-GB"], es: ["es", "es-MX"], de: ["de", "de-AT"] }[language];
   for (const [key, pattern] of Object.entries(parsed(CATALOGUES[name](language)))) {
     for (const locale of tags) {
@@ -93,7 +93,7 @@ it.each(EACH)("%s in the language %s: the page's renderer gives the text of a co
 });
 
 it("the page's renderer takes plain numbers, choices in choices, quoted braces and single apostrophes as a complete one does", async () => {
-  const { icuText } = (await import(new URL("texts/icu.js", FOLDER).href)) as { readonly icuText: IcuText };
+  const { icuText } = (await import(new URL("icu.js", MESSAGES).href)) as { readonly icuText: IcuText };
   const patterns = [
     "{count} and {count, number}",
     "{count, plural, =0 {none} one {# of {name}} other {# of {name}s}}",

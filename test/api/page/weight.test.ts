@@ -13,12 +13,13 @@ const WITH_CHARTS_BYTES = 200_000;
 const LANGUAGES = ["en", "es", "de"] as const;
 const IMPORTED = /^import \{([^}]*)\} from "(\.\/[\w-]+\.js)";$/gm;
 /** An import as the files have it, with its folder. */
-const WRITTEN = /^import \{[^}]*\} from "\.{1,2}\/(?:\w+\/)?[\w-]+\.js";$/gm;
+const WRITTEN = /^import \{[^}]*\} from "\.{1,2}\/(?:(?:\w+|\.\.)\/)*[\w-]+\.js";$/gm;
 /** Top-level names of a module. */
 const NAMED = /^(?:export )?(?:async )?(?:const|let|class|function\*?) (?:\{ (.*?) \} =|(\w+))/gm;
 
 const files = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"));
 const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");
+const isText = (name: string): boolean => /^\/[a-z]{2}\.js$/.test(name);
 
 /** Returns a file as a browser gets it, compressed. */
 async function sent(path: string, languages = "en"): Promise<Buffer> {
@@ -46,7 +47,7 @@ const textOf = async (path: string): Promise<string> => gunzipSync(await sent(pa
 async function closure(paths: readonly string[], { lazy }: { readonly lazy: boolean }): Promise<string[]> {
   const found = new Set<string>();
   const add = async (path: string): Promise<void> => {
-    if (found.has(path)) return;
+    if (found.has(path) || isText(path)) return;
     found.add(path);
     const text = await textOf(path);
     const named = [...text.matchAll(IMPORTED)].map(([, , next = ""]) => next);
@@ -63,12 +64,12 @@ async function weight(paths: Iterable<string>): Promise<number> {
 }
 
 const ALWAYS = ["/", "/page.css", "/icon.svg"];
-/** The files with a language's texts: the agent sends its messages in English itself. */
-const textsIn = (name: string): readonly string[] =>
+/** Returns the files of a language's texts. English messages come with the answers. */
+const textFiles = (name: string): readonly string[] =>
   name === "en" ? ["/en.json"] : [`/${name}.json`, `/messages-${name}.json`];
 /** The largest language's texts. */
 const language = async (): Promise<number> =>
-  Math.max(...(await Promise.all(LANGUAGES.map((name) => weight(textsIn(name))))));
+  Math.max(...(await Promise.all(LANGUAGES.map((name) => weight(textFiles(name))))));
 
 it("the first view is two scripts, under 80 kB compressed with its texts, and without the chart library", async () => {
   const first = await closure(["/ahead.js", "/first.js"], { lazy: false });
@@ -139,5 +140,6 @@ it("the package brings each file of a library that is served, and no other", () 
 it.each(LANGUAGES)("the document for %s names all files of the first view, so that they load at once", async (name) => {
   const text = gunzipSync(await sent("/", name)).toString("utf8");
   const named = [...text.matchAll(/"(\/v\/[\w-]+(\/[\w-]+\.(?:js|css|json)))"/g)].map(([, , path]) => path);
-  expect([...new Set(named)].toSorted()).toEqual(["/ahead.js", "/first.js", "/page.css", ...textsIn(name)].toSorted());
+  const files = ["/ahead.js", "/first.js", "/page.css", ...textFiles(name)];
+  expect([...new Set(named)].toSorted()).toEqual(files.toSorted());
 });

@@ -1,5 +1,5 @@
 import { language } from "../ahead.js";
-import { icuText } from "./icu.js";
+import { icuText } from "../../../domain/messages/icu.js";
 
 /** @typedef {import("../ahead.js").Language} Language */
 /** @typedef {Readonly<Record<string, string>>} Texts */
@@ -16,11 +16,10 @@ document.documentElement.lang = language;
 /** @param {string} path @returns {Promise<Texts>} */
 const loadTexts = async (path) => (await fetch(new URL(path, import.meta.url))).json();
 
-/** The texts of the page, and the agent's messages. The agent sends English itself. */
-const [texts, messages] = await Promise.all([
-  loadTexts(`./${language}.json`),
-  language === "en" ? {} : loadTexts(`./messages-${language}.json`),
-]);
+/** The texts of the page. */
+const texts = await loadTexts(`./${language}.json`);
+/** The agent's messages. It sends them in English itself. @type {Texts} */
+const messages = language === "en" ? {} : await loadTexts(`./messages-${language}.json`);
 let english = language === "en" ? texts : {};
 let isEnglishAsked = language === "en";
 
