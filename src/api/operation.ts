@@ -1,4 +1,4 @@
-import type { Text } from "../domain/message.ts";
+import { message, type Text } from "../domain/message.ts";
 import { MessageError } from "../domain/messages/message-error.ts";
 import type { Reloaded } from "../config/differences.ts";
 import type { BoothEntry } from "../config/set-up.ts";
@@ -102,12 +102,12 @@ export function boothOf(control: AgentControl, named: string | undefined): Booth
   const { booths } = control.status();
   const [only, ...others] = booths;
   const found = named === undefined && others.length === 0 ? only : booths.find(({ booth }) => booth === named);
-  if (found === undefined) throw new Refusal(400, "name the booth: this gateway serves several, or none of that name");
+  if (found === undefined) throw new Refusal(400, message("ask.which_booth"));
   return found;
 }
 
 /** Returns a service that the operation needs. Throws a Refusal if this agent has none. */
-export function needed<T>(service: T | undefined, lacks: string): T {
+export function needed<T>(service: T | undefined, lacks: Text): T {
   if (service === undefined) throw new Refusal(501, lacks);
   return service;
 }

@@ -70,7 +70,7 @@ export const checkCommand: Run = (call) => {
     const warnings = linesText(warningsOf(usable).map(warningText));
     return `${verdict === null ? textOf(path, usable) : ""}${warnings}${addresses}`;
   });
-  if (verdict !== null) io.err(`${verdict.full()}\n`);
+  if (verdict !== null) io.err(`${render(verdict.full())}\n`);
   return Promise.resolve(verdict === null ? EXIT.ok : EXIT.config);
 };
 
@@ -121,8 +121,8 @@ function problemsIn({ file, problems }: ConfigError): readonly object[] {
     line,
     column,
     path,
-    message,
-    hint,
+    message: render(message),
+    hint: hint === undefined ? undefined : render(hint),
   }));
 }
 
