@@ -90,7 +90,7 @@ interface Answered {
 export type BatchOutcome =
   | (Answered & { readonly kind: "acked" })
   | (Answered & { readonly kind: "conflict"; readonly seq: Seq })
-  | { readonly kind: "refused" | "too_long"; readonly reason: string }
+  | { readonly kind: "refused" | "too_long"; readonly reason: Text }
   | {
       readonly kind: "keep";
       readonly reason: Text;

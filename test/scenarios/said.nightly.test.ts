@@ -1,6 +1,6 @@
-import { readdirSync } from "node:fs";
+import { isMessage, type Message, type Text } from "../../src/domain/message.ts";
+import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { FIELDS, saidOf, type Told } from "../../src/api/said.ts";
 import { validationIncidents } from "../../src/reports/findings.ts";
 import { openSource } from "../support/figures.ts";
 import { memoryFolder } from "../support/temporary.ts";
@@ -10,6 +10,9 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 /** Collects all messages while a scenario is played, and checks that each has a text in every language of the page. */
 
 const PAGE = new URL("../../src/api/page/texts/", import.meta.url);
+const CATALOGUES = new URL("../../src/domain/messages/", import.meta.url);
+/** Fields of a status that hold texts for people. */
+const FIELDS: ReadonlySet<string> = new Set(["reason", "advice", "error", "trouble", "missing", "reasons", "notes"]);
 /** Mon 2026-03-02 07:40 in Denver. */
 const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
 const HOURS = 8;
@@ -33,26 +36,24 @@ const OTHERS = /^the simulated link failed/;
 /** Reasons of the drivers for a bad value. The page has a text for each. */
 const WHY = /^[a-z_]+\d?$/;
 
-/** Returns all texts in fields for messages. */
-function textsIn(body: unknown, name = ""): readonly string[] {
+/** Returns all texts in fields for messages, and all messages. */
+function textsIn(body: unknown, name = ""): readonly Text[] {
   if (typeof body === "string") return FIELDS.has(name) && body !== "" ? [body] : [];
+  if (isMessage(body)) return [body];
   if (Array.isArray(body)) return body.flatMap((one) => textsIn(one, name));
   if (typeof body !== "object" || body === null) return [];
   return Object.entries(body).flatMap(([key, value]) => textsIn(value, key));
 }
 
-function codesIn(told: Told): readonly string[] {
-  if (!("code" in told)) return told.flatMap((one) => (typeof one === "string" ? [] : codesIn(one)));
-  const inner = Object.values(told.args).flatMap((one) => (typeof one === "string" ? [] : codesIn(one)));
-  return [told.code, ...inner];
+function codesIn({ code, args }: Message): readonly string[] {
+  return [code, ...Object.values(args).flat().filter(isMessage).flatMap(codesIn)];
 }
 
 function hear(body: unknown, { codes, whys, unsaid }: Heard): void {
   for (const text of textsIn(body)) {
-    const said = saidOf(text);
-    if (said === null && OTHERS.test(text)) continue;
-    if (said === null) (WHY.test(text) ? whys : unsaid).add(text);
-    else for (const code of codesIn(said)) codes.add(code);
+    if (typeof text === "string") {
+      if (!OTHERS.test(text)) (WHY.test(text) ? whys : unsaid).add(text);
+    } else for (const code of codesIn(text)) codes.add(code);
   }
 }
 
@@ -92,7 +93,7 @@ async function heardIn(scenario: string): Promise<Heard> {
   return heard;
 }
 
-const languages = readdirSync(PAGE).filter((name) => /^[a-z]{2}\.js$/.test(name));
+const languages = readdirSync(PAGE).filter((name) => /^[a-z]{2}\.json$/.test(name));
 
 /** These scenarios lead to every code that any scenario leads to. */
 const SCENARIOS = ["sensor-faults", "short-bakes", "wrong-serial", "power-cycle-lost"];
@@ -102,9 +103,9 @@ it.each(SCENARIOS)("%s: what is said is said by code, and in each language", asy
   expect([...unsaid]).toEqual([]);
   expect(codes.size).toBeGreaterThan(2);
   for (const language of languages) {
-    const { SAYINGS, TEXTS } = (await import(new URL(language, PAGE).href)) as Record<"SAYINGS" | "TEXTS", Texts>;
-    // The agent's own language needs no translation.
-    const lacking = language === "en.js" ? [] : [...codes].filter((code) => SAYINGS[code] === undefined);
-    expect([...lacking, ...[...whys].filter((why) => TEXTS[`why.${why}`] === undefined)], language).toEqual([]);
+    const texts = JSON.parse(readFileSync(new URL(language, PAGE), "utf8")) as Texts;
+    const messages = JSON.parse(readFileSync(new URL(language, CATALOGUES), "utf8")) as Texts;
+    const lacking = [...codes].filter((code) => messages[code] === undefined);
+    expect([...lacking, ...[...whys].filter((why) => texts[`why.${why}`] === undefined)], language).toEqual([]);
   }
 });
