@@ -31,7 +31,10 @@ export default defineConfig({
   cleanUrls: true,
   lastUpdated: false,
   // Files of the repository that are no pages: sources, examples, the files at its root.
-  ignoreDeadLinks: [/\.\.\/(src|test|config|simulators|systemd|README|CONTRIBUTING|CHANGELOG|package|LICENSE)/, /\.\/\.\.\/\.\.\//],
+  ignoreDeadLinks: [
+    /\.\.\/(src|test|config|simulators|systemd|README|CONTRIBUTING|CHANGELOG|package|LICENSE)/,
+    /\.\/\.\.\/\.\.\//,
+  ],
   themeConfig: {
     search: { provider: "local" },
     nav: [

@@ -3,7 +3,7 @@ import { emptyMemory, modbusDriver } from "../../src/acquisition/modbus/driver.t
 import { modbusLine, type OpenWire } from "../../src/acquisition/modbus/wire.ts";
 import { PeerClosed } from "../../src/domain/link-error.ts";
 import type { ModbusProfile } from "../../src/domain/profile.ts";
-import { say } from "../../src/domain/sentences.ts";
+import { recordText } from "../../src/domain/record-text.ts";
 import type { SimClock } from "../clock.ts";
 import { goodManners } from "../plc/manners.ts";
 import type { Booth } from "../plc/model/booth.ts";
@@ -61,7 +61,7 @@ function closingWire(respond: (request: Buffer) => Buffer, when: ClosesWhen): Op
     const close = (): void => {
       if (isOver) return;
       isOver = true;
-      events.down(new PeerClosed("closed", say("plc.closed.device")));
+      events.down(new PeerClosed("closed", recordText("plc.closed.device")));
     };
     later(() => events.connected());
     return {

@@ -1,5 +1,5 @@
 import { message } from "../domain/message.ts";
-import { wantsMessages } from "./operation.ts";
+import { wantsMessages } from "./wants-messages.ts";
 import { hostname } from "node:os";
 import { allAddresses, nameOnSite } from "../tools/own-addresses.ts";
 import { refusalOf } from "./access.ts";

@@ -1,6 +1,6 @@
 import { message, type Text } from "../domain/message.ts";
 import { rendered } from "../domain/messages/render.ts";
-import { wantsMessages } from "./operation.ts";
+import { wantsMessages } from "./wants-messages.ts";
 import type { BodyOf } from "../contract/local.ts";
 import { metricsOf } from "../contract/metrics.ts";
 import type { AgentControl } from "../domain/agent-control.ts";

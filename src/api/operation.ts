@@ -70,11 +70,6 @@ export type LocalAnswer =
 /** Headers of an answer that ends the connection, for senders that are not let in or send too much. */
 export const CLOSING = { Connection: "close" } as const;
 
-/** Returns whether the request asks for the codes and values of the messages in the answer. */
-export function wantsMessages(query: Readonly<Record<string, string>>): boolean {
-  return query["said"] === "true";
-}
-
 export function ok(body: unknown, status = 200): Extract<LocalAnswer, { readonly status: number }> {
   return { status, body };
 }

@@ -1,6 +1,7 @@
 import { message } from "../domain/message.ts";
 import { errorText } from "../domain/messages/message-error.ts";
 import { rendered } from "../domain/messages/render.ts";
+import { wantsMessages } from "./wants-messages.ts";
 import { LinkError } from "../domain/link-error.ts";
 import type { BodyOf, LocalPlcAnswer } from "../contract/local.ts";
 import {
@@ -8,7 +9,6 @@ import {
   type Call,
   type LocalAnswer,
   needed,
-  wantsMessages,
   ok,
   type PlcWish,
   type Services,

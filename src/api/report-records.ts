@@ -1,5 +1,5 @@
 import { findingOf } from "../domain/finding.ts";
-import { wantsMessages } from "./operation.ts";
+import { wantsMessages } from "./wants-messages.ts";
 import {
   openWindowParams,
   pagingParams,

@@ -1,4 +1,4 @@
-import { wantsMessages } from "./operation.ts";
+import { wantsMessages } from "./wants-messages.ts";
 import { rendered } from "../domain/messages/render.ts";
 import { type AgentStatus, connectivityOf } from "../domain/status.ts";
 import type { EpochMs } from "../domain/units.ts";

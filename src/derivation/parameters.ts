@@ -1,7 +1,7 @@
 import type { FilterType, Mode, TagValue } from "../domain/booth.ts";
 import { modesIn } from "../domain/mode-bits.ts";
 import type { Parameters, ReportRules, TagRole } from "../domain/parameters.ts";
-import { say } from "../domain/sentences.ts";
+import { recordText } from "../domain/record-text.ts";
 import { HOUR_MS } from "../domain/time.ts";
 import type { Milliseconds, TagName } from "../domain/units.ts";
 import type { DeriveState, Machine } from "./state.ts";
@@ -41,7 +41,7 @@ export function unfitUnits(
   parameters: Parameters | null,
 ): readonly { readonly tag: TagName; readonly reason: string }[] {
   return Object.entries(parameters?.tags ?? {}).flatMap(([tag, { unit, unfit_role: role }]) =>
-    role === undefined ? [] : [{ tag, reason: say("incident.unit", { unit, role }) }],
+    role === undefined ? [] : [{ tag, reason: recordText("incident.unit", { unit, role }) }],
   );
 }
 

@@ -1,6 +1,6 @@
 import type { MessageArgs } from "./messages/args.d.ts";
 
-export type MessageCode = keyof MessageArgs;
+export type MessageCode = keyof MessageArgs<unknown>;
 
 /** A value in a message. The renderer joins a list with commas. */
 export type MessageArg = string | number | Message | readonly Text[];
@@ -32,7 +32,7 @@ export type Rendered<T> = T extends string | number | boolean | null | undefined
 /** Makes a message. The types of the values follow from the English catalogue. */
 export function message<C extends MessageCode>(
   code: C,
-  ...[args]: keyof MessageArgs[C] extends never ? [] : [MessageArgs[C]]
+  ...[args]: keyof MessageArgs<MessageArg>[C] extends never ? [] : [MessageArgs<MessageArg>[C]]
 ): Message {
   return { code, args: { ...args } };
 }

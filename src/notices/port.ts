@@ -1,6 +1,7 @@
 import type { NoticeConfig } from "../config/port.ts";
 import type { BoothState } from "../domain/booth-state.ts";
 import type { Clock, Logger, Random, Scrubber } from "../domain/machine.ts";
+import type { Text } from "../domain/message.ts";
 import type { NoticeOutcome, NoticeTest } from "../domain/notice.ts";
 import type { Signals } from "../domain/signal.ts";
 import type { LinkStatus, NoticeStatus } from "../domain/status.ts";
@@ -10,7 +11,7 @@ import type { Identity, Store } from "../store/port.ts";
 export interface NoticeBooth {
   readonly state: BoothState;
   /** Why the store can't commit; "" if it can. */
-  trouble(): string;
+  trouble(): Text;
 }
 
 /** The parts of the machine and the agent that notices use. */

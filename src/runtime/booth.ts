@@ -1,4 +1,4 @@
-import { say } from "../domain/sentences.ts";
+import { recordText } from "../domain/record-text.ts";
 import { message, type Text } from "../domain/message.ts";
 import { openClock } from "../acquisition/clock.ts";
 import { type Committer, createCommitter, type Leftover, leftoverOf } from "../acquisition/committer.ts";
@@ -78,7 +78,7 @@ export async function openBooth(
   const booth_clock = openClock(clock, { log, intake: { record }, leftover: leftover.clock });
   logParameters();
   const damaged = tail.damaged?.() ?? 0;
-  if (damaged > 0) tell("tail_damaged", say("incident.tail_damaged", { count: damaged }));
+  if (damaged > 0) tell("tail_damaged", recordText("incident.tail_damaged", { count: damaged }));
   return {
     ...bound,
     link,

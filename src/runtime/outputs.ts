@@ -7,6 +7,7 @@ import { type Metric, metricsOf } from "../contract/metrics.ts";
 import type { AgentControl } from "../domain/agent-control.ts";
 import { linkDown, serviceLinkOf } from "../domain/link-status.ts";
 import type { Clock, Logger, Scrubber } from "../domain/machine.ts";
+import { message } from "../domain/message.ts";
 import type { NoticeTest } from "../domain/notice.ts";
 import type { NoticeStatus, OutputStatus } from "../domain/status.ts";
 import type { Notices } from "../notices/port.ts";
@@ -30,8 +31,6 @@ type OutputPlace = Omit<OutputMachine, "cursor_file" | "secret" | "connect" | "s
   Pick<AgentSetup, "store" | "identity"> &
   Place;
 
-const CORRECT_ENTRY = 'correct it, then "booth-gateway reload"; all else runs meanwhile';
-
 /** The outputs of a configuration. Their code is loaded only if there are any. */
 export function outputsOf(
   { config: { outputs }, refused_outputs }: Lasting["usable"],
@@ -40,8 +39,9 @@ export function outputsOf(
   const { clock, log } = place;
   const refused = refused_outputs.map(({ name, kind, error }): OutputStatus => {
     const reason = error.brief();
-    log.error({ event: "output_refused", output: name }, `output ${name} is left out: ${reason}; ${CORRECT_ENTRY}`);
-    const link = linkDown(clock.wall(), reason, CORRECT_ENTRY);
+    const advice = message("text.correct_entry");
+    log.error({ event: "output_refused", output: name }, message("output.left_out", { name, reason, advice }));
+    const link = linkDown(clock.wall(), reason, advice);
     return { name, kind, url: "", link, sent: 0, ignored: 0, booths: [] };
   });
   if (outputs.length === 0) return { refused_outputs: refused };
@@ -68,8 +68,9 @@ export function noticesOf(
   const { clock, log, runtime_dir, scrubber } = place;
   const refused = refused_notices.map(({ name, error }): NoticeStatus => {
     const reason = error.brief();
-    log.error({ event: "notice_refused", notice: name }, `notice ${name} is left out: ${reason}; ${CORRECT_ENTRY}`);
-    const link = linkDown(clock.wall(), reason, CORRECT_ENTRY);
+    const advice = message("text.correct_entry");
+    log.error({ event: "notice_refused", notice: name }, message("notice.left_out", { name, reason, advice }));
+    const link = linkDown(clock.wall(), reason, advice);
     return { name, kind: "mail", where: "", link, waiting: 0, open: 0, sent: 0, last: null };
   });
   if (notices.length === 0) return { refused_notices: refused };

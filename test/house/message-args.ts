@@ -15,22 +15,22 @@ export async function argTypes(catalogue: Readonly<Record<string, string>>): Pro
       const fields = [...valuesOf(pattern)].map(([name, type]) => `readonly ${name}: ${type}`);
       return `  readonly ${JSON.stringify(code)}: ${fields.length === 0 ? "NoArgs" : `{ ${fields.join("; ")} }`};`;
     });
-  const head = `import type { MessageArg } from "../message.ts";\n\ntype NoArgs = Readonly<Record<never, MessageArg>>;\n\n/** The values of each message, by code. Written by \`npm run messages\` from \`en.json\`. */\n`;
-  return format(`${head}export interface MessageArgs {\n${rows.join("\n")}\n}\n`, {
+  const head = `type NoArgs = Readonly<Record<never, never>>;\n\n/** The values of each message, by code. Written by \`npm run messages\` from \`en.json\`. */\n`;
+  return format(`${head}export interface MessageArgs<Arg> {\n${rows.join("\n")}\n}\n`, {
     parser: "typescript",
     printWidth: 120,
   });
 }
 
 /** Returns the names of a pattern's values, each with its type: a choice by plural needs a number. */
-export function valuesOf(pattern: string): ReadonlyMap<string, "number" | "string" | "MessageArg"> {
-  const found = new Map<string, "number" | "string" | "MessageArg">();
+export function valuesOf(pattern: string): ReadonlyMap<string, "number" | "string" | "Arg"> {
+  const found = new Map<string, "number" | "string" | "Arg">();
   const add = (elements: readonly MessageFormatElement[]): void => {
     for (const element of elements) {
       if (element.type === TYPE.literal || element.type === TYPE.pound || element.type === TYPE.tag) continue;
       const isNumber = element.type === TYPE.plural || element.type === TYPE.number;
-      const type = element.type === TYPE.select ? "string" : isNumber ? "number" : "MessageArg";
-      if (type !== "MessageArg" || !found.has(element.value)) found.set(element.value, type);
+      const type = element.type === TYPE.select ? "string" : isNumber ? "number" : "Arg";
+      if (type !== "Arg" || !found.has(element.value)) found.set(element.value, type);
       if (element.type === TYPE.plural || element.type === TYPE.select) {
         for (const option of Object.values(element.options)) add(option.value);
       }

@@ -17,7 +17,10 @@ const firstWord = {
           if (type !== "Block" || !value.startsWith("*")) continue;
           const [word] = RIDDLES.exec(value.replace(/^\*[\s*]*/, "")) ?? [];
           if (word !== undefined)
-            context.report({ loc, message: `The comment starts with "${word}": start with a verb ("Returns") or a noun.` });
+            context.report({
+              loc,
+              message: `The comment starts with "${word}": start with a verb ("Returns") or a noun.`,
+            });
         }
       },
     };

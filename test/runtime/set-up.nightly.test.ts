@@ -4,6 +4,7 @@ import { parse, stringify } from "yaml";
 import { describe, expect, it } from "vitest";
 import type { SetUpStatus } from "../../src/domain/set-up.ts";
 import { readSetUp } from "../../src/config/set-up.ts";
+import { render } from "../../src/domain/messages/render.ts";
 import { runningAgent } from "../api/box-http.ts";
 import { eventually } from "../support/eventually.ts";
 import { GATEWAY, runProgram } from "../support/processes.ts";
@@ -121,7 +122,7 @@ describe("a change on trial", () => {
     expect(trial).not.toBeNull();
     await eventually("the login is missed", async () => {
       const plc = (await site.status())?.booths[0]?.plc;
-      return plc?.kind === "down" && plc.reason.includes("holds no password") ? true : undefined;
+      return plc?.kind === "down" && render(plc.reason).includes("holds no password") ? true : undefined;
     });
     const back = await asked(site, "/setup/settle", { keep: false });
     expect(back.trial).toBeNull();

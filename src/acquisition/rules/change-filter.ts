@@ -3,7 +3,7 @@ import { type Parameters, type TagParameters, unitsPerHour, maxRateOf } from "..
 import type { Sample } from "../../domain/taken.ts";
 import { type ModbusTag, pointWidth } from "../../domain/profile.ts";
 import type { Milliseconds, TagName } from "../../domain/units.ts";
-import { say } from "../../domain/sentences.ts";
+import { recordText } from "../../domain/record-text.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 
 interface Logged {
@@ -107,14 +107,14 @@ export type OddState = Map<TagName, Milliseconds>;
 
 /** Faults that only acquisition sees, by the reason of the bad sample: the check that they are evidence for, and the text. */
 const CHECKS: Readonly<Record<string, readonly [check: string, detail: string]>> = {
-  sentinel: ["sentinel", say("incident.sentinel")],
-  nan: ["sentinel", say("incident.nan")],
-  inf: ["sentinel", say("incident.inf")],
-  not_bcd: ["sentinel", say("incident.not_bcd")],
-  below_min: ["between", say("incident.below_min")],
-  above_max: ["between", say("incident.above_max")],
-  all_zero: ["all_zero", say("incident.all_zero")],
-  torn: ["torn", say("incident.torn")],
+  sentinel: ["sentinel", recordText("incident.sentinel")],
+  nan: ["sentinel", recordText("incident.nan")],
+  inf: ["sentinel", recordText("incident.inf")],
+  not_bcd: ["sentinel", recordText("incident.not_bcd")],
+  below_min: ["between", recordText("incident.below_min")],
+  above_max: ["between", recordText("incident.above_max")],
+  all_zero: ["all_zero", recordText("incident.all_zero")],
+  torn: ["torn", recordText("incident.torn")],
 };
 
 /** An incident is resolved after 10 min without an event, so an event is logged twice in that time. */

@@ -1,6 +1,6 @@
 import { FILTER_TYPES, type FilterType, type TagValue } from "../../domain/booth.ts";
 import { type Parameters, type TagParameters, type TagRole, unitsPerHour } from "../../domain/parameters.ts";
-import { say } from "../../domain/sentences.ts";
+import { recordText } from "../../domain/record-text.ts";
 import { HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
 import { dayOf, instantOf, isKnownZone } from "../../domain/time-zone.ts";
 import type { Milliseconds, TagName } from "../../domain/units.ts";
@@ -42,7 +42,7 @@ export function prepareChecks(fold: Fold, parameters: Parameters): void {
     report(fold, { tag_name, check, logic: { op: check }, reason, severity: "error" });
   for (const { tag, reason } of unfitUnits(parameters)) reportConfig(tag, "config_unit", reason);
   checks.tz_known = isKnownZone(tz);
-  if (!checks.tz_known) reportConfig("", "config_tz", say("incident.zone", { tz }));
+  if (!checks.tz_known) reportConfig("", "config_tz", recordText("incident.zone", { tz }));
 }
 
 /** Checks the single readings of this instant. */
@@ -309,6 +309,6 @@ function mismatch(
   { tag, check, plc, derived }: { tag: string; check: string; plc: number; derived: number },
 ): void {
   const text = (value: number): string => String(Math.round(value * 10) / 10);
-  const reason = say("incident.mismatch", { plc: text(plc), own: text(derived) });
+  const reason = recordText("incident.mismatch", { plc: text(plc), own: text(derived) });
   judge(fold, isWrong, { tag_name: tag, check, logic: { op: "mismatch", plc, derived }, reason });
 }

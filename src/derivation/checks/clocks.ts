@@ -1,5 +1,5 @@
 import type { ClockRecord, Reading } from "../../domain/record.ts";
-import { say } from "../../domain/sentences.ts";
+import { recordText } from "../../domain/record-text.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { Milliseconds, TagName } from "../../domain/units.ts";
 import { isWitnessed } from "../clock.ts";
@@ -47,7 +47,7 @@ function judgeSkew(
     tag_name,
     check: "clock_skew",
     logic: { op: "clock_skew", max_seconds: SKEW_MS / 1000 },
-    reason: isOff ? say(`incident.${clock}_clock_${ahead > 0 ? "ahead" : "behind"}`, { seconds }) : "",
+    reason: isOff ? recordText(`incident.${clock}_clock_${ahead > 0 ? "ahead" : "behind"}`, { seconds }) : "",
   });
 }
 
@@ -67,5 +67,10 @@ export function checkStep(fold: Fold, record: ClockRecord): void {
   const isCorrection = clock.synced && isWitnessed(record) && Math.abs(by) > STEP_MS;
   if (state !== "stepped" && !isCorrection) return;
   const logic = { op: "clock_skew", max_seconds: STEP_MS / 1000 };
-  report(fold, { tag_name: "", check: "clock_skew", logic, reason: say("incident.clock_put", { seconds: by / 1000 }) });
+  report(fold, {
+    tag_name: "",
+    check: "clock_skew",
+    logic,
+    reason: recordText("incident.clock_put", { seconds: by / 1000 }),
+  });
 }

@@ -1,6 +1,6 @@
 import type { Mode } from "../../domain/booth.ts";
 import { inFigureUnit } from "../../domain/parameters.ts";
-import { say } from "../../domain/sentences.ts";
+import { recordText } from "../../domain/record-text.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
 import { lengthOf, workingIntervals } from "../../domain/time-zone.ts";
 import type { EpochMs, Milliseconds, TagName } from "../../domain/units.ts";
@@ -34,7 +34,7 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     holds: (state, at) => isBelow(state, "air", WARM_C) && at - startOf(state, "bake", at) >= WARM_AFTER_MS,
     allowed_ms: 0,
     min: WARM_C,
-    reason: say("incident.cold_bake", { celsius: WARM_C }),
+    reason: recordText("incident.cold_bake", { celsius: WARM_C }),
   },
   {
     sensor: "fan",
@@ -42,7 +42,7 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     // Fans start with the mode, not before it.
     allowed_ms: MINUTE_MS,
     min: FAN_OFF,
-    reason: say("incident.no_fan"),
+    reason: recordText("incident.no_fan"),
   },
   {
     sensor: "burner",
@@ -50,14 +50,14 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     holds: (state) => isBelow(state, "fan", FAN_OFF) && isOn(state, "burner"),
     allowed_ms: 0,
     min: FAN_OFF,
-    reason: say("incident.no_airflow"),
+    reason: recordText("incident.no_airflow"),
   },
   {
     sensor: "door",
     holds: (state, at) => isOn(state, "door") && startOf(state, "bake", at) <= at,
     allowed_ms: 2 * MINUTE_MS,
     min: 0,
-    reason: say("incident.open_door"),
+    reason: recordText("incident.open_door"),
   },
 ];
 
@@ -185,7 +185,7 @@ export function checkSuccession(
       tag_name,
       check: "transition",
       logic: { op: "transition", from: mode, to: next },
-      reason: say("incident.transition", { next, mode }),
+      reason: recordText("incident.transition", { next, mode }),
     });
   }
   if (mode !== "purge" || next !== "bake") return;
@@ -193,7 +193,7 @@ export function checkSuccession(
     tag_name,
     check: "dwell",
     logic: { op: "dwell", mode: "purge", min: 1 },
-    reason: say("incident.short_purge", { seconds: (end - start) / 1000 }),
+    reason: recordText("incident.short_purge", { seconds: (end - start) / 1000 }),
   });
 }
 
@@ -211,18 +211,18 @@ export function checkBay(fold: Fold, bay: BayState): void {
   if (isSilentTooLong(fold.state, bay)) {
     const minutes = GAP_MS / MINUTE_MS;
     const logic = { op: "gap", duration_minutes: minutes, working_hours_only: true };
-    report(fold, { tag_name, check: "gap", logic, reason: say("incident.gap", { minutes }) });
+    report(fold, { tag_name, check: "gap", logic, reason: recordText("incident.gap", { minutes }) });
   }
   const longest = open === null ? undefined : LONG_MS[open.mode];
   if (open !== null && longest !== undefined && good_until - open.start > longest) {
     const logic = { op: "dwell", mode: open.mode, max: longest / MINUTE_MS };
-    const reason = say("incident.long", { mode: open.mode, hours: longest / HOUR_MS });
+    const reason = recordText("incident.long", { mode: open.mode, hours: longest / HOUR_MS });
     report(fold, { tag_name, check: "dwell", logic, reason });
   }
   if (conflict === null || conflict === undefined) return;
   const due = conflict + CONFLICT_POLLS * pollIntervalMs(parameters, bay.group);
   if (clock.now <= due || (!bay.live && good_until < due)) return;
-  const reason = say("incident.mode_conflict", { raw: bay.raw ?? "" });
+  const reason = recordText("incident.mode_conflict", { raw: bay.raw ?? "" });
   const logic = { op: "mode_conflict", polls: CONFLICT_POLLS };
   report(fold, { tag_name, check: "mode_conflict", logic, reason }, due);
 }
@@ -245,7 +245,7 @@ export function checkMode(fold: Fold, { tag: tag_name, conflict }: BayState, raw
     tag_name,
     check: "unmapped",
     logic: { op: "mapped" },
-    reason: say("incident.unmapped", { raw }),
+    reason: recordText("incident.unmapped", { raw }),
   };
   judge(fold, parameters !== null && modeOf(parameters, raw) === "unknown", unmapped);
 }

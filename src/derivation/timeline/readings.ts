@@ -6,7 +6,7 @@ import {
   type TagParameters,
   unitsPerHour,
 } from "../../domain/parameters.ts";
-import { say } from "../../domain/sentences.ts";
+import { recordText } from "../../domain/record-text.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import type { Milliseconds, TagName } from "../../domain/units.ts";
 import { pressReset, readMinutes } from "../filters/changes.ts";
@@ -52,7 +52,7 @@ export function judgeReadings(fold: Fold, parameters: Parameters): void {
   for (const reading of counters) takeCount(fold, reading, restarted);
   const lost = restarted && falls.length > 0;
   if (lost) {
-    const reason = say("incident.memory_loss", { tags: falls.map(({ tag }) => tag).join(", ") });
+    const reason = recordText("incident.memory_loss", { tags: falls.map(({ tag }) => tag).join(", ") });
     report(fold, { tag_name: "", check: "memory_loss", logic: { op: "monotonic" }, reason });
   }
   if (restarted) for (const bay of state.bays) bay.restart = { at: state.clock.now, lost };
@@ -157,7 +157,7 @@ function takeCount(fold: Fold, reading: CounterReading, restarted: boolean): voi
     const amount = steps * step * parameters.factor;
     if (amount > 0) addCount(state, parameters.role, amount);
     if (kind === "unexplained") {
-      const reason = say("incident.monotonic", { from: before.raw, to: value });
+      const reason = recordText("incident.monotonic", { from: before.raw, to: value });
       report(fold, { tag_name: tag, check: "monotonic", logic: { op: "monotonic" }, reason });
     }
   }

@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import { say } from "../../domain/sentences.ts";
+import { recordText } from "../../domain/record-text.ts";
 import { find, mend } from "../check.ts";
 import type { Origin } from "../identity/identity.ts";
 import type { LogRow } from "../log/rows.ts";
@@ -87,7 +87,7 @@ function finished(db: Database, { stream, last, is_known }: StreamOfRows): Store
     ).run(stream, info.oldest_seq - 1);
   }
   const missing = quarantine.count(stream);
-  const detail = say("incident.store_damaged", { count: missing });
+  const detail = recordText("incident.store_damaged", { count: missing });
   db.prepare(`INSERT OR REPLACE INTO due (stream_id, event, detail) VALUES (?, 'store_damaged', ?)`).run(
     stream,
     detail,
