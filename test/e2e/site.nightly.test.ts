@@ -158,7 +158,7 @@ describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
       [["--data", file, "--port", "0"], `${file} can't be written`],
       [
         ["--data", join(folder, "a"), "--scenario", "nonsense"],
-        "there is no scenario nonsense; there are standard-cycle",
+        "there is no scenario nonsense; the scenarios are standard-cycle",
       ],
       [["--data", join(folder, "b"), "--speed", "0"], "--speed must be a number from 1 to 1000"],
       [["--colour"], "--help lists the options"],

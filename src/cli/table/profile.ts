@@ -16,7 +16,7 @@ export const PROFILE_TABLE = [
         choices: {
           new: "starts the profile WHAT with the protocol settings of a PLC family (--from)",
           import:
-            "imports the register list WHAT: an export of CLICK, Productivity, Connected Components or TIA, or address, name, type",
+            "imports the register list WHAT: an export of CLICK, Productivity, Connected Components or TIA, or a list of address, name and type",
           browse: "adds the variables of an OPC UA server as tags, all or those below WHAT",
           add: "adds the tag WHAT at an address (--at), matched by the value on the machine's display (--expect)",
           learn:
