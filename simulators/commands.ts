@@ -6,17 +6,17 @@ import { fleetCommand } from "./fleet/cli.ts";
 import { serviceCommand } from "./service/cli.ts";
 import { siteCommand } from "./site/cli.ts";
 
-const OVERVIEW = `booth-sim: the simulators that booth-gateway is built and tested against
+const OVERVIEW = `booth-sim: the simulators for development and tests of booth-gateway
 
 Usage: booth-sim COMMAND [options]
 
   site      a whole site: PLC, service, agent ("npm start" runs this)
   plc       a booth behind a Modbus TCP and an OPC UA server
-  replay    a session that "booth-gateway record" wrote, played as a PLC
+  replay    a PLC that replays a session of "booth-gateway record"
   service   the Booth Monitoring Service: HTTP, MQTT, SQLite
-  fleet     virtual gateways by the thousand, at a service
+  fleet     thousands of simulated gateways of a service
 
-booth-sim COMMAND --help tells a command's options.
+booth-sim COMMAND --help shows a command's options.
 `;
 
 /** The command line of the simulators. Sets the process's exit code; never rejects but for a fault of its own. */

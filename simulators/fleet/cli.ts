@@ -23,21 +23,21 @@ const DRAIN_MS = 15 * MINUTE_MS;
 /** The account's contents are compared at so many booths at most: each is read whole. */
 const MAX_COMPARED = 200;
 
-const HELP = `booth-sim fleet: virtual gateways at a Booth Monitoring Service, by the agent's own delivery.
+const HELP = `booth-sim fleet: simulates gateways of a Booth Monitoring Service, with the agent's own delivery code.
 
-  --gateways N     default 100; 10,000 need "ulimit -n" of 12,000 or more
-  --booths-per M   booths of each (default 1)
-  --speed S        seconds of the fleet in a second (default 1); ack deadlines and keep-alives stay real
-  --seed K         of what befalls it (default 1). A store takes each seed once: the logs of a second run would begin anew
-  --minutes N      of the fleet's time (default 10)
-  --outage N       in the midst of it all are away for so many minutes (default 0: never)
-  --outage-pace N  seconds of it that pass in one of the fleet's (default 1)
-  --calm           no faults but the outage
-  --service URL    HTTP of the service (default http://127.0.0.1:8080); it names the brokers
-  --key KEY        of scope admin at the service (default fleet-admin)
-  --store WHERE    the service's database: postgres://..., or the folder of its SQLite. The account at the end is checked there
-  --place          put the booths and the key into that store first
-  --help           this text`;
+  --gateways N     number of gateways (default 100); 10,000 need "ulimit -n" of 12,000 or more
+  --booths-per M   booths per gateway (default 1)
+  --speed S        simulated seconds per second (default 1); ack timeouts and keep-alives stay in real time
+  --seed K         seed of the faults (default 1). Use each seed only once per store, because a second run would restart the logs
+  --minutes N      simulated duration (default 10)
+  --outage N       disconnect all gateways for this time in the middle of the run (default 0: no outage)
+  --outage-pace N  outage seconds per simulated second (default 1)
+  --calm           no faults except the outage
+  --service URL    HTTP URL of the service (default http://127.0.0.1:8080); the service returns the brokers
+  --key KEY        API key of scope admin at the service (default fleet-admin)
+  --store WHERE    the service's database, to check the result at the end: postgres://..., or the folder of its SQLite file
+  --place          first add the booths and the key to that store
+  --help           show this help`;
 
 const OPTIONS = {
   gateways: { type: "string", default: "100" },
@@ -68,7 +68,7 @@ function numbersOf(values: Values) {
   ): number => {
     const value = Number(values[name]);
     if (values[name].trim() === "" || !Number.isFinite(value) || value < least)
-      throw new Error(`--${name} is a number from ${least} on`);
+      throw new Error(`--${name} must be a number of at least ${least}`);
     return value;
   };
   return {
@@ -101,7 +101,7 @@ export async function fleetCommand(argv: readonly string[], io: FleetIo): Promis
   try {
     return await play(values, numbers, io);
   } catch (error) {
-    io.err(`The fleet can't go on: ${errorMessage(error)}.`);
+    io.err(`The fleet stopped: ${errorMessage(error)}.`);
     return 1;
   }
 }
@@ -129,7 +129,7 @@ async function play(values: Values, numbers: ReturnType<typeof numbersOf>, io: F
   io.out(ranLine(ran));
   if (ran.returned !== null) io.out(returnedLine(ran.returned));
   if (values.store === undefined) {
-    io.out("without --store nothing was checked in the service's database");
+    io.out("the service's database was not checked, because --store is not set");
     return 0;
   }
   const look = await lookInto(values.store);
@@ -184,7 +184,7 @@ export function ranLine({ meter, faults }: RanFleet): string {
   return [
     `ran: ${sent} batches sent, ${chunks} of them chunks, ${acked} acked, ${unanswered} unanswered, ${conflicts} conflicts;`,
     `${records} records, ${(readings / Math.max(1, acked)).toFixed(1)} readings a batch; ${sessions} sessions, ${failed_connects} failed;`,
-    `ack p50 ${all.quantile(0.5)} ms, p99 ${all.quantile(0.99)} ms; befell: ${befell.join(", ")}; logged: ${logged.join(", ")}`,
+    `ack p50 ${all.quantile(0.5)} ms, p99 ${all.quantile(0.99)} ms; faults: ${befell.join(", ")}; logged: ${logged.join(", ")}`,
   ].join(" ");
 }
 

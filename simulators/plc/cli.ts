@@ -27,25 +27,25 @@ const PORTS = { min: 0, max: 65_535, whole: true };
 
 const HELP = `Usage: booth-sim plc [options]
 
-Plays a paint booth behind a Modbus TCP server on 127.0.0.1 until Ctrl-C.
+Simulates a paint booth with a Modbus TCP server on 127.0.0.1 until Ctrl-C.
 
-  --scenario NAME     the story to play (default ${DEFAULTS.scenario}); --list shows all
+  --scenario NAME     the scenario to play (default ${DEFAULTS.scenario}); --list shows all
   --modbus-port N     port of the server (default ${DEFAULTS.port}; 0: any free one)
-  --rtu-port N        the same booth as Modbus RTU over TCP on this port too
-  --rtu-path PATH     and on this serial port, or end of a pty pair
-  --opcua-port N      an OPC UA server over the same booth, too (user gateway, password booth)
-  --opcua-profile FILE  its variables (default: the PLCnext-like booth)
+  --rtu-port N        also serve the booth as Modbus RTU over TCP on this port
+  --rtu-path PATH     also serve the booth as Modbus RTU on this serial port, or end of a pty pair
+  --opcua-port N      also serve the booth by OPC UA on this port (user gateway, password booth)
+  --opcua-profile FILE  the OPC UA variables (default: the PLCnext-like booth)
   --speed N           simulated seconds per second (default ${DEFAULTS.speed})
-  --seed N            same seed, same story (default ${DEFAULTS.seed})
-  --start ISO         begin of a story told once; for a daily one any instant of its first day
-                      (default: now, so a daily one has the local day so far behind it)
+  --seed N            seed of the scenario; equal seeds give equal runs (default ${DEFAULTS.seed})
+  --start ISO         start of a scenario that runs once; for a daily scenario any time of its first day
+                      (default: now, so that a daily scenario has played the local day so far)
   --serial TEXT       the serial number in the PLC
   --profile FILE      the register map (default: the CLICK-like booth)
-  --control-port N    HTTP on 127.0.0.1: GET, POST, DELETE /manners switches its manners, GET /counts
-  --truth FILE        write what really happens as JSON lines
-  --clock FILE        share the simulated time of a site instead of --speed
+  --control-port N    HTTP control on 127.0.0.1: GET, POST, DELETE /manners for faults and quirks, GET /counts
+  --truth FILE        write the true course of events as JSON lines
+  --clock FILE        use the simulated time of a site instead of --speed
   --list              list the scenarios
-  --help              this text`;
+  --help              show this help`;
 
 /** A mistake of the person at the keyboard; the message is all that they need. */
 class UsageError extends Error {}
@@ -140,7 +140,7 @@ async function plcOptions(options: Options, io: PlcIo): Promise<PlcOptions> {
   const scenario = findScenario(options.scenario);
   if (!scenario) {
     const names = SCENARIOS.map(({ name }) => name).join(", ");
-    throw new UsageError(`There is no scenario ${options.scenario}; there are ${names}.`);
+    throw new UsageError(`There is no scenario ${options.scenario}. The scenarios are ${names}.`);
   }
   return {
     scenario,

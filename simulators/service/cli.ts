@@ -20,25 +20,25 @@ interface CommandIo {
 
 const HELP = `booth-sim service: the reference Booth Monitoring Service, on loopback.
 
-  --port N         HTTP port (default 8080; 0 = any free one)
-  --mqtt-port N    MQTT port (default 1883; 0 = any)
-  --broker URL     use this MQTT broker in place of the embedded one; its password stands in $BROKER_PASSWORD. May be said again
-  --admin-port N   port for tests: oracle and faults (default: none)
+  --port N         HTTP port (default 8080; 0: any free port)
+  --mqtt-port N    MQTT port (default 1883; 0: any free port)
+  --broker URL     use this MQTT broker instead of the embedded one, with the password in $BROKER_PASSWORD; repeatable
+  --admin-port N   port of the test interface for checks and faults (default: none)
   --data DIR       folder of the database (default ./data/service)
-  --api-key KEY    first key, scope provision (with --serial)
-  --admin-key KEY  key of scope admin (with --serial)
-  --serial S       put a demo site with this booth there
-  --seed demo      50 booths with 90 days of history, made in well under a minute; with --serial, that booth beside them
-  --plain          offer only what the interface document states: no acks, no generation
-  --plain=strict   and refuse all it may: a second POST of a booth (409), fields that nobody observed (422)
-  --store URL      keep everything in this PostgreSQL database (postgres://...) in place of the folder's SQLite
-  --role R         all (default): everything in this process; http, ingest, figures: that part alone, over --store, as often as wanted
-  --gateways-to URL  what gateways are told in place of --broker: a load balancer, or names of outside. May be said again
-  --keep-days N    with --store: older records go (default: none do)
-  --host H         where HTTP and vitals of a role listen (default 127.0.0.1)
-  --vitals-port N  of a role's /live, /ready and /metrics (default 0: any free one)
-  --clock-file F   simulated time by a JSON file {boot, speed, monotonic_origin_ns, wall_origin_ms}
-  --help           this text`;
+  --api-key KEY    first key, scope provision (needs --serial)
+  --admin-key KEY  key of scope admin (needs --serial)
+  --serial S       add a demo site with this booth
+  --seed demo      add 50 booths with 90 days of history, in less than a minute; --serial adds one more booth
+  --plain          provide only what the interface document specifies: no acks, no generation
+  --plain=strict   as --plain, and reject all that the document allows: a second POST of a booth (409), fields not seen in use (422)
+  --store URL      store all data in this PostgreSQL database (postgres://...) instead of the folder's SQLite file
+  --role R         all (default): the whole service in this process; http, ingest, figures: only this part, any number of processes, needs --store
+  --gateways-to URL  broker URL to send to gateways instead of --broker, e.g. of a load balancer or an external name; repeatable
+  --keep-days N    with --store: delete older records (default: keep all)
+  --host H         listen address of a role's HTTP and vitals ports (default 127.0.0.1)
+  --vitals-port N  port of a role's /live, /ready and /metrics (default 0: any free port)
+  --clock-file F   take simulated time from a JSON file {boot, speed, monotonic_origin_ns, wall_origin_ms}
+  --help           show this help`;
 
 const OPTIONS = {
   port: { type: "string", default: "8080" },
@@ -76,7 +76,7 @@ export async function serviceCommand(argv: readonly string[], io: CommandIo): Pr
     values = parse(argv);
     for (const name of ["api-key", "admin-key"] as const) {
       if (values[name] !== undefined && values.serial === undefined)
-        throw new Error(`--${name} needs --serial: a key is of that site`);
+        throw new Error(`--${name} needs --serial, because a key belongs to the site of that booth`);
     }
     if (values.seed !== undefined && values.seed !== "demo") throw new Error(`there is no seed "${values.seed}"`);
     plainOf(values);
@@ -98,17 +98,18 @@ export async function serviceCommand(argv: readonly string[], io: CommandIo): Pr
 function roleOf(values: Values): Role | null {
   const role = ROLES.find((one) => one === values.role);
   const { store, broker = [], "gateways-to": told = [] } = values;
-  if (role === undefined && values.role !== "all") throw new Error(`--role is all, ${ROLES.join(", ")}`);
+  if (role === undefined && values.role !== "all") throw new Error(`--role must be one of all, ${ROLES.join(", ")}`);
   if (store !== undefined && !isPostgres(store))
-    throw new Error("--store is a postgres:// URL; a folder is said by --data");
+    throw new Error("--store must be a postgres:// URL; use --data for a folder");
   const { "keep-days": days } = values;
-  if (days !== undefined && !/^[1-9]\d*$/.test(days)) throw new Error("--keep-days is a number of days from 1 on");
+  if (days !== undefined && !/^[1-9]\d*$/.test(days))
+    throw new Error("--keep-days must be a number of days of at least 1");
   if (role === undefined) return null;
   if (store === undefined)
-    throw new Error(`--role ${role} needs --store: processes of a fleet share a PostgreSQL database`);
+    throw new Error(`--role ${role} needs --store, because processes of a fleet share a PostgreSQL database`);
   if (role === "ingest" && broker.length === 0) throw new Error("--role ingest needs --broker");
   if (role === "http" && broker.length + told.length === 0)
-    throw new Error("--role http needs --broker or --gateways-to: what gateways are told");
+    throw new Error("--role http needs --broker or --gateways-to for the URLs that it sends to gateways");
   return role;
 }
 
@@ -220,13 +221,14 @@ async function seed({ db }: RunningService, values: Values, io: CommandIo & { re
 
 function plainOf({ plain }: Values): boolean | "strict" {
   if (plain === "strict") return plain;
-  if (plain !== undefined && plain !== "tolerant") throw new Error(`--plain is given alone, or as --plain=strict`);
+  if (plain !== undefined && plain !== "tolerant")
+    throw new Error(`--plain takes no value except strict: --plain=strict`);
   return plain === "tolerant";
 }
 
 function checkPort(name: string, text: string | undefined): void {
   if (text !== undefined && !(/^\d{1,5}$/.test(text) && Number(text) <= 65_535))
-    throw new Error(`--${name} is not a port`);
+    throw new Error(`--${name} must be a port from 0 to 65535`);
 }
 
 /** Says in one sentence what went wrong and what to do. */
@@ -235,7 +237,7 @@ function sentenceOf(error: unknown, values: Values): string {
   const port = portSentence(error, "--port, --mqtt-port, --admin-port or --vitals-port");
   if (port !== null) return port;
   if (values.store !== undefined && code === "ECONNREFUSED") {
-    return "The database of --store, or a broker, can't be reached: see that it runs, then start again.";
+    return "The database of --store, or a broker, can't be reached. Check that it runs, then start again.";
   }
   if (["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "SQLITE_CANTOPEN", "SQLITE_READONLY"].includes(code)) {
     return `The folder ${values.data} can't be written; choose another with --data.`;

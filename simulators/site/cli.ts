@@ -20,21 +20,21 @@ const MAX_DAYS = 90;
 
 const HELP = `Usage: npm start -- [options]   (or: booth-sim site [options])
 
-Runs a whole site on this machine's loopback until Ctrl-C: a booth's PLC, the Booth Monitoring Service, and the gateway
-agent between them. Stopped and started again it goes on where it was.
+Runs a whole site on this machine's loopback until Ctrl-C: a booth's PLC, the gateway agent, and the Booth Monitoring
+Service. After a restart the site continues from its last state.
 
   --speed N         simulated seconds per second, 1 to 1000 (default ${DEFAULTS.speed})
-  --scenario NAME   the booth's story (default: the folder's own, at first ${DEFAULTS.scenario}, or with --history ${DEFAULTS.history_scenario});
+  --scenario NAME   the scenario (default: the folder's scenario; in a new folder ${DEFAULTS.scenario}, with --history ${DEFAULTS.history_scenario});
                     --list shows all
-  --history DAYS    begin with so many days at once (1d to ${MAX_DAYS}d), in a folder that has no story yet
-  --data DIR        where everything is kept (default ./${DEFAULTS.data})
-  --port N          first of five ports: service HTTP, MQTT, PLC, service admin, the gateway's page
+  --history DAYS    start with this many days of data (1d to ${MAX_DAYS}d); needs a folder without a scenario
+  --data DIR        folder of all data (default ./${DEFAULTS.data})
+  --port N          first of five ports: service HTTP, MQTT, PLC, service admin, gateway page
                     (default ${DEFAULTS.port}); 0: any free ones
-  --seed N          same seed, same story (default ${DEFAULTS.seed})
+  --seed N          seed of the scenario; equal seeds give equal runs (default ${DEFAULTS.seed})
   --list            list the scenarios
-  --help            this text
+  --help            show this help
 
-Exit codes: 0 stopped by Ctrl-C, 1 failed, 2 wrong usage, a taken port or a folder that can't be used.
+Exit codes: 0 stopped by Ctrl-C, 1 failed, 2 wrong usage, an occupied port or an unusable folder.
 `;
 
 class UsageError extends Error {}
@@ -96,7 +96,7 @@ async function play(options: Options, io: SiteIo): Promise<void> {
   const scenario = wished ?? scenarioOf(folder.memory()?.scenario ?? usual);
   const screen = createScreen({ out: io.out, tz: scenario.tz });
   screen.plain(
-    `A simulated site in ${folder.path}; one second here is ${speed === 1 ? "one second" : `${speed} seconds`} there (first column: since the start; second: the booth's time, ${scenario.tz}). Ctrl-C stops it.`,
+    `A simulated site in ${folder.path}; one second simulates ${speed === 1 ? "one second" : `${speed} seconds`} (first column: time since the start; second: the booth's time, ${scenario.tz}). Ctrl-C stops it.`,
   );
   try {
     const isWhole = await runSite(
@@ -105,8 +105,8 @@ async function play(options: Options, io: SiteIo): Promise<void> {
     );
     screen.plain(
       isWhole
-        ? "Stopped; nothing is lost. The next start goes on from here."
-        : "Stopped before the history was through: nothing of it is kept, and the next start begins anew.",
+        ? "Stopped; all data is saved. The next start continues from here."
+        : "Stopped before the history was complete; it was deleted. The next start creates it again.",
     );
   } finally {
     folder.unlock();
@@ -129,7 +129,9 @@ function portsFrom(first: number): SitePorts {
 function scenarioOf(name: string): Scenario {
   const scenario = findScenario(name);
   if (scenario === undefined) {
-    throw new UsageError(`there is no scenario ${name}; there are ${SCENARIOS.map((one) => one.name).join(", ")}`);
+    throw new UsageError(
+      `there is no scenario ${name}; the scenarios are ${SCENARIOS.map((one) => one.name).join(", ")}`,
+    );
   }
   return scenario;
 }

@@ -83,50 +83,61 @@ function chart({ answer, ...more }: ReturnType<typeof charts>, summary: string, 
 /** All operations that the box answers. Routing, rights, bodies and `openapi.json` follow from this table. */
 export const OPERATIONS: readonly LocalOperation[] = [
   // Operations of the service, in the service's shapes, for the box's own booths.
-  row("GET /api/booths", "Booths of this box", { query: `${LIST} ${WINDOW} includes search`, ...lists("booths") }),
-  row(`GET ${BOOTH}`, "A booth", records("booth")),
-  row("GET /api/booths/latest_updates", "When each booth was last read and acked", {
+  row("GET /api/booths", "Lists the booths of this box", {
+    query: `${LIST} ${WINDOW} includes search`,
+    ...lists("booths"),
+  }),
+  row(`GET ${BOOTH}`, "Returns a booth", records("booth")),
+  row("GET /api/booths/latest_updates", "Returns the times of each booth's last reading and last ack", {
     query: LIST,
     ...lists("latest_updates"),
   }),
-  row("GET /api/booths/booth_status_summary", "Counts by connectivity and mode", lists("booth_status_summary")),
-  row("GET /api/booths/booth_filter_options", "Values that lists can be narrowed by", lists("booth_filter_options")),
-  figure(time("duration_by_mode"), "Minutes by mode", SPAN),
-  figure(time("frequency_by_mode"), "Starts by mode", SPAN),
+  row(
+    "GET /api/booths/booth_status_summary",
+    "Counts the booths by connectivity and mode",
+    lists("booth_status_summary"),
+  ),
+  row(
+    "GET /api/booths/booth_filter_options",
+    "Lists the filter values for lists of booths",
+    lists("booth_filter_options"),
+  ),
+  figure(time("duration_by_mode"), "Returns the minutes by mode", SPAN),
+  figure(time("frequency_by_mode"), "Returns the number of starts by mode", SPAN),
   // Single readings need a session, even on this machine; figures don't.
-  { ...figure(values("export_csv"), "Readings as CSV", `${WINDOW} tags`), way: "session" },
-  { ...figure(values("history"), "Readings of tags", `tags ${REPORT}`), way: "session" },
-  { ...figure(values("latest_values_for"), "Last known values of tags", "tags before"), way: "session" },
-  { ...figure(values("latest_values_at"), "Values of tags at an instant", "tags before"), way: "session" },
-  { ...figure(time("recent_stages"), "Stages", REPORT), deprecated: true },
-  figure(facts("revision_history"), "Firmware and program versions", "coverage"),
-  figure(time("runtime"), "Runtime of two periods", `${WINDOW} unit length coverage`),
-  figure(time("runtime_series"), "Runtime by hour, day, week or month", `${REPORT} unit length states`),
-  figure(time("utilization_stats"), "Utilization, cycles and energy", SPAN),
-  figure(time("utilization_summary"), "Minutes in use, idle, in bake and by mode", SPAN),
-  figure(time("utilization_timeline"), "Minutes by mode and interval", `${REPORT} interval`),
-  figure(facts("filter_maintenances"), "Filters and their lives", REPORT),
-  figure(facts("filter_maintenance_history"), "Filter changes", REPORT),
-  row("POST /api/booths_provisioning", "Enters a serial number; queued where the service is away", {
+  { ...figure(values("export_csv"), "Returns readings as CSV", `${WINDOW} tags`), way: "session" },
+  { ...figure(values("history"), "Returns readings of tags", `tags ${REPORT}`), way: "session" },
+  { ...figure(values("latest_values_for"), "Returns the last known values of tags", "tags before"), way: "session" },
+  { ...figure(values("latest_values_at"), "Returns the values of tags at an instant", "tags before"), way: "session" },
+  { ...figure(time("recent_stages"), "Returns the recent stages", REPORT), deprecated: true },
+  figure(facts("revision_history"), "Returns firmware and program versions", "coverage"),
+  figure(time("runtime"), "Returns the runtime of two periods", `${WINDOW} unit length coverage`),
+  figure(time("runtime_series"), "Returns the runtime by hour, day, week or month", `${REPORT} unit length states`),
+  figure(time("utilization_stats"), "Returns utilization, cycles and energy", SPAN),
+  figure(time("utilization_summary"), "Returns the minutes in use, idle, in bake and by mode", SPAN),
+  figure(time("utilization_timeline"), "Returns the minutes by mode and interval", `${REPORT} interval`),
+  figure(facts("filter_maintenances"), "Returns the fitted filters and their use", REPORT),
+  figure(facts("filter_maintenance_history"), "Returns filter changes", REPORT),
+  row("POST /api/booths_provisioning", "Claims a booth by serial number; queued if the service is unreachable", {
     body: "claim",
     answer: "booths_provisioning",
     status: 202,
     already: 200,
     runs: provisioning("enterSerial"),
   }),
-  row(`GET ${BINDING}`, "What the box knows of a booth's binding", records("booths_provisioning")),
-  row(`PUT ${BINDING}`, "Gives the booth up, once all is delivered", {
+  row(`GET ${BINDING}`, "Returns the state of a booth's binding", records("booths_provisioning")),
+  row(`PUT ${BINDING}`, "Releases the booth after all data is delivered", {
     body: "binding",
     answer: "booths_provisioning",
     status: 202,
     already: 200,
     runs: provisioning("changeBinding"),
   }),
-  row("GET /api/validation_incidents", "What was found wrong with readings", {
+  row("GET /api/validation_incidents", "Lists validation incidents", {
     query: `${LIST} ${WINDOW} booth_id search`,
     ...incidents("validation_incidents"),
   }),
-  row("POST /api/help", "Stores a report of the box's state for whoever helps", {
+  row("POST /api/help", "Stores a report of the box's state for support", {
     body: "help",
     answer: "help",
     status: 201,
@@ -140,7 +151,7 @@ export const OPERATIONS: readonly LocalOperation[] = [
   }),
 
   // The box's own operations: for its page, its command line, and monitoring.
-  row("GET /api/openapi.json", "The document of what stands above", {
+  row("GET /api/openapi.json", "Returns the OpenAPI document of the operations shared with the service", {
     way: "loopback",
     runs: {
       kind: "control",
@@ -150,7 +161,7 @@ export const OPERATIONS: readonly LocalOperation[] = [
       },
     },
   }),
-  row(`GET ${BOOTH}/explain`, "Where a figure comes from", {
+  row(`GET ${BOOTH}/explain`, "Explains how a figure was derived", {
     query: `${WINDOW} figure`,
     runs: {
       kind: "booth report",
@@ -166,91 +177,123 @@ export const OPERATIONS: readonly LocalOperation[] = [
     },
   }),
   // Minimum and maximum of readings are readings.
-  { ...chart(charts("trend"), "Least and most of tags by steps of time", `tags interval ${WINDOW}`), way: "session" },
-  chart(charts("use_periods"), "Use, cycles and energy by hour, day, week or month", `${SPAN} unit length`),
-  chart(charts("cycles"), "Cycles that ended", `${WINDOW} limit page`),
-  chart(charts("filter_use"), "Use of the filters by day, and when they will be full", WINDOW),
-  row("GET /status", "How the box is", { way: "loopback", runs: looks("status") }),
-  row("GET /events", "The same each second", { query: "booth", way: "loopback", runs: looks("events") }),
-  row("GET /backlog", "What waits for the service", { way: "loopback", runs: looks("backlog") }),
-  row("GET /healthz", "Whether readings can be committed", { way: "anyone", runs: looks("health") }),
-  row("GET /metrics", "Figures for Prometheus", { way: "loopback", runs: looks("metrics") }),
-  row("GET /readings", "What each tag of a booth said last", { query: "booth", runs: looks("readings") }),
-  row("GET /log", "The newest lines of the log", { runs: looks("logLines") }),
-  row("GET /support.json", "All that whoever helps may see", { runs: looks("support") }),
-  row("POST /confirm", "The card was compared", { body: "confirm", status: 202, runs: provisioning("confirm") }),
-  row("POST /release", "Gives a booth up", { body: "release", status: 202, runs: provisioning("release") }),
-  row("GET /booth_fields", "Size and brand, read at the service", { query: "booth", runs: provisioning("readFields") }),
-  row("PUT /booth_fields", "Changes them there", {
+  {
+    ...chart(charts("trend"), "Returns minimum and maximum of tags by interval", `tags interval ${WINDOW}`),
+    way: "session",
+  },
+  chart(charts("use_periods"), "Returns use, cycles and energy by hour, day, week or month", `${SPAN} unit length`),
+  chart(charts("cycles"), "Returns the cycles that ended in the window", `${WINDOW} limit page`),
+  chart(charts("filter_use"), "Returns filter use by day and the expected end of life", WINDOW),
+  row("GET /status", "Returns the status of the box", { way: "loopback", runs: looks("status") }),
+  row("GET /events", "Streams the status each second", { query: "booth", way: "loopback", runs: looks("events") }),
+  row("GET /backlog", "Returns the backlog of records for the service", { way: "loopback", runs: looks("backlog") }),
+  row("GET /healthz", "Reports whether readings can be committed", { way: "anyone", runs: looks("health") }),
+  row("GET /metrics", "Returns the metrics for Prometheus", { way: "loopback", runs: looks("metrics") }),
+  row("GET /readings", "Returns the last reading of each tag of a booth", { query: "booth", runs: looks("readings") }),
+  row("GET /log", "Returns the newest log lines", { runs: looks("logLines") }),
+  row("GET /support.json", "Returns the data of the support report", { runs: looks("support") }),
+  row("POST /confirm", "Confirms that the booth card matches", {
+    body: "confirm",
+    status: 202,
+    runs: provisioning("confirm"),
+  }),
+  row("POST /release", "Releases a booth", { body: "release", status: 202, runs: provisioning("release") }),
+  row("GET /booth_fields", "Reads size and brand from the service", {
+    query: "booth",
+    runs: provisioning("readFields"),
+  }),
+  row("PUT /booth_fields", "Changes size and brand at the service", {
     query: "booth",
     body: "booth_fields",
     runs: provisioning("changeFields"),
   }),
-  row("POST /filters/changed", "A filter was changed", { body: "filter_change", runs: upkeep("filterChanged") }),
-  row("POST /filters/undo", "That entry is withdrawn", { body: "filter_undo", runs: upkeep("filterUndone") }),
-  row("GET /filters/entries", "People's entries of filter changes, with part numbers and notes", {
+  row("POST /filters/changed", "Records a filter change", { body: "filter_change", runs: upkeep("filterChanged") }),
+  row("POST /filters/undo", "Withdraws the record of a filter change", {
+    body: "filter_undo",
+    runs: upkeep("filterUndone"),
+  }),
+  row("GET /filters/entries", "Lists manually recorded filter changes, with part numbers and notes", {
     query: "booth",
     way: "loopback",
     runs: upkeep("filterEntries"),
   }),
-  row("GET /reconcile", "How a comparison with the service stands", {
+  row("GET /reconcile", "Returns the progress of a comparison with the service", {
     query: "booth id",
     way: "loopback",
     runs: upkeep("reconciliation"),
   }),
-  row("POST /reconcile", "Begins one", { body: "reconcile", status: 202, runs: upkeep("reconcile") }),
-  row("GET /rebuild", "How the last rebuild stands", {
+  row("POST /reconcile", "Starts a comparison with the service", {
+    body: "reconcile",
+    status: 202,
+    runs: upkeep("reconcile"),
+  }),
+  row("GET /rebuild", "Returns the progress of the last rebuild", {
     query: "booth",
     way: "loopback",
     runs: upkeep("rebuildProgress"),
   }),
-  row("POST /rebuild", "Begins one", { body: "rebuild", status: 202, runs: upkeep("rebuild") }),
-  row("POST /reload", "The configuration's file is taken into use as it is now", {
+  row("POST /rebuild", "Starts a rebuild", { body: "rebuild", status: 202, runs: upkeep("rebuild") }),
+  row("POST /reload", "Reloads the configuration file", {
     way: "socket",
     runs: upkeep("reload"),
   }),
-  row("GET /setup", "What is set up, by whom, and what is on trial", { way: "loopback", runs: setUp("setUpStatus") }),
-  row("PUT /setup/draft", "Keeps the answers so far", { body: "set_up_draft", runs: setUp("saveDraft") }),
-  row("POST /setup/service", "Where the service is, and the first key", {
+  row("GET /setup", "Returns the settings, their authors, and the settings on trial", {
+    way: "loopback",
+    runs: setUp("setUpStatus"),
+  }),
+  row("PUT /setup/draft", "Saves the answers so far", { body: "set_up_draft", runs: setUp("saveDraft") }),
+  row("POST /setup/service", "Sets the service's URL and the first key", {
     body: "set_up_service",
     runs: setUp("setService"),
   }),
-  row("POST /setup/login", "A password for an OPC UA server", { body: "set_up_login", runs: setUp("giveLogin") }),
+  row("POST /setup/login", "Sets a password for an OPC UA server", { body: "set_up_login", runs: setUp("giveLogin") }),
   row("POST /setup/booth", "Tries a booth's new settings", {
     body: "set_up_booth",
     status: 202,
     runs: setUp("tryBooth"),
   }),
-  row("POST /setup/settle", "They stay, or go back", { body: "set_up_settled", runs: setUp("settle") }),
-  row("POST /setup/find", "Looks for PLCs", { body: "set_up_find", runs: plc("find") }),
-  row("POST /setup/rank", "Reads a PLC by each profile and ranks them", { body: "set_up_rank", runs: plc("rank") }),
-  row("GET /workshop", "Profiles of one's own, and what each lacks", { runs: plc("workshopState") }),
+  row("POST /setup/settle", "Keeps or reverts the settings on trial", {
+    body: "set_up_settled",
+    runs: setUp("settle"),
+  }),
+  row("POST /setup/find", "Searches for PLCs", { body: "set_up_find", runs: plc("find") }),
+  row("POST /setup/rank", "Reads a PLC with each profile and ranks the profiles", {
+    body: "set_up_rank",
+    runs: plc("rank"),
+  }),
+  row("GET /workshop", "Lists custom profiles and the missing parts of each", { runs: plc("workshopState") }),
   row("POST /workshop/run", "Makes a profile, step by step", { body: "workshop_run", runs: plc("workshopRun") }),
-  row("POST /workshop/answer", "The reply to what it asks", { body: "workshop_answer", runs: plc("workshopAnswer") }),
-  row("PUT /workshop/list", "A register list to be imported", {
+  row("POST /workshop/answer", "Answers a question of the profile workshop", {
+    body: "workshop_answer",
+    runs: plc("workshopAnswer"),
+  }),
+  row("PUT /workshop/list", "Uploads a register list to import", {
     body: "workshop_list",
     most_bytes: LIST_BYTES,
     runs: plc("keepList"),
   }),
-  row("POST /plc/probe", "Looks what answers at an address", { body: "probe", runs: plc("probe") }),
-  row("POST /plc/detect", "Reads an address in every order", { body: "detect", runs: plc("detect") }),
-  row("GET /plc/links", "Links to PLCs that tools share with the agent", { way: "socket", runs: plc("links") }),
-  row("POST /plc/ask", "One read over such a link", { body: "plc_ask", way: "socket", runs: plc("ask") }),
-  row("POST /notices/test", "Sends a test by a notice, or by each", {
+  row("POST /plc/probe", "Probes the device at an address", { body: "probe", runs: plc("probe") }),
+  row("POST /plc/detect", "Reads an address in every byte and word order", { body: "detect", runs: plc("detect") }),
+  row("GET /plc/links", "Lists the PLC links that tools share with the agent", { way: "socket", runs: plc("links") }),
+  row("POST /plc/ask", "Reads once over a shared PLC link", { body: "plc_ask", way: "socket", runs: plc("ask") }),
+  row("POST /notices/test", "Sends a test through one notice or all notices", {
     body: "notice_test",
     runs: upkeep("testNotices"),
   }),
-  row("GET /page/network", "Whether the page stays open on the network, and the devices that are signed in", {
+  row("GET /page/network", "Returns whether the page stays open on the network, and the signed-in devices", {
     runs: access("networkState"),
   }),
-  row("PUT /page/network", "It stays open there, or not any more", { body: "page_network", runs: access("keepOpen") }),
-  row("POST /page/network/end", "A device has to enter the PIN again", {
+  row("PUT /page/network", "Keeps the page open on the network, or ends that", {
+    body: "page_network",
+    runs: access("keepOpen"),
+  }),
+  row("POST /page/network/end", "Signs a device out, so that it must enter the PIN again", {
     body: "page_session_end",
     runs: access("endSession"),
   }),
   // Opening the page decides who gets the PIN.
-  row("GET /page", "Where the page is", { way: "socket", runs: access("pageState") }),
-  row("POST /page", "Opens it on the network with a new PIN, or closes it", {
+  row("GET /page", "Returns the addresses of the page", { way: "socket", runs: access("pageState") }),
+  row("POST /page", "Opens the page on the network with a new PIN, or closes it", {
     body: "page",
     way: "socket",
     runs: access("openOrClosePage"),

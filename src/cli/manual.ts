@@ -12,20 +12,20 @@ export function manualCommand(program: Omit<Program, "version">): Run {
 }
 
 const FILES = [
-  [DEFAULT_CONFIG, "the configuration; check tells what is wrong with it"],
+  [DEFAULT_CONFIG, "the configuration; the command check lists its mistakes"],
   ["/var/lib/booth-gateway", "readings, derived facts, identity (data_dir)"],
   [
     "/run/booth-gateway/admin/admin.sock",
-    "the same for what is root's alone: decommission, and another key for a bound booth",
+    "the agent's socket for root only: decommission, and another key for a bound booth",
   ],
   ["/run/booth-gateway/agent.sock", "the agent's socket, for members of the group booth-gateway (runtime_dir)"],
 ] as const;
 
 const ENVIRONMENT = [
-  ["RUNTIME_DIRECTORY", "folder of the socket, instead of the configuration's; systemd sets it"],
-  ["CREDENTIALS_DIRECTORY", "where the service's first key is, if it is a systemd credential; systemd sets it"],
-  ["NO_COLOR", "if it isn't empty, no colours are shown; without a terminal there are none anyway"],
-  ["BOOTH_GATEWAY_TRACE", "if it is set, a failure that nobody foresaw is told with its place in the code"],
+  ["RUNTIME_DIRECTORY", "folder of the socket, replaces the one in the configuration; set by systemd"],
+  ["CREDENTIALS_DIRECTORY", "folder of the service's first key, if the key is a systemd credential; set by systemd"],
+  ["NO_COLOR", "if not empty, the output has no colours; without a terminal it never has colours"],
+  ["BOOTH_GATEWAY_TRACE", "if set, the message of an unexpected failure includes its place in the code"],
 ] as const;
 
 /** Returns the manual page in roff (man macros), section 8. */

@@ -39,7 +39,7 @@ export interface CommandSpec {
 
 /** Returns a command's options; every command has --help. */
 export function optionsOf({ options }: Pick<CommandSpec, "options">): readonly Option[] {
-  return Object.entries({ ...options, help: "show this" }).map(([usage, text]) => {
+  return Object.entries({ ...options, help: "show this help" }).map(([usage, text]) => {
     const [name = "", value = ""] = usage.split(" ");
     return { usage, name, value, text };
   });
@@ -48,29 +48,29 @@ export function optionsOf({ options }: Pick<CommandSpec, "options">): readonly O
 /** Options that several commands share. */
 export const CONFIG = { "config FILE": `the configuration (default ${DEFAULT_CONFIG})` } as const;
 export const JSON_OPTION = { json: "print one JSON document" } as const;
-export const BOOTH = { "booth BOOTH": "which booth, where there are several" } as const;
+export const BOOTH = { "booth BOOTH": "the booth, if there are several" } as const;
 export const WATCH = {
-  watch: "show it anew each second until Ctrl-C; with --json one document a line",
+  watch: "update the output each second until Ctrl-C; with --json, print one document per line",
 } as const;
-export const BY = { "by NAME": "who does this (default: the user's name)" } as const;
-export const YES = { yes: "without asking" } as const;
+export const BY = { "by NAME": "name of the person who does this (default: the user's name)" } as const;
+export const YES = { yes: "skip the confirmation question" } as const;
 
 /** Options of every command that asks the running agent. */
 export const AGENT = { ...CONFIG, ...JSON_OPTION } as const;
 
 export const UTC = {
-  utc: "times in UTC, shown and typed, instead of this machine's zone",
+  utc: "show and read times in UTC instead of this machine's time zone",
 } as const;
 
 /** Options of every command that asks for a report. */
 export const REPORT = {
   ...AGENT,
   ...BOOTH,
-  "from TIME": "start: today, yesterday, -2h, -3d, 2026-03-02, 2026-03-02T15:00:00Z; default the local day",
-  "to TIME": "end, likewise; default now",
+  "from TIME": "start: today, yesterday, -2h, -3d, 2026-03-02, 2026-03-02T15:00:00Z (default: start of the local day)",
+  "to TIME": "end, in the same formats (default: now)",
   ...UTC,
 } as const;
 
 export const REPORT_NOTES = [
-  "Times are this machine's, with their offset from UTC. Without --from it is the booth's local day so far.",
+  "Times are in this machine's time zone, with their offset from UTC. Without --from the window is the booth's local day so far.",
 ] as const;

@@ -24,13 +24,13 @@ export const user = z.string().min(1).max(200).exactOptional();
 export const boothIds = z.array(z.string().max(64)).min(1).max(64).exactOptional();
 
 export const groupSchema = z.strictObject({
-  poll_interval_ms: whole(100, 3_600_000).describe("How often the group is read."),
+  poll_interval_ms: whole(100, 3_600_000).describe("Time between two reads of the group."),
 });
 
 export const modeSetsSchema = z.strictObject({
-  in_use: z.array(profileModeSchema).exactOptional().describe("Counts for utilization and filters."),
-  run: z.array(profileModeSchema).exactOptional().describe("Makes runs. Default: in_use and cool_down."),
-  runtime: z.array(profileModeSchema).exactOptional().describe("The runtime figure. Default: run."),
+  in_use: z.array(profileModeSchema).exactOptional().describe("Modes that count for utilization and filter use."),
+  run: z.array(profileModeSchema).exactOptional().describe("Modes that form a run. Default: in_use and cool_down."),
+  runtime: z.array(profileModeSchema).exactOptional().describe("Modes of the runtime figure. Default: run."),
 });
 
 export const limitsSchema = z
@@ -40,7 +40,7 @@ export const limitsSchema = z
     days: z.number().positive().exactOptional(),
     pressure_pa: z.number().positive().exactOptional().describe("Pressure drop above the clean baseline, Pa."),
   })
-  .describe("What a filter may reach before its use is overuse: any of them.");
+  .describe("Limits of a filter. Use beyond any of them is overuse.");
 
 /** The same settings for each filter that a booth has. */
 export const perFilter = <S extends z.ZodType>(filter: S) =>

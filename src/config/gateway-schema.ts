@@ -44,16 +44,19 @@ const shiftSchema = z.strictObject({
   day: z.enum(WEEKDAYS),
   enabled: z.boolean().default(true),
   start: time,
-  stop: time.describe("At or before start: it runs past midnight; equal to start: 24 h."),
+  stop: time.describe("If stop is before start, the shift runs past midnight; if equal to start, for 24 h."),
 });
 
 const serialSchema = z.strictObject({
-  path: path.describe("e.g. /dev/serial/by-id/usb-...; a name under by-id stays with its adapter."),
+  path: path.describe("e.g. /dev/serial/by-id/usb-...; a name under by-id always refers to the same adapter."),
   baud_rate: z
     .union([1200, 2400, 4800, 9600, 19_200, 38_400, 57_600, 115_200].map((rate) => z.literal(rate)))
     .default(19_200),
   data_bits: z.union([z.literal(7), z.literal(8)]).default(8),
-  parity: z.enum(["none", "even", "odd"]).default("even").describe("Modbus says even; many devices come with none."),
+  parity: z
+    .enum(["none", "even", "odd"])
+    .default("even")
+    .describe("The Modbus default is even; many devices ship with none."),
   stop_bits: z.union([z.literal(1), z.literal(2)]).default(1),
 });
 
@@ -64,34 +67,38 @@ const modbusSchema = z
     framing: z
       .enum(["tcp", "rtu"])
       .exactOptional()
-      .describe("rtu: RTU frames over TCP, as simple serial device servers want them. Default: tcp."),
+      .describe("rtu: RTU frames over TCP, as simple serial device servers expect them. Default: tcp."),
     serial: serialSchema.exactOptional().describe("A serial line (Modbus RTU) instead of host and port."),
-    unit_id: whole(0, 255).exactOptional().describe("Overrides the profile's."),
+    unit_id: whole(0, 255).exactOptional().describe("Overrides the profile's unit id."),
     share: z
       .strictObject({
-        port: port.describe("Where others read this PLC by Modbus TCP, between the agent's own polls."),
+        port: port.describe("TCP port at which other clients read this PLC by Modbus TCP, between the agent's polls."),
         address: z
           .string()
           .min(1)
           .max(64)
           .default("127.0.0.1")
-          .describe("Of this box; another than 127.0.0.1 needs clients."),
-        clients: z.array(z.string().max(64)).max(16).default([]).describe("IP addresses that may connect."),
+          .describe("Address of this box to listen on. Any address except 127.0.0.1 requires clients."),
+        clients: z.array(z.string().max(64)).max(16).default([]).describe("IP addresses that are allowed to connect."),
         max_age_ms: whole(0, 600_000)
           .default(2_000)
-          .describe("What the agent's own polls read is answered from there, as long as it is no older; 0: never."),
+          .describe(
+            "Maximum age of values from the agent's polls that may answer a request. 0: every request reads the PLC.",
+          ),
       })
       .exactOptional()
-      .describe("The one connection that many PLCs allow, shared for reading alone."),
+      .describe("Shares the agent's connection, read-only, because many PLCs allow only one connection."),
     transaction_id_offset: whole(-1, 1)
       .exactOptional()
-      .describe("For a device whose answers carry a transaction id that is off by one: 1 or -1. Modbus TCP only."),
+      .describe("For a device that responds with a transaction id that is off by one: 1 or -1. Modbus TCP only."),
     answer_unit_id: whole(0, 255)
       .exactOptional()
-      .describe("For a device that answers under another unit id than it is asked under, mostly 0. Modbus TCP only."),
+      .describe(
+        "Unit id in the device's responses, if it differs from the request's unit id; mostly 0. Modbus TCP only.",
+      ),
     answer_timeout_ms: whole(50, 30_000)
       .exactOptional()
-      .describe("Default: 2000 over TCP (800 where booths share the connection), 500 with RTU."),
+      .describe("Default: 2000 over TCP (800 if booths share the connection), 500 with RTU."),
   })
   .describe("Booths with the same host and port, or the same serial path, share one connection.");
 
@@ -109,21 +116,26 @@ export function normaliseFingerprint(typed: string): string | null {
 
 const opcuaSchema = z.strictObject({
   endpoint: z.string().max(2000).describe("opc.tcp://HOST:PORT/PATH"),
-  security_policy: z.enum(OPCUA_POLICIES).default("Basic256Sha256").describe("Signed and encrypted, but for None."),
+  security_policy: z
+    .enum(OPCUA_POLICIES)
+    .default("Basic256Sha256")
+    .describe("All policies except None sign and encrypt."),
   allow_insecure: z
     .boolean()
     .default(false)
-    .describe("Lets security_policy be None: every reading is then uncertain, and no password is sent."),
+    .describe("Allows security_policy None. Every reading is then uncertain, and no password is sent."),
   mode: z
     .enum(["read", "subscribe"])
     .exactOptional()
-    .describe("Default: read, each poll asks. subscribe: the server tells changes; where it can't, each poll asks."),
+    .describe(
+      "read (default): each poll reads the values. subscribe: the server reports changes; if it can't, each poll reads the values.",
+    ),
   user,
   password_file: marked(
     optionalPath("File of mode 0600 that holds the user's password. Default: the passwords in the service's record."),
     "password",
   ),
-  user_certificate_file: marked(optionalPath("Login by certificate, PEM."), "certificate"),
+  user_certificate_file: marked(optionalPath("Certificate for the login, PEM."), "certificate"),
   user_key_file: marked(optionalPath("Its private key, PEM, mode 0600."), "own_key"),
   server_certificate_fingerprint: z
     .string()
@@ -132,7 +144,7 @@ const opcuaSchema = z.strictObject({
     .exactOptional()
     .describe("SHA-256 of the server's certificate."),
   server_certificate_file: marked(
-    optionalPath("The server's certificate, or that of the authority that signed it; PEM or DER."),
+    optionalPath("The server's certificate, or the certificate of its issuing authority; PEM or DER."),
     "certificate",
   ),
 });
@@ -149,18 +161,23 @@ const serialNumber: z.ZodType<Serial, string> = z
 
 const boothSchema = z.strictObject({
   id: boothId,
-  serial: serialNumber.exactOptional().describe("Serial number as on the nameplate; may be entered later."),
+  serial: serialNumber.exactOptional().describe("Serial number on the nameplate; can be entered later."),
   profile: profileNameSchema.describe("Name of the PLC program's profile."),
   modbus: modbusSchema.exactOptional(),
   opcua: opcuaSchema.exactOptional(),
-  poll: z.record(groupNameSchema, groupSchema).default({}).describe("Overrides the profile's, per group."),
+  poll: z.record(groupNameSchema, groupSchema).default({}).describe("Overrides the profile's settings per group."),
   mode_sets: modeSetsSchema.exactOptional(),
   min_stage_ms: whole(0, 600_000).exactOptional(),
   bay_count: whole(1, 4).default(1),
   burner_size_btu_h: z.number().positive().exactOptional(),
   motor_size_hp: z.number().positive().exactOptional(),
   filters: perFilter(z.strictObject({ limits: limitsSchema })),
-  tz: z.string().min(1).max(64).default("UTC").describe("Time zone by its IANA name, until the service tells it."),
+  tz: z
+    .string()
+    .min(1)
+    .max(64)
+    .default("UTC")
+    .describe("IANA name of the time zone, used until the service sends one."),
   working_hours: z.array(shiftSchema).max(100).default([]),
 });
 
@@ -171,13 +188,9 @@ const serviceSchema = z.strictObject({
     // A URL with a query or a fragment stays as written: the checks reject it.
     .overwrite((url) => (/[?#]/.test(url) ? url : url.replace(/(?<!\/)\/+$/, "")))
     .exactOptional()
-    .describe("Base of /api. https, or http for loopback addresses. Absent: set up on the spot."),
+    .describe("Base URL of /api. https, or http for loopback addresses. Absent: entered at the set-up."),
   ca_file: caFile(),
-  proxy_url: z
-    .string()
-    .max(2000)
-    .exactOptional()
-    .describe("http://HOST:PORT of a proxy that leads to the service's https."),
+  proxy_url: z.string().max(2000).exactOptional().describe("http://HOST:PORT of a proxy for the service's https."),
   api_key_file: marked(optionalPath("File of mode 0600 that holds the first key."), "first_key"),
   api_key_credential: z
     .string()
@@ -187,48 +200,54 @@ const serviceSchema = z.strictObject({
   authorization: z
     .enum(["key", "session"])
     .exactOptional()
-    .describe("Default: key, sent as it is. session: a session token is asked for with it (POST /api/authenticate)."),
+    .describe(
+      "key (default): the key itself is sent. session: the key is exchanged for a session token (POST /api/authenticate).",
+    ),
   client_certificate_file: marked(
-    optionalPath("Shown to a broker that asks for a certificate, PEM; read anew at each connection."),
+    optionalPath("Client certificate for a broker that requests one, PEM; read again at each connection."),
     "authorities",
   ),
   client_key_file: marked(optionalPath("Its private key, PEM, mode 0600."), "own_key"),
-  mqtt_url: z.string().max(2000).exactOptional().describe("Broker, where the service's records name none."),
+  mqtt_url: z.string().max(2000).exactOptional().describe("Broker, if the service's records contain none."),
   monthly_mb: whole(1, 1_000_000)
     .exactOptional()
     .describe(
-      "Megabytes (10^6 bytes) that the box may use in a month of UTC. As it is used up heartbeats, batches and the backlog give way, in that order; a change of mode never does. Default: no budget.",
+      "Megabytes (10^6 bytes) that the box may use per month (UTC). When the budget runs low, the agent reduces heartbeats, batches and backlog, in that order, but always sends mode changes. Default: no budget.",
     ),
   backlog_records_per_s: whole(10, 1_000_000)
     .exactOptional()
     .describe(
-      "Most records a second of what waited during an outage, where others share the uplink. Live ones aren't held up.",
+      "Rate limit for the backlog after an outage, in records per second, for a shared uplink. Live records are not delayed.",
     ),
 });
 
 const storeSchema = z.strictObject({
   max_bytes: whole(4_000_000, 100_000_000_000)
     .default(DEFAULT_BUDGET.max_bytes)
-    .describe("Disk space for each booth. Where it runs out, the oldest readings are given up, those acked first."),
+    .describe("Disk space for each booth. If it runs out, the oldest readings are dropped, acked ones first."),
   max_age_days: whole(1, 3_650)
     .default(DEFAULT_BUDGET.max_age_ms / DAY_MS)
-    .describe("Readings that were acked are kept this long."),
+    .describe("Acked readings are kept for this time."),
 });
 
 const pageSchema = z.strictObject({
-  port: port.default(8470).describe("On this machine alone (127.0.0.1): the technician's page and the local API."),
+  port: port
+    .default(8470)
+    .describe("Port of the technician's page and the local API, on this machine only (127.0.0.1)."),
   lan_port: port
     .default(8443)
-    .describe("On every network, while `booth-gateway page --for` has it open, with HTTPS and a PIN."),
+    .describe(
+      "Port of the page on every network, with HTTPS and a PIN, while `booth-gateway page --for` keeps it open.",
+    ),
   network: z
     .enum(["timed", "always"])
     .exactOptional()
     .describe(
-      "always: the page stays open on the network, by the PIN of pin_file, and a device stays signed in for 30 days. timed: only for as long as somebody asks. Absent: timed, until somebody says otherwise at the set-up.",
+      "always: the page stays open on the network with the PIN of pin_file, and a device stays signed in for 30 days. timed: the page opens only on request, for a limited time. Absent: timed, until the set-up changes it.",
     ),
   pin_file: marked(
     optionalPath(
-      "File of mode 0600 with a PIN of 8 digits or more: until 30 minutes after boot, while no booth is bound, the page is open on the network with it.",
+      "File of mode 0600 with a PIN of 8 digits or more. While no booth is bound, the page is open on the network with this PIN until 30 minutes after boot.",
     ),
     "pin",
   ),
@@ -237,9 +256,9 @@ const pageSchema = z.strictObject({
 const metricsSchema = z.strictObject({
   port: port
     .default(9464)
-    .describe("Of the network, with HTTPS and the page's certificate: GET /metrics and nothing else."),
+    .describe("Port on the network, with HTTPS and the page's certificate. It serves only GET /metrics."),
   token_file: marked(
-    path.describe("File of mode 0600 with the bearer token, 32 characters or more, that a scraper has to show."),
+    path.describe("File of mode 0600 with the bearer token that a scraper must send, 32 characters or more."),
     "token",
   ),
 });
@@ -252,22 +271,22 @@ export const gatewaySchema = z.strictObject({
     .min(1)
     .max(16)
     .exactOptional()
-    .describe("Folders of profiles of your own; the shipped ones come last. Default: profiles, beside this file."),
+    .describe(
+      "Folders of custom profiles, searched before the shipped profiles. Default: profiles, next to this file.",
+    ),
   log_level: z.enum(["debug", "info", "warn", "error"]).default("info"),
   commit_interval_ms: whole(1000, 600_000)
     .default(10_000)
-    .describe("What a power cut may cost at most; longer spares the flash."),
+    .describe("Maximum data loss at a power cut. A longer interval reduces flash wear."),
   heartbeat_interval_ms: whole(10_000, 120_000).default(60_000),
   store: storeSchema.prefault({}),
   page: pageSchema.prefault({}),
-  clock_file: optionalPath("Simulation only: time is taken from this file."),
-  metrics: metricsSchema
-    .exactOptional()
-    .describe("Figures are scraped over the network. Absent: on this machine alone."),
+  clock_file: optionalPath("Simulation only: the agent takes the time from this file."),
+  metrics: metricsSchema.exactOptional().describe("Allows scraping over the network. Absent: only on this machine."),
   service: serviceSchema.prefault({}),
-  booths: z.array(boothSchema).max(MAX_BOOTHS).default([]).describe("None: they are set up on the spot."),
-  outputs: outputsSchema.describe("Whom else the box tells what it reads, beside the service."),
-  notices: noticesSchema.describe("Whom the box tells of alarms by itself, also while the service is away."),
+  booths: z.array(boothSchema).max(MAX_BOOTHS).default([]).describe("Empty: booths are added at the set-up."),
+  outputs: outputsSchema.describe("Further receivers of the readings, in addition to the service."),
+  notices: noticesSchema.describe("Alarm messages that the box sends itself, also while the service is unreachable."),
 });
 
 export type GatewayInput = z.output<typeof gatewaySchema>;

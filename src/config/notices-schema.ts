@@ -26,7 +26,7 @@ const mailSchema = z.strictObject({
   tls: z
     .enum(["starttls", "tls", "none"])
     .default("starttls")
-    .describe("starttls: asked for after the greeting, as on port 587. tls: from the first byte, as on port 465."),
+    .describe("starttls: TLS starts after the greeting, as on port 587. tls: TLS from the first byte, as on port 465."),
   user,
   password_file: secretFile("the user's password"),
   ca_file: caFile(),
@@ -36,15 +36,18 @@ const mailSchema = z.strictObject({
 
 const webhookSchema = z.strictObject({
   url: marked(
-    z.string().max(2000).describe("https, or http on this machine. Told is its host alone: the rest may be a secret."),
+    z
+      .string()
+      .max(2000)
+      .describe("https, or http on this machine. Messages show only the host, because the rest may be secret."),
     "address",
   ),
-  secret_file: secretFile("a secret by which each request is signed (HMAC-SHA256, X-Signature)"),
+  secret_file: secretFile("a secret that signs each request (HMAC-SHA256, X-Signature)"),
   ca_file: caFile(),
 });
 
 const mqttSchema = z.strictObject({
-  url: z.string().max(2000).describe("mqtts or wss; mqtt and ws on this machine alone."),
+  url: z.string().max(2000).describe("mqtts or wss; mqtt and ws only on this machine."),
   mqtt_version: z.enum(["v5", "v3.1.1"]).default("v5"),
   topic: z
     .string()
@@ -65,27 +68,34 @@ export const noticesSchema = z
         .array(noticeClass)
         .min(1)
         .default([...NOTICE_CLASSES])
-        .describe("What is told, its beginning and its end. Default: all."),
-      urgent: z.array(noticeClass).default(["estop", "fault"]).describe("What is told during quiet hours too."),
-      booths: boothIds.describe("Ids of the booths that it is about. Default: all."),
+        .describe("Events to report, at their start and end. Default: all."),
+      urgent: z.array(noticeClass).default(["estop", "fault"]).describe("Events to report during quiet hours too."),
+      booths: boothIds.describe("Ids of the booths to report on. Default: all."),
       quiet: z
         .strictObject({
           from: time,
           to: time,
-          tz: z.string().min(1).max(64).exactOptional().describe("IANA name. Default: the first booth's."),
+          tz: z
+            .string()
+            .min(1)
+            .max(64)
+            .exactOptional()
+            .describe("IANA name of the time zone. Default: the first booth's."),
         })
         .exactOptional()
-        .describe("What comes then is told as one at its end, but for what is urgent."),
-      max_per_hour: whole(1, 60).default(12).describe("What comes beyond that is told as one when there is room."),
-      link_minutes: whole(1, 10_080).default(5).describe("A PLC that doesn't answer is told after this."),
-      service_minutes: whole(1, 10_080).default(30).describe("A service that can't be reached is told after this."),
+        .describe("Quiet hours. Events of this time that are not urgent are sent in one message at its end."),
+      max_per_hour: whole(1, 60)
+        .default(12)
+        .describe("Events beyond this limit are sent in one message as soon as the limit allows."),
+      link_minutes: whole(1, 10_080).default(5).describe("Time after which an unreachable PLC is reported."),
+      service_minutes: whole(1, 10_080).default(30).describe("Time after which an unreachable service is reported."),
       mode_minutes: z
         .partialRecord(profileModeSchema, whole(1, 10_080))
         .default({})
-        .describe("A booth that stays in a mode is told after this, e.g. bake: 90."),
+        .describe("Time after which a booth that stays in a mode is reported, e.g. bake: 90."),
       mail: mailSchema.exactOptional(),
-      webhook: webhookSchema.exactOptional().describe("A JSON document by POST."),
-      mqtt: mqttSchema.exactOptional().describe("The same document to a topic, QoS 1, not retained."),
+      webhook: webhookSchema.exactOptional().describe("Sends a JSON document by POST."),
+      mqtt: mqttSchema.exactOptional().describe("Sends the same document to a topic, QoS 1, not retained."),
     }),
   )
   .max(MAX_NOTICES)

@@ -24,27 +24,40 @@ const part = z
 const mqttSchema = z.strictObject({
   topics: z
     .strictObject({
-      tag: template("booths/{booth}/tags/{tag}", "Of a reading. {gateway}, {booth}, {serial}, {tag}."),
+      tag: template(
+        "booths/{booth}/tags/{tag}",
+        "Topic of a reading. Placeholders: {gateway}, {booth}, {serial}, {tag}.",
+      ),
       figure: template(
         "booths/{booth}/figures/{figure}",
-        "Of mode, cycles and the like. {gateway}, {booth}, {serial}, {figure}.",
+        "Topic of a figure such as mode or cycles. Placeholders: {gateway}, {booth}, {serial}, {figure}.",
       ),
-      status: template("booths/{gateway}/status", "online or offline, retained. {gateway}."),
+      status: template(
+        "booths/{gateway}/status",
+        "Topic of the state online or offline, retained. Placeholder: {gateway}.",
+      ),
     })
     .prefault({}),
   payload: z
     .enum(["json", "value"])
     .default("json")
-    .describe("json: value, time, quality, unit. value: the bare value."),
-  retain: z.boolean().default(true).describe("The broker keeps the newest of each topic for who comes later."),
+    .describe("json: value, time, quality and unit. value: the value only."),
+  retain: z
+    .boolean()
+    .default(true)
+    .describe("The broker keeps the newest message of each topic for later subscribers."),
   history: z
     .boolean()
     .default(true)
-    .describe("What was read while the broker was away is sent in order; false: it is passed over, and that is told."),
+    .describe(
+      "true: readings from a broker outage are sent later, in order. false: they are skipped, and the skip is reported.",
+    ),
   home_assistant: z
-    .strictObject({ prefix: part.default("homeassistant").describe("Home Assistant's own discovery prefix.") })
+    .strictObject({ prefix: part.default("homeassistant").describe("Discovery prefix of Home Assistant.") })
     .exactOptional()
-    .describe("Home Assistant finds the booths by itself. What was read before it could hear is then passed over."),
+    .describe(
+      "Home Assistant discovers the booths. Readings taken before Home Assistant was able to receive them are then skipped.",
+    ),
 });
 
 const sparkplugSchema = z.strictObject({
@@ -52,19 +65,17 @@ const sparkplugSchema = z.strictObject({
   edge_node_id: part.exactOptional().describe("Default: the gateway's id."),
   primary_host_id: part
     .exactOptional()
-    .describe("Nothing is sent, and all is kept, until this host application says that it is online."),
+    .describe("The output waits until this host application reports that it is online. Records are kept until then."),
   more_urls: z
     .array(serverUrl)
     .min(1)
     .max(MORE_SERVERS)
     .exactOptional()
-    .describe(
-      "Further servers, each tried after the one before: where none answers, or the primary host isn't online there.",
-    ),
+    .describe("Further servers, tried in order if a server doesn't answer or the primary host isn't online there."),
 });
 
 const otlpSchema = z.strictObject({
-  interval_ms: whole(10_000, 3_600_000).default(60_000).describe("The agent's figures go so often."),
+  interval_ms: whole(10_000, 3_600_000).default(60_000).describe("Interval at which the agent's metrics are sent."),
 });
 
 export const outputsSchema = z
@@ -72,7 +83,7 @@ export const outputsSchema = z
     z.strictObject({
       name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, shapeFault("config.output_name")),
       url: serverUrl.describe(
-        "Its broker: mqtts or wss; mqtt and ws on this machine alone. Of otlp: the collector, https, or http on this machine alone; without a path /v1/metrics.",
+        "URL of the broker: mqtts or wss; mqtt and ws only on this machine. With otlp, URL of the collector: https, or http only on this machine; default path /v1/metrics.",
       ),
       mqtt_version: z.enum(["v5", "v3.1.1"]).default("v5"),
       client_id: z
@@ -80,32 +91,32 @@ export const outputsSchema = z
         .min(1)
         .max(64)
         .exactOptional()
-        .describe("Default: booth-gateway, the gateway's id and the output's name."),
+        .describe("Default: made of booth-gateway, the gateway's id and the output's name."),
       user,
       password_file: marked(optionalPath("File of mode 0600 that holds the user's password."), "password"),
-      token_file: marked(optionalPath("Of otlp: file of mode 0600 that holds a bearer token."), "password"),
+      token_file: marked(optionalPath("otlp only: file of mode 0600 that holds a bearer token."), "password"),
       ca_file: caFile(),
       client_certificate_file: marked(
-        optionalPath("Shown to a broker that asks for one, PEM; read anew at each connection."),
+        optionalPath("Client certificate for a broker that requests one, PEM; read again at each connection."),
         "authorities",
       ),
       client_key_file: marked(optionalPath("Its private key, PEM, mode 0600."), "key"),
-      booths: boothIds.describe("Ids of the booths it is told of. Default: all."),
+      booths: boothIds.describe("Ids of the booths to send. Default: all."),
       since: z
         .string()
         .max(64)
         .exactOptional()
         .describe(
-          "Where it begins when it is new: an instant such as 2026-11-25T00:00:00Z. Default, and always with home_assistant or history: false: with what is read from then on.",
+          "Time of the oldest reading that a new output sends, such as 2026-11-25T00:00:00Z. Default, and always with home_assistant or history: false: the time at which the output is added.",
         ),
       max_records_per_s: whole(10, 100_000)
         .default(2_000)
-        .describe("Most records a second of what waited, so that nothing else is held up."),
-      mqtt: mqttSchema.exactOptional().describe("A topic for each tag and each figure."),
+        .describe("Rate limit for the backlog, in records per second, so that it doesn't delay other work."),
+      mqtt: mqttSchema.exactOptional().describe("MQTT with a topic for each tag and each figure."),
       sparkplug: sparkplugSchema.exactOptional().describe("Sparkplug B, as an edge node with a device for each booth."),
       otlp: otlpSchema
         .exactOptional()
-        .describe("The agent's own figures, as on /metrics, pushed to a collector: OTLP over HTTP, JSON, gzip."),
+        .describe("Pushes the agent's metrics, as on /metrics, to a collector: OTLP over HTTP, JSON, gzip."),
     }),
   )
   .max(MAX_OUTPUTS)

@@ -25,13 +25,13 @@ const pathSchema = z
   .array(name)
   .min(1)
   .max(32)
-  .describe("Names from the folder Objects down, each NAME in the profile's namespace or nsu=URI;NAME.");
+  .describe("Browse path below the folder Objects. Each name is NAME in the profile's namespace, or nsu=URI;NAME.");
 
 const opcuaSchema = z.strictObject({
-  namespace: uri.exactOptional().describe("URI of the namespace of nodes and names that give none."),
+  namespace: uri.exactOptional().describe("URI of the default namespace of nodes and names."),
   max_nodes_per_read: whole(1, 1000)
     .default(100)
-    .describe("Variables in one read at most, where the server's own limit isn't lower."),
+    .describe("Maximum number of variables in one read, unless the server's limit is lower."),
 });
 
 /** A heartbeat at least every quarter of an hour shows that a tag is still read. */
@@ -53,44 +53,50 @@ const holes = z
     holding: z.array(range).exactOptional(),
   })
   .default({})
-  .describe("Ranges that answer with an exception, 0-based and inclusive: no request spans them.");
+  .describe("Ranges for which the device returns an exception, 0-based and inclusive. No request includes them.");
 
 const modbusSchema = z.strictObject({
   unit_id: whole(0, 255).default(1),
   word_order: wordOrder
     .default("high_first")
-    .describe("Which register of a longer value comes first: high_first is ABCD, low_first CDAB."),
+    .describe("Register order of a longer value: high_first is ABCD, low_first is CDAB."),
   byte_order: wordOrder
     .exactOptional()
-    .describe("Which byte of a register comes first; low_first is BADC, with word_order low_first DCBA."),
-  string_order: wordOrder.default("high_first").describe("Which byte of a register is the first character."),
+    .describe("Byte order in a register: low_first is BADC, or DCBA with word_order low_first."),
+  string_order: wordOrder.default("high_first").describe("Byte of a register that contains the first character."),
   max_registers: whole(2, PROTOCOL_MAX_REGISTERS).default(PROTOCOL_MAX_REGISTERS),
   max_bits: whole(1, PROTOCOL_MAX_BITS).default(PROTOCOL_MAX_BITS),
   holes,
-  min_gap_ms: whole(0, 5000).default(0).describe("Rest that the device needs between an answer and a request."),
-  connect_delay_ms: whole(0, 30_000).default(0).describe("Rest after connecting."),
+  min_gap_ms: whole(0, 5000)
+    .default(0)
+    .describe("Pause that the device needs between a response and the next request."),
+  connect_delay_ms: whole(0, 30_000).default(0).describe("Pause after connecting."),
   idle_close_ms: whole(500, 3_600_000)
     .exactOptional()
-    .describe("The device closes a connection that rests for so long."),
+    .describe("Idle time after which the device closes a connection."),
   tables: z
     .array(z.enum(MODBUS_TABLES))
     .min(1)
     .exactOptional()
-    .describe("The tables that the device serves. Default: all."),
+    .describe("Tables that the device supports. Default: all."),
 });
 
 const counterSchema = z.strictObject({
-  step: z.number().positive().describe("Size of one step in the tag's unit."),
-  modulus: z.number().positive().exactOptional().describe("Goes from modulus - step to 0. Absent: not known to wrap."),
+  step: z.number().positive().describe("Size of one step, in the tag's unit."),
+  modulus: z
+    .number()
+    .positive()
+    .exactOptional()
+    .describe("The counter wraps from modulus - step to 0. Absent: the counter is not known to wrap."),
   max_rate_per_h: z.number().positive().exactOptional(),
-  retained: z.boolean().describe("Kept by the PLC over a power cycle."),
+  retained: z.boolean().describe("true if the PLC keeps the count over a power cycle."),
 });
 
 const tagName = {
   name: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, shapeFault("config.tag_name")),
   label: z.string().min(1).max(100).exactOptional(),
-  role: z.enum(TAG_ROLES).exactOptional().describe("What the tag means to derivation."),
-  mode: profileModeSchema.exactOptional().describe("With the role mode_bit: the mode in which it is on."),
+  role: z.enum(TAG_ROLES).exactOptional().describe("Use of the tag in the derivation."),
+  mode: profileModeSchema.exactOptional().describe("With the role mode_bit: the mode in which the bit is on."),
   filter: z.enum(FILTER_TYPES).exactOptional(),
   bay: whole(0, 4).default(0).describe("0: the whole booth."),
 };
@@ -106,29 +112,29 @@ const tagMeaning = {
       z.union([z.number(), z.string().regex(/^(-?\d{1,20}|0x[0-9a-fA-F]{1,16})$/, shapeFault("config.whole_text"))]),
     )
     .default([])
-    .describe('Raw values that mean "no value"; as text beyond 2^53.'),
+    .describe('Raw values that mean "no value". Write values beyond 2^53 as text.'),
   labels: z
     .record(z.string().regex(/^-?\d{1,20}$/, shapeFault("config.raw_value")), z.string().min(1).max(60))
     .exactOptional()
-    .describe("What a raw value means: the tag's value is then text."),
-  min: z.number().exactOptional().describe("The device can't mean less: such a reading is bad."),
-  max: z.number().exactOptional().describe("The device can't mean more: such a reading is bad."),
+    .describe("Text for each raw value. The tag's value is then the text."),
+  min: z.number().exactOptional().describe("Lowest possible value. A lower reading is bad."),
+  max: z.number().exactOptional().describe("Highest possible value. A higher reading is bad."),
   group: groupNameSchema,
   unit: z.string().max(20).default(""),
   factor: z.number().positive().default(1).describe("Value in the figure's unit = value x factor."),
-  deadband: z.number().min(0).default(0).describe("A change up to it is not logged, in the tag's unit."),
+  deadband: z.number().min(0).default(0).describe("Changes up to this size are not logged, in the tag's unit."),
   deadband_percent: z
     .number()
     .positive()
     .max(50)
     .exactOptional()
-    .describe("The same in percent of the value logged last; the larger one holds. Not for counters."),
+    .describe("Deadband in percent of the last logged value. The larger deadband applies. Not for counters."),
   heartbeat_ms: whole(1000, 86_400_000).default(DEFAULT_HEARTBEAT_MS),
   between: z
     .strictObject({ min: z.number(), max: z.number() })
     .refine(({ min, max }) => min < max, shapeFault("config.min_below"))
     .exactOptional()
-    .describe("What the process should keep to: a value outside is still a reading, and an incident."),
+    .describe("Range that the process should stay in. A value outside is a valid reading, but opens an incident."),
   counter: counterSchema.exactOptional(),
 };
 
@@ -137,14 +143,14 @@ const modbusTagSchema = z.strictObject({
   address: z
     .union([z.int(), z.string()], shapeFault("config.address"))
     .describe(
-      "400001 or 40001 or 4x0001 (holding), 300001 (input), 100001 (discrete), '000001' (coil), or TABLE:NUMBER, 0-based. 10001 to 19999 are refused: coil or discrete input.",
+      "400001 or 40001 or 4x0001 (holding), 300001 (input), 100001 (discrete), '000001' (coil), or TABLE:NUMBER, 0-based. 10001 to 19999 are rejected, because they could be a coil or a discrete input.",
     ),
   type: z.enum(MODBUS_TYPES),
   word_order: wordOrder.exactOptional(),
   byte_order: wordOrder.exactOptional(),
   string_order: wordOrder.exactOptional(),
   length: whole(1, PROTOCOL_MAX_REGISTERS).exactOptional().describe("Registers of a string."),
-  bit: whole(0, 15).exactOptional().describe("Which bit of a register is a bool."),
+  bit: whole(0, 15).exactOptional().describe("Number of the bit in a register that holds a bool."),
   ...tagMeaning,
 });
 
@@ -167,14 +173,16 @@ const profileHead = {
   kind: z
     .enum(["booth", "device"])
     .exactOptional()
-    .describe("device: a drive, a burner or a sensor by itself, with no modes. Default: booth."),
+    .describe("device: a single drive, burner or sensor, without modes. Default: booth."),
 };
 
 const profileBody = {
   vendor: z.string().max(200).default(""),
-  document: z.string().max(1000).default("").describe("The document that the map was made from."),
+  document: z.string().max(1000).default("").describe("Source document of the register map."),
   groups: z.record(groupNameSchema, groupSchema),
-  modes: z.record(z.string().max(40), profileModeSchema).describe("The PLC's code, as text, to mode."),
+  modes: z
+    .record(z.string().max(40), profileModeSchema)
+    .describe("Mode for each code of the PLC. The code is written as text."),
   mode_sets: modeSetsSchema.default({}),
   filters: perFilter(filterSchema),
 };

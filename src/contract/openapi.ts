@@ -12,7 +12,7 @@ const ERROR = {
 const SAID = {
   ...parameter("said", "query"),
   description:
-    "true: each object that has a sentence of the gateway's own (reason, advice, error ...) gets `said` as well, by the field's name the same sentence as {code, args, text}, to be said in other languages; absent for what others said.",
+    "true: each object with a sentence of the gateway (reason, advice, error ...) also gets `said`. By field name, `said` has the sentence as {code, args, text} for translation. Sentences of other systems are not included.",
 };
 
 /** Returns `/api/openapi.json`: the service's operations that this box serves, from the table of operations, and the number of all. */
@@ -28,7 +28,7 @@ export function openApi(operations: readonly ServedOperation[], version: string)
       title: "booth-gateway, local API",
       version,
       description:
-        "The service's operations for the booths of this box, in the service's shapes. Over loopback GET of figures needs no key; readings and all else need a session from POST /api/authenticate with the PIN that `booth-gateway page` prints.",
+        "The service's operations for the booths of this box, in the service's shapes. Over loopback, GET of figures needs no key. Readings and all other operations need a session from POST /api/authenticate with the PIN that `booth-gateway page` prints.",
     },
     "x-operations": { total: SERVICE_OPERATIONS.length, served: served.length },
     components: { securitySchemes: { session: { type: "apiKey", in: "header", name: "Authorization" } } },

@@ -64,9 +64,7 @@ const EXPLANATIONS: Readonly<Record<string, (source: Source, line: TimeLine) => 
     unit: "count",
     value: frequencyByMode(source, line.window).by_mode,
     parts: stageParts(source, line, ({ is_new_start }) => is_new_start).map((part) => ({ ...part, amount: 1 })),
-    rules: [
-      "a stage counts where its start lies in the window; after no_data into the same mode there is no new start",
-    ],
+    rules: ["a stage counts if it starts in the window; the same mode after no_data is not a new start"],
   }),
   runtime: (source, line) => explainModeSet(source, line, "runtime"),
   runtime_series: (source, line) => explainModeSet(source, line, "runtime"),
@@ -74,7 +72,8 @@ const EXPLANATIONS: Readonly<Record<string, (source: Source, line: TimeLine) => 
   utilization_stats(source, line) {
     const use = explainModeSet(source, line, "in_use");
     const { in_use_ms, working_ms, in_use_working_ms, overtime_ms } = utilization(source, line.window);
-    const rule = "the percentage is the time in use within working hours over these; explain working_minutes has them";
+    const rule =
+      "the percentage is the time in use within working hours divided by the working hours; see explain working_minutes";
     return { ...use, value: { in_use_ms, working_ms, in_use_working_ms, overtime_ms }, rules: [...use.rules, rule] };
   },
   utilization_summary: explainStages,
@@ -87,7 +86,7 @@ const EXPLANATIONS: Readonly<Record<string, (source: Source, line: TimeLine) => 
       const counters = tagsWithRole(line.state.parameters, "cycle_counter");
       const parts = countedParts(evidenceIn(source, line.window, counters), "counter");
       const rules = [
-        "the PLC's cycle counter is the figure: its booked increments, by the instant of the reading that shows them",
+        "the figure is the sum of the increments of the PLC's cycle counter, each at the time of the reading that shows it",
         ...approximateRule(approximate),
       ];
       return { unit: "count", value, parts, rules };
@@ -114,7 +113,7 @@ const EXPLANATIONS: Readonly<Record<string, (source: Source, line: TimeLine) => 
     const rules = epochsIn(state, window).flatMap(({ start, tz, working_hours }) =>
       working_hours
         .filter(({ enabled }) => enabled)
-        .map((shift) => `from ${start} on: ${shift.day} ${shift.start} to ${shift.stop}, ${tz}`),
+        .map((shift) => `from ${start}: ${shift.day} ${shift.start} to ${shift.stop}, ${tz}`),
     );
     return { unit: "ms", value: { working_ms: lengthOf(shifts) }, parts, rules };
   },
@@ -126,10 +125,10 @@ const EXPLANATIONS: Readonly<Record<string, (source: Source, line: TimeLine) => 
       return { start, end, text: `${type} in overuse`, amount, evidence };
     });
     const rules = [
-      "the booth's overuse is the time in use within the union of its filters' episodes: each minute once",
+      "the booth's overuse is the time in use while any filter is in overuse; each minute counts once",
       cycles_source === "plc"
-        ? "its cycles are what the PLC's counter went on by in it, by the instant of the reading that shows it, after a silence too"
-        : "its cycles are those complete and complete_no_bake that ended in it: the PLC has no cycle counter",
+        ? "overuse cycles are the increments of the PLC's counter during overuse, at the time of the reading that shows them, also after a gap"
+        : "overuse cycles are the complete and complete_no_bake cycles that ended in overuse, because the PLC has no cycle counter",
     ];
     return { unit: "ms", value: { overuse_ms, overuse_cycles, overuse_count }, parts, rules };
   },
@@ -148,7 +147,7 @@ const EXPLANATIONS: Readonly<Record<string, (source: Source, line: TimeLine) => 
       const fitted = parameters?.filters[type];
       return fitted === undefined ? [] : [`limits of the ${type}: ${JSON.stringify(fitted.limits)}`];
     });
-    const rules = ["a filter's record is written at its removal; the reading named is the one that told of the change"];
+    const rules = ["a filter's record is written at its removal; the evidence is the reading that showed the change"];
     return { unit: "count", value: { changes: removed.length }, parts, rules: [...rules, ...limits] };
   },
   revision_history(source, line) {
@@ -160,7 +159,7 @@ const EXPLANATIONS: Readonly<Record<string, (source: Source, line: TimeLine) => 
     const parts = entries.map((entry): Part => {
       const { item, first_seen_at: at, initial, firmware_version, plc_program = "", plc_program_revision = "" } = entry;
       const version = firmware_version ?? `${plc_program} ${plc_program_revision}`.trim();
-      const text = `${item} ${version}${initial ? " (found at first contact)" : ""}`;
+      const text = `${item} ${version}${initial ? " (found at the first connection)" : ""}`;
       const roles: readonly TagRole[] =
         item === "firmware" ? ["firmware_version"] : ["plc_program", "plc_program_revision"];
       const evidence = evidenceAt(
@@ -170,7 +169,9 @@ const EXPLANATIONS: Readonly<Record<string, (source: Source, line: TimeLine) => 
       );
       return { start: at, end: at, amount: 1, evidence, text };
     });
-    const rules = ["a new value is entered once it was read unchanged for 60 s, in two good reads, with its first one"];
+    const rules = [
+      "a new value is recorded after two good readings and 60 s without a change, at the time of its first reading",
+    ];
     return { unit: "count", value: { entries: entries.length }, parts, rules };
   },
   validation_incidents(source, line) {
@@ -180,7 +181,7 @@ const EXPLANATIONS: Readonly<Record<string, (source: Source, line: TimeLine) => 
       const text = `${check}${tag_name === "" ? "" : ` at ${tag_name}`}: ${reason} ${JSON.stringify(logic)}`;
       return { start: first_seen_at, end: resolved_at ?? line.window.end, text, amount: 1, evidence };
     });
-    const rules = ["one is open per check and tag; it is over after 10 good evaluations or 10 min"];
+    const rules = ["each check and tag has one open incident at most; it ends after 10 good evaluations or 10 min"];
     return { unit: "count", value: { incidents: incidents.length }, parts, rules };
   },
 };
@@ -207,21 +208,23 @@ export function explain(source: Source, figure: string, window: Window): Explana
 
 function commonRules({ state }: TimeLine): string[] {
   const { parameters } = state;
-  if (parameters === null) return ["no parameters are in force: nothing can be derived"];
+  if (parameters === null) return ["no parameters are in force, so no figure can be derived"];
   const group = parameters.tags[tagWithRole(parameters, "mode") ?? ""]?.group ?? "";
   const codes = Object.entries(parameters.modes).map(([code, mode]) => `${code} ${mode}`);
   return [
     `definitions version ${DERIVATION_VERSION}, profile ${parameters.profile} ${parameters.profile_version}`,
-    `mode codes: ${codes.join(", ")}; any other is unknown`,
-    `a gap up to ${bridgeMs(parameters, group) / 1000} s continues the mode; a longer one only where counters prove it`,
-    `a stage under ${minStageMs(parameters, group) / 1000} s is merged into its successor; fault and estop are kept`,
+    `mode codes: ${codes.join(", ")}; any other code is unknown`,
+    `a gap of up to ${bridgeMs(parameters, group) / 1000} s continues the mode; a longer gap only if counters prove it`,
+    `a stage under ${minStageMs(parameters, group) / 1000} s is merged into the next stage; fault and estop are kept`,
     ...unfitUnits(parameters).map(({ tag, reason }) => `${tag}: ${reason}`),
   ];
 }
 
 function explainStages(source: Source, line: TimeLine): Explained {
   const parts = stageParts(source, line, () => true);
-  const rules = ["stages tile the window: what none covers has no data, and the sum over all modes is the window"];
+  const rules = [
+    "stages cover the window without overlap; time without a stage is no_data, and all modes add up to the window",
+  ];
   return { unit: "ms", value: durationByMode(source, line.window).by_mode, parts, rules };
 }
 
@@ -230,7 +233,7 @@ function explainModeSet(source: Source, line: TimeLine, set: "runtime" | "in_use
   const counts = ({ mode, start, end }: BoothStage): boolean =>
     epochs.some((one) => one.start < end && one.end > start && one.mode_sets?.[set].includes(mode) === true);
   const rules = epochs.map(
-    ({ start, mode_sets }) => `from ${utcText(start)} on the set ${set} is ${(mode_sets?.[set] ?? []).join(", ")}`,
+    ({ start, mode_sets }) => `from ${utcText(start)}, the set ${set} is ${(mode_sets?.[set] ?? []).join(", ")}`,
   );
   return { unit: "ms", value: { [`${set}_ms`]: msIn(line, set) }, parts: stageParts(source, line, counts), rules };
 }
@@ -239,8 +242,8 @@ function stageParts(source: Source, line: TimeLine, counts: (stage: BoothStage) 
   const tags = tagsWithRole(line.state.parameters, "mode");
   return line.spans.filter(counts).map((stage, index): Part => {
     const { mode, start, end, uncertain_ms, is_new_start } = stage;
-    const inferred = uncertain_ms > 0 ? `, ${uncertain_ms} ms of it inferred over gaps` : "";
-    const text = `${mode}${is_new_start ? "" : " (goes on)"}${inferred}`;
+    const inferred = uncertain_ms > 0 ? `, ${uncertain_ms} ms of it inferred across gaps` : "";
+    const text = `${mode}${is_new_start ? "" : " (continued)"}${inferred}`;
     // Parts beyond the limit are left out, so their readings are not looked up.
     const evidence = index < MAX_PARTS && mode !== "no_data" ? evidenceAt(source, start, tags) : [];
     return { start, end, text, amount: end - start, evidence };
@@ -254,7 +257,9 @@ const METERS = {
 } as const;
 
 function approximateRule(approximate: boolean): readonly string[] {
-  return approximate ? ["approximate: the window cuts an hour whose readings have left the log"] : [];
+  return approximate
+    ? ["approximate: an hour is only partly in the window, and its readings are deleted from the log"]
+    : [];
 }
 
 function explainEnergy(
@@ -268,7 +273,7 @@ function explainEnergy(
   const explained = { unit, value: { [figure]: amount } };
   if (figures[by] === "estimate") {
     const evidence = evidenceIn(source, window, tagsWithRole(parameters, load));
-    const parts = [{ ...window, text: "estimated: no meter counts it", amount, evidence }];
+    const parts = [{ ...window, text: "estimated: the PLC has no meter for it", amount, evidence }];
     const { burner_size_btu_h = 0, motor_size_hp = 0 } = parameters ?? {};
     const formula =
       role === "gas"
@@ -277,14 +282,14 @@ function explainEnergy(
     return {
       ...explained,
       parts,
-      rules: [`an estimate: ${formula}, over the time it was read`, ...approximateRule(figures.approximate)],
+      rules: [`an estimate: ${formula}, over the time in which it was read`, ...approximateRule(figures.approximate)],
     };
   }
   const tags = tagsWithRole(parameters, role);
   const factor = parameters?.tags[tags[0] ?? ""]?.factor ?? 1;
   const rules = [
-    `the PLC's meter counts; each pair of its readings is a rise, a wrap, a reset or unexplained, by hours (factor ${factor})`,
-    "an hour that the window cuts is shared out by the readings in it, and pro rata once these have left the log",
+    `the figure is from the PLC's meter, by hour; each change between two readings is a rise, a wrap, a reset or unexplained (factor ${factor})`,
+    "an hour that is only partly in the window is split by its readings, or pro rata if these are deleted from the log",
     ...approximateRule(figures.approximate),
   ];
   return { ...explained, parts: countedParts(evidenceIn(source, window, tags), "meter", factor), rules };

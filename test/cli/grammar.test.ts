@@ -90,7 +90,7 @@ describe("wrong command line", () => {
     [["store"], "ACTION is missing: one of check, salvage, export, import, backup"],
     [["store", "chek"], 'ACTION can\'t be "chek" (did you mean check?)'],
     [["completion", "fihs"], 'SHELL can\'t be "fihs" (did you mean fish?)'],
-    [["history"], "TAGS is missing: names of tags with commas between"],
+    [["history"], "TAGS is missing: names of tags, separated by commas"],
   ])("%j fails with 2 and a sentence: %s", async (argv, sentence) => {
     const { code, out, err } = await say(argv);
     expect({ code, out }).toEqual({ code: 2, out: "" });

@@ -1,3 +1,4 @@
+import { render } from "../../src/domain/messages/render.ts";
 import { expect, it } from "vitest";
 import { serviceAdviceFor, faultOfCode, isWayBlocked } from "../../src/domain/link-error.ts";
 import { faultOf, faultText } from "../../src/domain/storage.ts";
@@ -12,12 +13,12 @@ it.each([
   ["EROFS", "refused", "read-only or worn out"],
 ])("a store's error %s is the fault %s, with advice", (code, fault, advice) => {
   expect(faultOf(code)).toBe(fault);
-  expect(faultText(faultOf(code), "the detail")).toContain("(the detail)");
-  expect(faultText(faultOf(code), "the detail")).toContain(advice);
+  expect(render(faultText(faultOf(code), "the detail"))).toContain("(the detail)");
+  expect(render(faultText(faultOf(code), "the detail"))).toContain(advice);
 });
 
 it("a fault that the store cannot repair is reported with its own text", () => {
-  expect(faultText(faultOf("SQLITE_MISUSE"), "the detail")).toBe("the detail");
+  expect(render(faultText(faultOf("SQLITE_MISUSE"), "the detail"))).toBe("the detail");
 });
 
 it.each([
@@ -39,5 +40,5 @@ it.each([
 
 it("only a service that wasn't reached is tried another way", () => {
   expect([isWayBlocked("unreachable"), isWayBlocked("unknown_host"), isWayBlocked("tls")]).toEqual([true, true, false]);
-  expect(serviceAdviceFor("taken_over")).toContain("take it off the network");
+  expect(render(serviceAdviceFor("taken_over"))).toContain("take it off the network");
 });

@@ -1,3 +1,5 @@
+import { render } from "../../src/domain/messages/render.ts";
+import { message } from "../../src/domain/message.ts";
 import { expect, it } from "vitest";
 import { certificateStatus, connectivityOf, type LinkStatus } from "../../src/domain/status.ts";
 import type { BoothSummary } from "../../src/domain/summary.ts";
@@ -21,12 +23,12 @@ it.each([
     server: "opc.tcp://plc:4840",
     expires: NOW + left,
     state,
-    advice: state === "valid" ? "" : "renew it in the PLC and pin the new one",
+    advice: state === "valid" ? "" : message("certificate.opcua"),
   });
 });
 
 it("certificate > advises people to trust the gateway's own, which the gateway renews", () => {
-  expect(certificateStatus({ link: "opcua", server: null, expires: NOW + DAY_MS }, NOW).advice).toContain(
+  expect(render(certificateStatus({ link: "opcua", server: null, expires: NOW + DAY_MS }, NOW).advice)).toContain(
     "let each PLC trust it",
   );
 });
@@ -35,7 +37,7 @@ it.each([
   [null, "client_certificate_file"],
   ["mqtts://broker:8883", "whoever runs the service"],
 ])("certificate > of the service link at %s has advice with %s", (server, advice) => {
-  expect(certificateStatus({ link: "service", server, expires: NOW + DAY_MS }, NOW).advice).toContain(advice);
+  expect(render(certificateStatus({ link: "service", server, expires: NOW + DAY_MS }, NOW).advice)).toContain(advice);
 });
 
 const PLC: LinkStatus = { kind: "up", since: T0 };

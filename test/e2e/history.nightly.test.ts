@@ -33,7 +33,7 @@ it(
     await cut.line(/history +1 of 30 days read/, MANY_PROCESSES_MS);
     cut.signal("SIGINT");
     expect(await cut.ended).toBe(0);
-    expect(cut.lines.at(-1)).toMatch(/^Stopped before the history was through: .+ begins anew/);
+    expect(cut.lines.at(-1)).toMatch(/^Stopped before the history was complete; .+ creates it again/);
     expect(existsSync(join(folder, "site.json"))).toBe(false);
 
     const site = startSite(folder, "--history", `${DAYS}d`);

@@ -72,7 +72,7 @@ describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
   it("prints its events, stops on SIGINT, and continues at the next start", async () => {
     const folder = join(temporaryFolder(), "site");
     const first = startSite(folder);
-    expect(await first.line(/./)).toMatch(/^A simulated site in .+ one second here is 60 seconds there .+ Ctrl-C/);
+    expect(await first.line(/./)).toMatch(/^A simulated site in .+ one second simulates 60 seconds .+ Ctrl-C/);
     const agent = await agentOf(first);
     await first.line(/acked/);
     await first.line(/provisioning .*active/);
@@ -82,7 +82,7 @@ describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
     expect(sentence(second)).toContain(`another site (process ${first.pid}) runs in this folder`);
 
     await stop(first, agent);
-    expect(first.lines.at(-1)).toBe("Stopped; nothing is lost. The next start goes on from here.");
+    expect(first.lines.at(-1)).toBe("Stopped; all data is saved. The next start continues from here.");
     const before = {
       held: heldIn(folder),
       wall: json(folder, "site.json")["wall"],
@@ -158,7 +158,7 @@ describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
       [["--data", file, "--port", "0"], `${file} can't be written`],
       [
         ["--data", join(folder, "a"), "--scenario", "nonsense"],
-        "there is no scenario nonsense; there are standard-cycle",
+        "there is no scenario nonsense; the scenarios are standard-cycle",
       ],
       [["--data", join(folder, "b"), "--speed", "0"], "--speed must be a number from 1 to 1000"],
       [["--colour"], "--help lists the options"],

@@ -64,7 +64,7 @@ describe("the files of a fleet on several machines", () => {
   it("a wrong argument is reported", async () => {
     expect(await saidOf(["--role", "ingest", "--store", "postgres://x/y"])).toMatch(/^2 --role ingest needs --broker/);
     expect(await saidOf(["--role", "http"])).toMatch(/^2 --role http needs --store/);
-    expect(await saidOf(["--role", "http", "--store", "./data"])).toMatch(/^2 --store is a postgres:/);
-    expect(await saidOf(["--role", "worker"])).toMatch(/^2 --role is all, http, ingest, figures/);
+    expect(await saidOf(["--role", "http", "--store", "./data"])).toMatch(/^2 --store must be a postgres:/);
+    expect(await saidOf(["--role", "worker"])).toMatch(/^2 --role must be one of all, http, ingest, figures/);
   });
 });

@@ -67,7 +67,7 @@ it("energy of windows that cut hours is the same on both sides, also where the m
   const chart = usePeriods(aged, { start: first + QUARTER, end: first + HOUR_MS }, "hour").periods;
   expect(chart.map(({ approximate }) => approximate)).toEqual([true]);
   expect(explain(aged, "kwh_usage", { start: first + QUARTER, end: first + HOUR_MS })?.rules).toContain(
-    "approximate: the window cuts an hour whose readings have left the log",
+    "approximate: an hour is only partly in the window, and its readings are deleted from the log",
   );
   close();
 });

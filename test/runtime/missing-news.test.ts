@@ -1,3 +1,5 @@
+import { render } from "../../src/domain/messages/render.ts";
+import type { Logger } from "../../src/domain/machine.ts";
 import { expect, it } from "vitest";
 import { missingNews } from "../../src/runtime/booth.ts";
 import { storageText } from "../../src/tools/texts.ts";
@@ -19,7 +21,7 @@ const SALVAGED: StorageStatus = {
 
 it("records that are missing after a salvage are one warning in the journal, with their seqs, and again when more are", () => {
   const lines: string[] = [];
-  const note = (_: object, text: string): void => void lines.push(text);
+  const note: Logger["warn"] = (_, text) => void lines.push(render(text));
   const silent = (): void => undefined;
   const tell = missingNews({ debug: silent, info: silent, warn: note, error: silent }, "booth-1");
   for (const storage of [

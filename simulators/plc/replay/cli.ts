@@ -16,14 +16,14 @@ interface ReplayIo {
 
 const HELP = `Usage: booth-sim replay FILE [options]
 
-Plays a session that "booth-gateway record" wrote as a PLC on 127.0.0.1 until Ctrl-C. Time counts from the first
-connection; after the end of the recording its last values stay.
+Replays a session that "booth-gateway record" wrote, as a PLC on 127.0.0.1 until Ctrl-C. The replay starts at the first
+connection. After its end the PLC keeps the last values.
 
   --modbus-port N     port of the server (default 5020; 0: any free one)
-  --rtu-port N        the same as Modbus RTU over TCP on this port too
-  --rtu-path PATH     and on this serial port, or end of a pty pair
+  --rtu-port N        also serve Modbus RTU over TCP on this port
+  --rtu-path PATH     also serve Modbus RTU on this serial port, or end of a pty pair
   --speed N           recorded seconds per second (default 1)
-  --help              this text`;
+  --help              show this help`;
 
 const DEFAULTS = { port: "5020", speed: "1" };
 

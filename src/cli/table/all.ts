@@ -7,10 +7,10 @@ import { REPORTS_TABLE } from "./reports.ts";
 /** Every command, in the order of help and manual page. */
 export const GROUPS = [
   { title: "Agent and booth", commands: AGENT_TABLE },
-  { title: "What the booth did", commands: REPORTS_TABLE },
-  { title: "At the PLC (only reads, needs no agent)", commands: PLC_TABLE },
-  { title: "A profile of your own (only reads the PLC, needs no agent)", commands: PROFILE_TABLE },
-  { title: "Care", commands: CARE_TABLE },
+  { title: "Reports", commands: REPORTS_TABLE },
+  { title: "PLC (read-only, needs no running agent)", commands: PLC_TABLE },
+  { title: "Custom profiles (read-only at the PLC, needs no running agent)", commands: PROFILE_TABLE },
+  { title: "Maintenance", commands: CARE_TABLE },
 ] as const;
 
 export type CommandName = (typeof GROUPS)[number]["commands"][number]["name"];

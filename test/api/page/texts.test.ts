@@ -30,11 +30,17 @@ const keys = Object.keys(ENGLISH);
 const argsOf = (pattern = ""): readonly string[] =>
   [...valuesOf(pattern)].map(([name, type]) => `${name}: ${type}`).toSorted();
 
+/** Returns the texts that a language needs: records, with the reasons of their incidents, are in English. */
+function inLanguage(english: Catalogue, language: string): Catalogue {
+  const texts = Object.entries(english).filter(([key]) => language === "en" || !key.startsWith("incident."));
+  return Object.fromEntries(texts);
+}
+
 it.each(EACH)(
   "%s in the language %s: each text once, with the same values as in English, and no other",
   (name, language) => {
     const text = CATALOGUES[name](language);
-    const english = parsed(CATALOGUES[name]("en"));
+    const english = inLanguage(parsed(CATALOGUES[name]("en")), language);
     const texts = parsed(text);
     expect(Object.keys(texts).toSorted()).toEqual(Object.keys(english).toSorted());
     // JSON.parse takes the last of several texts with the same key.
@@ -73,7 +79,7 @@ function samplesOf(pattern: string): readonly Readonly<Record<string, string | n
   const isChoice = args.some(([, type]) => type === "string");
   return COUNTS.flatMap((count) =>
     (isChoice ? [...choices, "none"] : [WORDS]).map((choice) => {
-      const valueOf = { number: count, string: choice, MessageArg: WORDS } as const;
+      const valueOf = { number: count, string: choice, Arg: WORDS } as const;
       return Object.fromEntries(args.map(([name, type]) => [name, valueOf[type]] as const));
     }),
   );

@@ -1,7 +1,9 @@
+import { readFileSync } from "node:fs";
 import { afterEach, expect, it, vi } from "vitest";
 import { conversionOf, converted, unitOf } from "../../../src/domain/engineering-units.ts";
 
 const PAGE = new URL("../../../src/api/page/kit/", import.meta.url);
+const MESSAGES = new URL("../../../src/domain/messages/", import.meta.url);
 
 interface Units {
   readonly inUnits: (value: number, unit: string) => { readonly value: number; readonly unit: string };
@@ -24,6 +26,11 @@ async function inBrowser(language: string, kept: Readonly<Record<string, string>
   vi.stubGlobal("document", { documentElement: {} });
   // The scanner's document sends no request while it loads.
   vi.stubGlobal("location", { pathname: "/scan" });
+  // The texts are files beside the modules; the gateway serves those of the agent's messages with them.
+  vi.stubGlobal("fetch", (url: URL) => {
+    const [, name] = /\/messages-(\w+\.json)$/.exec(url.href) ?? [];
+    return Promise.resolve(new Response(readFileSync(name === undefined ? url : new URL(name, MESSAGES))));
+  });
   vi.resetModules();
   const load = (name: string): Promise<object> => import(new URL(name, PAGE).href) as Promise<object>;
   return { ...(await load("units.js")), ...(await load("format.js")) } as Units & Format;

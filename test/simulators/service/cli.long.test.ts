@@ -30,11 +30,14 @@ describe("booth-sim service", () => {
   });
 
   it("says in one sentence what is wrong", async () => {
-    expect(await runCommand(["--port", "x"])).toMatchObject({ code: 2, err: ["--port is not a port (see --help)"] });
+    expect(await runCommand(["--port", "x"])).toMatchObject({
+      code: 2,
+      err: ["--port must be a port from 0 to 65535 (see --help)"],
+    });
     expect((await runCommand(["--nonsense"])).code).toBe(2);
     expect(await runCommand(["--seed", "x"])).toMatchObject({ code: 2, err: ['there is no seed "x" (see --help)'] });
     for (const name of ["api-key", "admin-key"]) {
-      const err = [`--${name} needs --serial: a key is of that site (see --help)`];
+      const err = [`--${name} needs --serial, because a key belongs to the site of that booth (see --help)`];
       expect(await runCommand([`--${name}`, "secret"])).toMatchObject({ code: 2, err });
     }
     const taken = createServer();

@@ -58,7 +58,7 @@ it("shows shops, booths, filters, alerts and use by the link alone, narrow and w
     const bake = page.locator(`.booth rect[data-mode="bake"]`);
     expect(await bake.count()).toBeGreaterThan(5);
     await page
-      .getByText(/overdue: .+ past its limit/)
+      .getByText(/overdue: .+ beyond its limit/)
       .first()
       .waitFor();
     await page.getByText("As a table").click();
@@ -73,7 +73,7 @@ it("asks who it is, says what is wrong, and lets a user in by e-mail and out aga
   const url = await fleet();
   const { page, faults } = await openTab(browser, { viewport: PHONE });
   await page.goto(`${url}/owner/#key=of-somebody-else`);
-  await page.getByText("that key isn't valid").waitFor();
+  await page.getByText("the key isn't valid").waitFor();
   await sound(page, "sign-in");
   await page.getByLabel("E-mail").fill("jordan.reyes@northside.example");
   await page.getByLabel("Password").fill("wrong");
@@ -137,6 +137,6 @@ it("shows many booths page by page, asks for those of the page alone, and finds 
   expect(await page.locator(".booth h3").allTextContents()).toEqual([name]);
   await page.getByLabel("Find a booth").fill("of nobody");
   await page.getByRole("button", { name: "Find" }).click();
-  await page.getByText("No booth of that name, number or shop.").first().waitFor();
+  await page.getByText("No booth has that name, serial number or shop.").first().waitFor();
   expect(faults).toEqual([]);
 });
