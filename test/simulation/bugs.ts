@@ -226,7 +226,7 @@ function unhashedChunks(): Pick<Bug, "parts" | "hear"> {
   };
 }
 
-/** Applies a conflict that an ack of a chunk names to the later batches of the same records too, permanently. */
+/** Reports a conflict also for the batches that replace a chunk with a conflict, without end. */
 function forkingChunks(parts: AgentSetup): AgentSetup {
   const { link } = parts;
   const named = new Set<number>();

@@ -9,7 +9,7 @@ import { MINUTE_MS } from "../../../src/domain/time.ts";
 
 /** Maximum time until a bad tag of the fast group must be reported. */
 const REPORTED_WITHIN_MS = 3 * MINUTE_MS;
-/** Time after a fault of the PLC in which failed requests still count for the link's state. */
+/** Time after a fault of the PLC until its failed requests no longer count for the link's state. */
 const WELL_AFTER_MS = 15 * MINUTE_MS;
 /** Maximum time of a comparison, which waits for delivery and twice for half an hour of backfill. */
 const COMPARED_WITHIN_MS = 2 * 60 * MINUTE_MS;
