@@ -31,7 +31,7 @@ it.each(["10001", "999999", "holdng:4", "abc", "0x100", "holding:70000"])(
   },
 );
 
-it("what is wrong with a file is told piece by piece: its place, the mistake, the nearest right word", () => {
+it("a problem in a file is reported in parts: its position, the mistake, the nearest valid word", () => {
   const message = say("config.unknown_key", { key: "labl" });
   const hint = say("config.did_you_mean", { name: "label" });
   const error = new ConfigError("acme.yaml", [

@@ -9,7 +9,7 @@ const namesIn = (code: SentenceCode): string[] =>
 /** As `say` fills it in, whatever the code. */
 const filled = (code: SentenceCode, args: Readonly<Record<string, string>>): string =>
   (say as (code: SentenceCode, args: Readonly<Record<string, string>>) => string)(code, args);
-/** What stands for a name: no word of a sentence. */
+/** A random value for a name, which is no word of a sentence. */
 const value = fc.stringMatching(/^[A-Z0-9][A-Z0-9.:-]{0,11}$/);
 
 it.each(CODES)("%s is known again by its text, with what it was filled in with", (code) => {

@@ -35,7 +35,7 @@ function sourcesIn(root: string, folder: string): readonly Source[] {
     });
 }
 
-/** Of src, without the page's scripts, which are no TypeScript. */
+/** Counts in src, without the page's scripts, which are not TypeScript. */
 export function countsOf(root: string): Counts {
   const sources = sourcesIn(root, "src").filter(({ path }) => path !== "src/main.ts");
   const importers = Map.groupBy(

@@ -58,7 +58,7 @@ const EXCEPTIONS = new Map([
 export interface OldWord {
   readonly name: string;
   readonly path: string;
-  /** What is said now. */
+  /** The present wording. */
   readonly now: string;
 }
 

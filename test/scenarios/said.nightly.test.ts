@@ -16,7 +16,7 @@ const HOURS = 8;
 const LOOK_EVERY_MS = 10 * MINUTE_MS;
 /** Fewer polls than usual, because the messages are the same. */
 const POLL = { fast: { poll_interval_ms: 15_000 }, slow: { poll_interval_ms: 60_000 } };
-/** The link is broken in every nth look, each time in another way. */
+/** The link is broken in every nth check, each time in another way. */
 const TROUBLE_EVERY = 6;
 const FAULTS = ["refused", "timeout", "reset"] as const;
 
@@ -59,7 +59,7 @@ function hear(body: unknown, { codes, whys, unsaid }: Heard): void {
 async function listen(site: VirtualSite, heard: Heard): Promise<void> {
   const looks = (HOURS * 60 * MINUTE_MS) / LOOK_EVERY_MS;
   for (let look = 0; look < looks; look++) {
-    // The fault lasts until the next look.
+    // The fault lasts until the next check.
     site.plc.fault =
       look % TROUBLE_EVERY === 1 ? (FAULTS[Math.floor(look / TROUBLE_EVERY) % FAULTS.length] ?? null) : null;
     site.plc.bad_tags = look % TROUBLE_EVERY === 3 ? ["outdoor_temperature"] : [];
@@ -94,10 +94,10 @@ async function heardIn(scenario: string): Promise<Heard> {
 
 const languages = readdirSync(PAGE).filter((name) => /^[a-z]{2}\.js$/.test(name));
 
-/** These scenarios lead to every code that any scenario leads to. */
+/** These scenarios produce every code that any scenario produces. */
 const SCENARIOS = ["sensor-faults", "short-bakes", "wrong-serial", "power-cycle-lost"];
 
-it.each(SCENARIOS)("%s: what is said is said by code, and in each language", async (name) => {
+it.each(SCENARIOS)("%s: every message has a code and a text in each language", async (name) => {
   const { codes, whys, unsaid } = await heardIn(name);
   expect([...unsaid]).toEqual([]);
   expect(codes.size).toBeGreaterThan(2);

@@ -66,8 +66,8 @@ function errors(one: Bed): readonly number[] {
   return records.filter(({ kind }) => kind === "r").map(({ time, mono }) => time - T0 - mono);
 }
 
-describe("after a leap of the clock by a year,", () => {
-  it("no record is deleted if the time is corrected within a day, and all get their right time", () => {
+describe("a store after a leap of the clock by a year", () => {
+  it("deletes no record if the time is corrected within a day, and gives all records their right time", () => {
     const one = lived();
     vouch(one, 48 * HOUR_MS, YEAR);
     hours(one, 48, 71);
@@ -82,7 +82,7 @@ describe("after a leap of the clock by a year,", () => {
     one.writer.close();
   });
 
-  it("records are deleted by age only after a day, also after a restart", () => {
+  it("deletes records by age only after a day, also after a restart", () => {
     const one = lived();
     vouch(one, 48 * HOUR_MS, YEAR);
     hours(one, 48, 60);

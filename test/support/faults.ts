@@ -7,7 +7,7 @@ const RESULTS = fileURLToPath(new URL("../results", import.meta.url));
 /** Test files run in separate processes. Each process holds the lock for some milliseconds. */
 const LOCK_TIMEOUT_MS = 10_000;
 
-/** One exercised row of the fault matrix. */
+/** An exercised row of the fault matrix. */
 export interface FaultEntry {
   /** Number of the row. */
   readonly row: number;

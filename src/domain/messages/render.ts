@@ -2,7 +2,7 @@ import { IntlMessageFormat } from "intl-messageformat";
 import { isMessage, type Message, type MessageArg, type Text } from "../message.ts";
 import english from "./en.json" with { type: "json" };
 
-/** Where a text is shown. A message with a variant `CODE.page` in the catalogue has a text without commands and paths for the page. */
+/** The place at which a text is shown. A message with a variant `CODE.page` in the catalogue has a text without commands and paths for the page. */
 export type Surface = "shell" | "page";
 
 /** Values that are filled in as they are, without a choice between forms: most messages need no formatter. */

@@ -128,7 +128,7 @@ describe("a device that closes the connection after a complete answer", () => {
     const driver = await driverFor(POINTS, { memory });
     await polls(driver, 2);
     plc.script = null;
-    // The second next connection is left open to test the device.
+    // The next connection but one is left open, to find out whether the device still closes it.
     memory.answering.closing.ended = -1;
     await polls(driver, 2);
     expect(driver.notes?.()).toEqual([]);

@@ -5,7 +5,7 @@ import { SECOND_MS, MINUTE_MS } from "../../../src/domain/time.ts";
 const END = 60 * MINUTE_MS;
 const RULES: Rules = { start: 0, end: END, bridge_ms: 30 * SECOND_MS, slack_ms: 14 * SECOND_MS, unsure: [] };
 
-/** One poll every 10 s: spray for half an hour, then bake. */
+/** A poll every 10 s: spray for half an hour, then bake. */
 const polls: readonly Poll[] = Array.from({ length: 361 }, (_, i) => ({
   at: i * 10 * SECOND_MS,
   mode: i < 180 ? "spray" : "bake",
