@@ -13,7 +13,7 @@ function kind(name: string, order: number, settings: Settings): TestProjectInlin
 
 /** Each waits for sockets and time-outs a part of its time: a third worker fills the gaps of two cores, here and below. */
 const USUAL = { testTimeout: 180_000, hookTimeout: 60_000, maxWorkers: 3 };
-/** Where Debian packages are made that several files install. */
+/** The setup that makes the Debian packages for several test files. */
 const PACKAGES = ["test/system/packages.ts"];
 
 export default defineConfig({

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Simulated time, shared by all processes of a simulated site. The agent has a clock of its own. */
+/** Simulated time, shared by all processes of a simulated site. The agent has its own implementation of a clock. */
 export interface SimClock {
   readonly boot: string;
   /** Epoch ms, simulated. */
   wall(): number;
-  /** Simulated ms since the clock's origin; never runs back. */
+  /** Simulated ms since the clock's origin. It never decreases. */
   mono(): number;
   /** Resolves after `ms` of simulated time; rejects with the signal's reason when aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -23,7 +23,7 @@ export interface ClockOrigin {
   readonly wall_origin_ms: number;
 }
 
-/** Longest single timer: setTimeout fires at once above 2^31 - 1 ms. */
+/** Longest single timer, because setTimeout fires at once above 2^31 - 1 ms. */
 const MAX_TIMER_MS = 2_000_000_000;
 
 export function scaledClock(origin: ClockOrigin): SimClock {
@@ -47,14 +47,14 @@ export function scaledClock(origin: ClockOrigin): SimClock {
   };
 }
 
-/** A clock that starts now; `wall_origin_ms` defaults to the machine's wall clock. */
+/** Starts a clock now. `wall_origin_ms` defaults to the machine's wall clock. */
 export function clockFromNow(speed: number, wall_origin_ms: number = Date.now()): ClockOrigin {
   return { boot: crypto.randomUUID(), speed, monotonic_origin_ns: process.hrtime.bigint(), wall_origin_ms };
 }
 
 /**
- * Reads the JSON file by which a site tells its parts the time: `{boot, speed, monotonic_origin_ns: "digits",
- * wall_origin_ms}`. Throws an Error that names the file and what is wrong with it.
+ * Reads the clock file that a site writes for its parts: JSON `{boot, speed, monotonic_origin_ns: "digits",
+ * wall_origin_ms}`. Throws an Error that names the file and the mistake.
  */
 export function readClockFile(path: string): ClockOrigin {
   const value: unknown = JSON.parse(readFileSync(path, "utf8"));
@@ -72,7 +72,7 @@ export function readClockFile(path: string): ClockOrigin {
   return { boot, speed, monotonic_origin_ns: BigInt(origin), wall_origin_ms: wall };
 }
 
-/** The text that `readClockFile` reads. `pace`: where, beside it, a site says how fast the time goes just now. */
+/** Returns the text that `readClockFile` reads. `pace`: the file in which a site publishes the present speed. */
 export function clockFileText(
   origin: ClockOrigin,
   pace?: { readonly file: string; readonly stretch_ms: number },

@@ -19,14 +19,15 @@ Usage: booth-sim COMMAND [options]
 booth-sim COMMAND --help shows a command's options.
 `;
 
-/** The command line of the simulators. Sets the process's exit code; never rejects but for a fault of its own. */
+/** Runs the command line of the simulators and sets the process's exit code. Rejects only for a bug of its own. */
 export async function main(argv: readonly string[]): Promise<void> {
   const stopping = new AbortController();
   const stop = (): void => stopping.abort(new Error("stopped"));
-  // Each time: one Ctrl-C comes from the terminal, and again from npm or node --watch in between, while all is being stopped.
+  // SIGINT may arrive several times: from the terminal, and again from npm or node --watch, while the parts are
+  // stopping.
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
-  // The reader of the output has closed it, as with "| head".
+  // The reader of the output has closed it, as in "| head".
   process.stdout.once("error", stop);
   process.exitCode = await run(argv, stopping.signal);
 }

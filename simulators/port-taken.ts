@@ -1,5 +1,5 @@
 /**
- * Says in one sentence what to do about a port that can't be opened; null for any other error. `options` names the
+ * Returns a sentence about a port that can't be opened and how to fix it; null for any other error. `options` names the
  * options that choose a port.
  */
 export function portSentence(error: unknown, options: string): string | null {

@@ -6,19 +6,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A server that takes longer has failed, or the machine has. */
+/** Maximum time of a start. */
 const READY_WITHIN_MS = 30_000;
 
 export interface ClusterOptions {
   /** Folder of its files; absent: a temporary folder that `remove` deletes. */
   readonly folder?: string;
-  /** 0 or absent: any free one. */
+  /** 0 or absent: any free port. */
   readonly port?: number;
-  /** Lines of postgresql.conf. */
+  /** Settings for postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** A PostgreSQL server of one's own, from Debian's packages, on loopback. */
+/** A separate PostgreSQL server on loopback, from Debian's packages. */
 export interface Cluster {
   /** URL of the database `booth`. */
   readonly url: string;
@@ -27,13 +27,15 @@ export interface Cluster {
   /** Process id of the server's first process. */
   readonly pid: () => number;
   readonly start: () => Promise<void>;
-  /** fast: connections are cut, nothing is lost. kill: as a power cut does. */
+  /** Stops the server. fast: connections are cut, and no data is lost. kill: like a power cut. */
   readonly stop: (how?: "fast" | "kill") => Promise<void>;
-  /** Stops it and takes its files away. */
+  /** Stops the server and deletes its files. */
   readonly remove: () => Promise<void>;
 }
 
-/** Makes a cluster in a folder and starts it. Rejects where the packages are missing, with the line that installs them. */
+/**
+ * Creates a cluster in a folder and starts it. Rejects if packages are missing, with the command that installs them.
+ */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const bin = binaries();
   const owner = userOf();
@@ -75,7 +77,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   return { url, folder, port, pid: () => server?.pid ?? 0, start, stop, remove };
 }
 
-/** The newest of Debian's. */
+/** Returns the folder of the newest version from Debian. */
 function binaries(): string {
   const root = "/usr/lib/postgresql";
   const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
@@ -84,7 +86,7 @@ function binaries(): string {
   return found;
 }
 
-/** It refuses to run as root: then the package's own user has it. */
+/** Returns the package's own user if this process is root, because PostgreSQL refuses to run as root. */
 function userOf(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const id = (flag: string): number => Number(execFileSync("id", [flag, "postgres"]).toString());
@@ -114,14 +116,14 @@ async function ready(bin: string, { port, server }: { port: number; server: Chil
   throw new Error("the server isn't ready");
 }
 
-/** Kills the server and its children: each connection is a process, which would still answer. */
+/** Kills the server and its children, because each connection is a process that could still answer. */
 function killAll(pid: number): void {
   const children = execFileSync("sh", ["-c", `cat /proc/${pid}/task/*/children`]).toString();
   for (const one of [pid, ...(children.match(/\d+/g) ?? []).map(Number)]) {
     try {
       process.kill(one, "SIGKILL");
     } catch {
-      // Gone already.
+      // The process has already ended.
     }
   }
 }

@@ -2,22 +2,22 @@ import { contentLine, canonical } from "../service/ingest/canonical.ts";
 import type { SentName, VirtualBooth } from "./booth.ts";
 import { recordsOf } from "./virtual-log.ts";
 
-/** A record as it lies in the store, told by its content line. */
+/** A stored record, identified by its content line. */
 export interface StoredLine {
   readonly seq: number;
   readonly line: string;
 }
 
-/** The records that a store holds of a stream, found by SQL that the service doesn't use. */
+/** The stored records of a stream, read by SQL that the service doesn't use. */
 export interface HeldStream {
-  /** Inclusive ranges of seqs, in order, apart from each other. */
+  /** Inclusive ranges of seqs in order, not adjacent to each other. */
   readonly ranges: readonly (readonly [from: number, to: number])[];
   /** Number of stored records. A record that is stored twice counts twice. */
   readonly records: number;
 }
 
 export interface StoreLook {
-  /** Every stream with what is held of it, by its name. */
+  /** Returns the stored records of every stream, by its name. */
   held(): Promise<ReadonlyMap<string, HeldStream>>;
   contents(stream: string): Promise<readonly StoredLine[]>;
   close(): Promise<void>;
@@ -26,22 +26,24 @@ export interface StoreLook {
 /** The sums over all records that the fleet recorded. */
 export interface Account {
   readonly streams: number;
-  /** Records that the gateways were told are stored. */
+  /** Number of records that the gateways got acks for. */
   readonly acked: number;
-  /** Acked, and not in the store. */
+  /** Number of acked records that aren't in the store. */
   readonly lost: number;
-  /** In the store more than once. */
+  /** Number of records that are in the store more than once. */
   readonly doubled: number;
-  /** In the store with other content than was recorded; of the streams whose contents were read. */
+  /**
+   * Number of records whose stored content differs from the recorded one, for the streams whose contents were compared.
+   */
   readonly wrong: number;
   readonly read: number;
-  /** Recorded, and not acked yet. */
+  /** Number of recorded records without an ack. */
   readonly waiting: number;
-  /** The service says that it will never take them. */
+  /** Number of records that the service permanently rejected. */
   readonly refused: number;
 }
 
-/** @param contents Of every so manieth booth each record is compared; 0: of none. */
+/** @param contents compares each record of every nth booth; 0: of no booth */
 export async function accountOf(
   look: StoreLook,
   { booths, gone }: { readonly booths: readonly VirtualBooth[]; readonly gone: readonly VirtualBooth[] },
@@ -68,7 +70,7 @@ export async function accountOf(
   return sum;
 }
 
-/** Seqs of the ranges that lie between both, these included. */
+/** Counts the seqs of the ranges from `first` to `last`, both included. */
 function within(ranges: HeldStream["ranges"], first: number, last: number): number {
   return ranges.reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, last) - Math.max(from, first) + 1), 0);
 }

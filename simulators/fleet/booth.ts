@@ -20,22 +20,30 @@ import {
   type VirtualLog,
 } from "./virtual-log.ts";
 
-/** Records given at a read, ten commits: what was read is kept until it is acked, and ten thousand may have a backlog at once. */
+/**
+ * Maximum number of records in a read: ten commits. Records are kept in memory until they are acked, and ten thousand
+ * booths may have a backlog at once.
+ */
 const READ_LIMIT = 510;
-/** Reads of more than some commits go one in a turn of the event loop: a box has a processor of its own, these share one. */
+/**
+ * Reads of more records than this take a turn of the event loop each, because all virtual gateways share one processor.
+ */
 const SHORT_READ = 160;
 const NONE_REFUSED: RefusedRecords = { count: 0, newest: null };
 
-/** Under which name a log went to the service, and what the service has acked of it. */
+/** The name of a log at the service, and the records acked under it. */
 export interface SentName {
   readonly stream: string;
   readonly from_seq: number;
   acked_to: number;
-  /** The variants recorded under this name if an old copy of the store was put back since; null: those of the log. */
+  /**
+   * The variants recorded under this name, if an old copy of the store was restored later; null: the log's own
+   * variants.
+   */
   variants: readonly Variant[] | null;
 }
 
-/** A booth whose log is made up as it is read. */
+/** A booth whose log is generated when it is read. */
 export interface VirtualBooth extends DeliveredBooth {
   readonly serial: string;
   readonly stream: string;
@@ -43,14 +51,17 @@ export interface VirtualBooth extends DeliveredBooth {
   readonly names: SentName[];
   refused: number;
   bind(record: ServiceRecord): void;
-  /** Adds one more durable commit. */
+  /** Adds a durable commit. */
   commit(): void;
   moveTo(acked_seq: number): StreamInfo;
-  /** Acks were lost, or given twice: so many commits go once more. */
+  /** Simulates lost or repeated acks: this many commits are sent again. */
   forgetAcks(commits: number): void;
-  /** An old copy of the store is put back; from there on other things are recorded. False: the service has nothing yet that could differ. */
+  /**
+   * Restores an old copy of the store, after which other records are recorded. Returns false if the service has no
+   * records yet that could differ.
+   */
   putBack(commits: number): boolean;
-  /** From the next commit on the clock is off by so much. */
+  /** Makes the clock wrong by `off_ms` from the next commit on. */
   stepClock(off_ms: number): void;
   rename(name: Omit<NewName, "stream" | "id">): void;
 }
@@ -118,7 +129,7 @@ export function virtualBooth({ clock, signals, serial, stream, seed }: NewBooth)
   };
 }
 
-/** Returns the booth's state as far as delivery reads it; the rest is empty. */
+/** Returns the booth's state with the fields that delivery reads. The others are empty. */
 function stateOf(
   { clock, signals, serial, delivery }: Omit<NewBooth, "stream" | "seed"> & { readonly delivery: BoothDelivery },
   now: {
@@ -158,7 +169,7 @@ function stateOf(
   };
 }
 
-/** The logs of all booths, as delivery asks for them. Nothing of them is kept anywhere. */
+/** Returns the logs of all booths in the form that delivery reads. Their records are never stored. */
 export function virtualStore(booths: ReadonlyMap<string, VirtualBooth>): DeliveredLog {
   const of = (stream: string): VirtualBooth => {
     const booth = booths.get(stream);
@@ -189,7 +200,10 @@ export function virtualStore(booths: ReadonlyMap<string, VirtualBooth>): Deliver
   };
 }
 
-/** Each call resolves in a turn of its own: what others send and are sent has its time in between. */
+/**
+ * Returns a function whose calls each resolve in a separate turn of the event loop, so that other gateways can send and
+ * receive in between.
+ */
 function turns(): () => Promise<void> {
   const waiting: (() => void)[] = [];
   const next = (): void => {

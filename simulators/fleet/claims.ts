@@ -7,9 +7,9 @@ import type { Clock } from "../../src/domain/machine.ts";
 import type { ServiceRecord } from "../../src/domain/service.ts";
 import { NO_SERVICE_TIME, seededRandom, type VirtualGateway } from "./gateway.ts";
 
-/** Claims under way at once: what a handful of technicians and their retries come to, times ten. */
+/** Maximum number of simultaneous claims: ten times those of a handful of technicians with their retries. */
 const AT_ONCE = 32;
-/** A service that restarts is back by then. */
+/** Maximum number of attempts. A restarted service is back within that time. */
 const TRIES = 60;
 const AGAIN_MS = 1_000;
 
@@ -17,11 +17,14 @@ export interface Claiming {
   readonly clock: Clock;
   readonly seed: number;
   readonly url: string;
-  /** A key of scope admin, which may take over a booth from a gateway that was seen a moment ago. */
+  /** A key of scope admin, which may take over a booth whose gateway was seen a moment ago. */
   readonly key: string;
 }
 
-/** Binds each gateway's booths at the service, over HTTP, by the agent's own client. Rejects where the service refuses one. */
+/**
+ * Binds each gateway's booths at the service over HTTP with the agent's own client. Rejects if the service refuses a
+ * claim.
+ */
 export async function claimAll(
   claiming: Claiming,
   gateways: readonly VirtualGateway[],

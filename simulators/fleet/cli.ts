@@ -15,12 +15,12 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 interface FleetIo {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
-  /** Aborted when the command is to end. */
+  /** Aborted when the command must end. */
   readonly signal: AbortSignal;
 }
-/** A fleet that isn't drained by then has lost something, or its service is too small for it. */
+/** Time limit for the backlog. A fleet that still has one then has lost records, or its service is too small for it. */
 const DRAIN_MS = 15 * MINUTE_MS;
-/** The account's contents are compared at so many booths at most: each is read whole. */
+/** Maximum number of booths whose records are compared. All records of such a booth are read. */
 const MAX_COMPARED = 200;
 
 const HELP = `booth-sim fleet: simulates gateways of a Booth Monitoring Service, with the agent's own delivery code.
@@ -82,7 +82,10 @@ function numbersOf(values: Values) {
   };
 }
 
-/** Runs a fleet to the end of its story. Answers the exit code: 0 nothing is lost or doubled, 1 something is, or it can't run; 2 wrong arguments. */
+/**
+ * Runs a fleet to the end of its story. Returns the exit code: 0 nothing is lost or doubled, 1 records are lost or
+ * doubled or it can't run, 2 wrong arguments.
+ */
 export async function fleetCommand(argv: readonly string[], io: FleetIo): Promise<number> {
   let values: Values;
   let numbers: ReturnType<typeof numbersOf>;
@@ -142,7 +145,7 @@ async function play(values: Values, numbers: ReturnType<typeof numbersOf>, io: F
   }
 }
 
-/** A look into the service's database that doesn't go through the service. */
+/** Opens the service's database independently of the service. */
 export async function lookInto(store: string): Promise<StoreLook> {
   return isPostgres(store) ? lookIntoPostgres(store) : lookIntoSqlite(store);
 }
@@ -151,7 +154,7 @@ export function isTrue({ lost, doubled, wrong, waiting, refused }: Account): boo
   return lost + doubled + wrong + waiting + refused === 0;
 }
 
-/** Puts the booths of a fleet, and a key that may claim all of them, into the service's database. */
+/** Adds the booths of a fleet, and a key that may claim all of them, to the service's database. */
 export function placeFleet(where: string, booths: number, adminKey: string): void {
   const db = openDb(where);
   const site = { account: "Fleet", facility: "Fleet hall" };

@@ -1,10 +1,10 @@
 import type { Clock } from "../../src/domain/machine.ts";
 import { sleepBy } from "../../src/domain/signal.ts";
 
-/** A timer looks again after so long, real: the speed may have changed meanwhile. */
+/** Longest real time of a timer, because the speed may change meanwhile. */
 const SLICE_MS = 2_000;
 
-/** The fleet's time: as fast as is wanted at present. */
+/** The fleet's time, whose speed can be changed. */
 export interface FleetClock extends Clock {
   setSpeed(speed: number): void;
   speed(): number;
@@ -23,7 +23,7 @@ export function fleetClock(speed: number, wall_ms: number = Date.now()): FleetCl
       if (left <= 0) act();
       else timer = setTimeout(look, Math.min(SLICE_MS, Math.ceil(left / pace)));
     };
-    // Never before it has returned.
+    // Not called before setTimeout has returned.
     timer = setTimeout(look, Math.max(0, Math.min(SLICE_MS, ms / pace)));
     return () => clearTimeout(timer);
   };

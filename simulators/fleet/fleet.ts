@@ -9,28 +9,30 @@ import { type Returned, watchReturn } from "./return.ts";
 import type { FaultKind, FleetEvent } from "./story.ts";
 import { COMMIT_MS, mixed } from "./virtual-log.ts";
 
-/** Real time between two looks at which gateways have something to commit. */
+/** Real time between two checks for gateways that have something to commit. */
 const STEP_MS = 20;
-/** Sessions that begin in a second at the start: a fleet wasn't switched on in one instant. */
+/**
+ * Number of sessions that start in a second at the beginning, because a real fleet isn't switched on in one instant.
+ */
 const SESSIONS_PER_S = 150;
-/** A session that was stopped has said its farewell by then. */
+/** Number of gateways stopped at the same time. */
 const STOPPED_AT_ONCE = 200;
 
 interface FleetOptions extends Omit<Claiming, "clock"> {
   readonly gateways: number;
   readonly booths_per: number;
-  /** In which time all of it lives, delivery's waits included. */
+  /** The time of the whole fleet, including delivery's pauses. */
   readonly clock: FleetClock;
   readonly story: readonly FleetEvent[];
   readonly length_ms: number;
-  /** After the story's end so much real time may pass until all is acked. */
+  /** Maximum real time after the story's end until everything is acked. */
   readonly drain_ms: number;
-  /**
-   * The speed of the fleet's time once nothing is acked any more, so that waits of an hour end sooner; absent:
-   * unchanged.
-   */
+  /** The speed of the fleet's time once acks stop arriving, so that pauses of an hour end sooner. Absent: unchanged. */
   readonly hasten?: number;
-  /** Seconds of an outage that pass in one of the fleet's: its hour needn't be waited for, what is recorded in it is that of an hour. Default 1. */
+  /**
+   * Number of seconds of an outage that pass in a second of the fleet's time. The test needn't wait for an hour, but as
+   * many records accumulate as in an hour. Default: 1.
+   */
   readonly outage_pace?: number;
   readonly signal: AbortSignal;
   /** Called about once a second with the fleet's state. */
@@ -54,7 +56,7 @@ export interface FleetState {
 export interface RanFleet {
   readonly meter: Meter;
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
-  /** After the outage; null: there was none. */
+  /** The return after the outage; null: there was no outage. */
   readonly returned: Returned | null;
   account(look: StoreLook, contents: number): Promise<Account>;
 }
@@ -64,18 +66,18 @@ interface Running {
   readonly parts: GatewayParts;
   readonly links: Links;
   readonly meter: Meter;
-  /** By their place; a replaced box stands in `gone`. */
+  /** Gateways by their number. Replaced gateways are in `gone`. */
   readonly gateways: VirtualGateway[];
   readonly gone: VirtualBooth[];
   readonly logs: Map<string, VirtualBooth>;
   readonly faults: Partial<Record<FaultKind, number>>;
-  /** Faults under way. */
+  /** Active faults. */
   readonly under_way: Set<Promise<void>>;
   returned: Returned | null;
   failure: Error | null;
 }
 
-/** The serial number of the nth booth of a fleet. */
+/** Returns the serial number of the nth booth of a fleet. */
 export function serialOf(nth: number): string {
   return `FLEET-${(nth + 1).toString().padStart(6, "0")}`;
 }
@@ -92,7 +94,10 @@ function gatewayAt({ options, parts, logs }: Running, nth: number, box: number):
   return gateway;
 }
 
-/** Claims all booths, lets the gateways live through the story, and waits until all of it is acked. Rejects where a booth can't be claimed. */
+/**
+ * Claims all booths, plays the story with all gateways, and waits until everything is acked. Rejects if a booth can't
+ * be claimed.
+ */
 export async function runFleet(options: FleetOptions): Promise<RanFleet> {
   const running = newRunning(options);
   const { gateways, links, meter, faults, gone } = running;
@@ -139,7 +144,7 @@ function newRunning(options: FleetOptions): Running {
   };
 }
 
-/** Commits fall due evenly over their interval, of those that were switched on. */
+/** Spreads the commits of the running gateways evenly over the commit interval. */
 async function live(running: Running): Promise<void> {
   const { options, gateways } = running;
   const { clock, length_ms, signal } = options;
@@ -164,10 +169,13 @@ async function live(running: Running): Promise<void> {
   }
 }
 
-/** Without an ack for so long, real, what is left waits for a time of its own: an hour, where the service's word is doubted. */
+/**
+ * Real time without an ack after which only timed retries are left, such as after an hour if the service's answer is
+ * doubtful.
+ */
 const STALLED_MS = 20_000;
 
-/** Ends every absence and waits until all records are acked. Nothing new is recorded. */
+/** Ends every outage and waits until all records are acked. No new records are made. */
 async function drained(running: Running): Promise<void> {
   const { options, gateways, links, meter } = running;
   links.isAway = false;
@@ -188,7 +196,7 @@ async function drained(running: Running): Promise<void> {
   }
 }
 
-/** Says how many booths have records waiting, and the reason their delivery gives. */
+/** Returns the number of booths with waiting records, and the reasons that their delivery gives. */
 function stalledText(gateways: readonly VirtualGateway[]): string {
   const waiting = gateways
     .flatMap(({ booths }) => booths)
@@ -246,14 +254,14 @@ async function outage(running: Running, for_ms: number): Promise<void> {
   running.returned = await watchReturn({ gateways, meter }, drain_ms, signal);
 }
 
-/** Its process ends, and another one begins. */
+/** Ends the gateway's process and starts another. */
 async function again(gateway: VirtualGateway, between?: () => void): Promise<void> {
   await gateway.stop();
   between?.();
   gateway.start();
 }
 
-/** The box is broken: another one takes its booths over, with logs of its own. */
+/** Replaces a broken gateway: another one takes over its booths, with logs of its own. */
 async function replace(running: Running, nth: number, broken: VirtualGateway): Promise<void> {
   await broken.stop();
   const box = running.gone.length + 1;

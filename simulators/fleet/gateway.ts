@@ -15,18 +15,18 @@ import { mixed, readingsIn } from "./virtual-log.ts";
 
 const HEARTBEAT_MS = 60_000;
 
-/** A box as the service sees it: the agent's own delivery, over booths that are made up. */
+/** A gateway as the service sees it: the agent's own delivery over virtual booths. */
 export interface VirtualGateway {
   readonly id: string;
   readonly credential: string;
   readonly booths: readonly VirtualBooth[];
-  /** It reads what comes for it late. */
+  /** The gateway reads its messages late. */
   slow: boolean;
-  /** Its delivery runs from here on, as long as it isn't stopped. */
+  /** Starts its delivery, which runs until `stop`. */
   start(): void;
-  /** Its network is gone, or it is switched off. */
+  /** Simulates a lost network or a switched-off gateway. */
   stop(): Promise<void>;
-  /** The session that stands, if one does, ends; its delivery comes back by itself. */
+  /** Ends the open session, if any. Its delivery reconnects by itself. */
   cut(): Promise<void>;
   commit(): void;
 }
@@ -106,7 +106,7 @@ export function virtualGateway(parts: GatewayParts, { id, seed, booths: of }: Ne
   return own;
 }
 
-/** Each seed's own numbers. */
+/** Returns random numbers for the seed. */
 export function seededRandom(seed: number): Random {
   return {
     next: seededSequence(seed),
@@ -115,13 +115,13 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** Virtual boxes have the one right clock: nothing is learned of it. */
+/** Virtual gateways have the right clock, so they ignore the service's time. */
 export const NO_SERVICE_TIME: ServiceTime = {
   heard: () => undefined,
   verdict: () => ({ synced: true, offset_ms: 0 }),
 };
 
-/** Ten thousand boxes that log are a flood: what happens is counted by its name. */
+/** A logger that only counts events by name: ten thousand gateways would flood a log. */
 export function countingLog({ events }: Pick<Meter, "events">): Logger {
   const count = (fields: Readonly<Record<string, unknown>>): void => {
     const { event } = fields;

@@ -6,20 +6,20 @@ import { type TcpProxy, tcpProxy } from "../network/tcp-proxy.ts";
 import { countingLog, NO_SERVICE_TIME } from "./gateway.ts";
 import type { Meter } from "./meter.ts";
 
-/** Extra delay of messages to a slow reader. */
+/** Additional delay of messages to a slow reader. */
 const SLOW_MS = 1_500;
 
-/** Ways to the brokers, as the agent goes them. */
+/** Links to the brokers, made by the agent's own code. */
 export interface Links {
   readonly of: (account: LinkAccount, isSlow: boolean) => ServiceLink;
-  /** No broker can be reached, as when a provider is down. */
+  /** No broker is reachable, as in an outage of a network provider. */
   isAway: boolean;
   close(): Promise<void>;
 }
 
 export function mqttLinks({ clock, meter }: { readonly clock: Clock; readonly meter: Meter }): Links {
   const log = countingLog(meter);
-  /** One link for all gateways of a broker: the protocol version of that broker is found out once. */
+  /** A shared link for all gateways of a broker, so that the broker's protocol version is detected once. */
   const byUrl = new Map<string, ServiceLink>();
   const slow = new Map<string, Promise<TcpProxy>>();
   const linkTo = (url: string): ServiceLink => {

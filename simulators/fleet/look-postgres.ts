@@ -22,7 +22,7 @@ const MESSAGES = `SELECT g.message FROM segments g JOIN streams s ON s.id = g.st
 
 const GZIP = 0x1f;
 
-/** Looks into the fleet's database, by a connection of its own. */
+/** Opens the fleet's database over its own connection. */
 export async function lookIntoPostgres(url: string): Promise<StoreLook> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -43,7 +43,7 @@ export async function lookIntoPostgres(url: string): Promise<StoreLook> {
   };
 }
 
-/** "{[1,52),[60,103)}" */
+/** Parses "{[1,52),[60,103)}". */
 function rangesOf(text: string): readonly (readonly [number, number])[] {
   return [...text.matchAll(/\[(\d+),(\d+)\)/g)].map(([, from, end]) => [Number(from), Number(end) - 1]);
 }
@@ -60,7 +60,10 @@ interface Columns {
   readonly q: readonly (readonly [number, string])[];
 }
 
-/** A segment: a batch as it was sent (docs/reference/wire.md), or what the service made of many, which its own code alone can read. */
+/**
+ * Decodes a segment: a batch as it was sent (docs/reference/wire.md), or a segment that the service compacted, for
+ * which only the service has code.
+ */
 function linesOf(message: Buffer): readonly StoredLine[] {
   if (!isChunk(message)) return linesOfBatch(message);
   const chunk = parseMessage(message);

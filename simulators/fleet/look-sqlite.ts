@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import { contentLine } from "../service/ingest/canonical.ts";
 import type { StoreLook } from "./account.ts";
 
-/** Runs of seqs among rows: those that follow on each other have the same distance to their number in the row. */
+/** Ranges of seqs among rows: consecutive seqs have the same difference from their row number. */
 const RUNS = `SELECT s.stream_id, min(seq) AS a, max(seq) AS b, count(*) AS n FROM (
     SELECT stream_no, seq, seq - row_number() OVER (PARTITION BY stream_no ORDER BY seq) AS run FROM records
   ) r JOIN streams s ON s.id = r.stream_no GROUP BY r.stream_no, run ORDER BY a`;
@@ -20,7 +20,7 @@ interface Run {
 
 type Stored = Parameters<typeof contentLine>[0] & { readonly seq: number };
 
-/** Looks into the one-machine service's database. The fleet sends no chunks, so all that it stored are rows. */
+/** Opens the single-machine service's database. The fleet sends no chunks, so all records are rows. */
 export function lookIntoSqlite(dataDir: string): StoreLook {
   const db = new Database(join(dataDir, "service.db"), { readonly: true });
   return {

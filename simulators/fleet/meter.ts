@@ -1,11 +1,11 @@
-/** Upper bounds of latencies, ms: a tenth apart, from 1 ms to two minutes. */
+/** Ratio of the upper bounds of latency classes, from 1 ms to two minutes. */
 const STEP = 1.1;
 const BUCKETS = Math.ceil(Math.log(120_000) / Math.log(STEP)) + 1;
 
-/** How long acks took, in a fixed room. */
+/** Durations until acks, in a fixed amount of memory. */
 interface Latencies {
   add(ms: number): void;
-  /** The bound below which that part of them lies; 0: there were none. */
+  /** Returns the upper bound of that share of the latencies; 0: there are none. */
   quantile(part: number): number;
   readonly count: number;
 }
@@ -37,21 +37,21 @@ export function latencies(): Latencies {
 /** Counters of a fleet since its start. */
 export interface Meter {
   connected: number;
-  /** Sessions that stood, and tries that didn't come to one. */
+  /** Number of sessions, and of failed connection attempts. */
   sessions: number;
   failed_connects: number;
-  /** Batches and chunks that went to the service, those that it acked, and those whose ack didn't come. */
+  /** Number of batches and chunks that were sent, acked, and not acked in time. */
   sent: number;
-  /** Sent messages that are chunks. */
+  /** Number of sent chunks. */
   chunks: number;
   acked: number;
   unanswered: number;
   conflicts: number;
-  /** Acked records; readings are some of them. */
+  /** Number of acked records, and of the readings among them. */
   records: number;
   readings: number;
   readonly all: Latencies;
-  /** Since it was looked at last. */
+  /** Latencies since the last call. */
   recent: Latencies;
   /** Number of log lines by event. */
   readonly events: Map<string, number>;

@@ -2,21 +2,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { VirtualGateway } from "./gateway.ts";
 import type { Meter } from "./meter.ts";
 
-/** How a fleet came back that was away at once: real times since the way was there again, s; null: not by the end. */
+/**
+ * The return of a fleet after a common outage: real seconds since the connection was restored; null: not reached by the
+ * end.
+ */
 export interface Returned {
-  /** Records that waited at that moment. */
+  /** Number of records that waited at that moment. */
   readonly waited: number;
   readonly half_connected_s: number | null;
   readonly all_connected_s: number | null;
-  /** All that waited is acked; what was recorded since isn't counted. */
+  /** Time until all waiting records were acked. Later records don't count. */
   readonly drained_s: number | null;
-  /** Tries to connect in a second, those that failed as well: what jitter spreads. */
+  /** Maximum number of connection attempts in a second, including failed ones, which jitter reduces. */
   readonly most_tries_per_s: number;
 }
 
 const LOOK_MS = 1_000;
 
-/** Watches until all of them are back and what waited is acked, or the time is over. */
+/** Watches until all gateways are back and the waiting records are acked, or the time is over. */
 export async function watchReturn(
   { gateways, meter }: { readonly gateways: readonly VirtualGateway[]; readonly meter: Meter },
   within_ms: number,

@@ -11,18 +11,18 @@ export type FleetEvent =
 
 export type FaultKind = FleetEvent["kind"];
 
-/** Which part of the gateways each fault befalls, once in a story. Every kind befalls one gateway at least. */
+/** Share of the gateways for each fault, which occurs once per story. Every kind affects at least one gateway. */
 const PARTS = { offline: 0.1, clock: 0.02, duplicates: 0.05, fork: 0.02, replaced: 0.01, slow: 0.02 } as const;
-/** Off by a day at most, either way: further off it is no fault of a clock that ran. */
+/** Largest clock error in both directions. A larger error is not a fault of a running clock. */
 const CLOCK_OFF_MS = 24 * HOUR_MS;
-/** Most commits that go twice, or that an old copy of the store lacks. */
+/** Maximum number of commits that are sent twice, or that an old copy of the store lacks. */
 const COMMITS_BACK = 30;
 
 interface StoryOptions {
   readonly seed: number;
   readonly gateways: number;
   readonly length_ms: number;
-  /** All of them away at once for so long, in the midst of it; 0: never. */
+  /** Length of the common outage of all gateways in the middle of the story; 0: none. */
   readonly outage_ms: number;
 }
 
@@ -37,7 +37,7 @@ export function storyOf({ seed, gateways, length_ms, outage_ms }: StoryOptions):
   const at = (): number => Math.floor((0.1 + 0.6 * next()) * length_ms);
   const all = shuffled(gateways, below);
   const taken = { count: 0 };
-  /** Each once, as long as there are enough. */
+  /** Draws different gateways, as long as there are enough. */
   const some = (part: number): readonly number[] => {
     const count = Math.min(gateways, Math.max(1, Math.round(gateways * part)));
     const from = taken.count;

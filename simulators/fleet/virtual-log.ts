@@ -8,73 +8,70 @@ import type { TagValue } from "../../src/domain/booth.ts";
 export const COMMIT_MS = 10_000;
 const POLL_MS = 1_000;
 const POLLS = COMMIT_MS / POLL_MS;
-/** Changes in a poll of the bench's booth of sixty tags, by its odds. */
+/** Average number of changes in a poll of the benchmark's booth of sixty tags. */
 const CHANGES = 5;
-/** Records of one commit: one coverage record and the changes. */
+/** Records of a commit: one coverage record and the changes. */
 export const COMMIT_RECORDS = 1 + POLLS * CHANGES;
-/** Clock and parameters, before all else. */
+/** Number of clock and parameter records at the start. */
 const CONTEXT = 2;
 
 const MEASURED = 24;
 const COUNTERS = ["cycle_count", "run_minutes", "gas", "energy"] as const;
 const STATES = 31;
-/** Commits between two changes of the mode: 400 s, as in the bench's booth on average. */
+/** Commits between two changes of the mode: 400 s, the average of the benchmark's booth. */
 const MODE_COMMITS = 40;
 const MODES = ["idle", "prep", "spray", "flash", "bake", "cool_down"] as const;
 
-/** From that commit on the wall clock is off by so much. */
+/** An error of the wall clock by `off_ms` from that commit on. */
 export interface ClockStep {
   readonly commit: number;
   readonly off_ms: number;
 }
 
-/** From that seq on an old copy of the store was put back, and other things were recorded than before. */
+/** A restored old copy of the store: from that seq on the records differ from the earlier ones. */
 export interface Variant {
   readonly from_seq: number;
   readonly variant: number;
 }
 
 /**
- * A log that takes no room: each record follows from the seed and its seq. A booth of sixty tags at 1 Hz, with parameters of its own,
- * whose commits follow on each other without a gap.
+ * A log that takes no memory: each record is computed from the seed and its seq. It is a booth of sixty tags at 1 Hz
+ * with its own parameters and commits without gaps.
  */
 export interface VirtualLog {
   readonly seed: number;
-  /** Right time at mono 0. */
+  /** True time at mono 0. */
   readonly start: number;
   readonly clock_steps: readonly ClockStep[];
   readonly variants: readonly Variant[];
 }
 
-/** Newest seq after so many commits. */
+/** Returns the newest seq after this many commits. */
 export function seqAfter(commits: number): number {
   return commits <= 0 ? 0 : CONTEXT + commits * COMMIT_RECORDS;
 }
 
-/** Readings among so many records of whole commits. */
+/** Counts the readings among this many records of whole commits. */
 export function readingsIn(records: number): number {
   return records - records / COMMIT_RECORDS;
 }
 
-/** Commits that are whole at that seq. */
+/** Counts the commits that are complete at that seq. */
 export function commitsUpTo(seq: number): number {
   return Math.max(0, Math.floor((seq - CONTEXT) / COMMIT_RECORDS));
 }
 
-/** Records from `from` to `to`, both included. */
+/** Returns the records from `from` to `to`, both included. */
 export function recordsOf(log: VirtualLog, from: number, to: number): readonly Placed<LogRecord>[] {
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => recordAt(log, from + index));
 }
 
-/** Those of `from` to `to` that others can't be read without. */
+/** Returns the records of `from` to `to` on which others depend. */
 export function contextOf(log: VirtualLog, from: number, to: number): readonly Placed[] {
   return recordsOf(log, from, Math.min(to, CONTEXT));
 }
 
-/**
- * Returns the chunk that a gateway's store would hold of `from` to `end`, or null and the range to send record by
- * record.
- */
+/** Returns the chunk in a gateway's store for `from` to `end`, or null and the range to send as single records. */
 export function chunkOf(
   log: VirtualLog,
   from: number,
@@ -82,7 +79,7 @@ export function chunkOf(
 ): { readonly chunk: LogChunk | null; readonly to: number } {
   const first = commitsUpTo(from - 1);
   if (from <= CONTEXT || seqAfter(first) + 1 !== from) return { chunk: null, to: Math.min(end, seqAfter(first + 1)) };
-  // A row is of one boot and one offset of the clock.
+  // A row has one boot and one clock offset.
   const borders = [
     ...log.clock_steps.map(({ commit }) => seqAfter(commit)),
     ...log.variants.map(({ from_seq }) => from_seq - 1),
@@ -121,7 +118,7 @@ export function recordAt(log: VirtualLog, seq: number): Placed<LogRecord> {
   };
 }
 
-/** All changes of a poll are of different tags. */
+/** The changes of a poll have different tags. */
 function readingAt(
   seed: number,
   at: { readonly commit: number; readonly poll: number; readonly change: number },
@@ -140,7 +137,10 @@ function readingAt(
   return { tag: `measured_value_${index}`, value: (200 + 10 * index + (draw % 9) - 4) / 10 };
 }
 
-/** 32 bits that look drawn at random, the same for the same two numbers (the finishing steps of MurmurHash3). */
+/**
+ * Mixes two numbers into 32 bits that look random and are always the same for the same numbers (the final steps of
+ * MurmurHash3).
+ */
 export function mixed(one: number, other: number): number {
   let hash = Math.imul(one ^ Math.imul(other, 0x9e37_79b1), 0x85eb_ca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35);

@@ -1,31 +1,31 @@
 /**
- * The faults of a line. Every field may be changed at any time and applies from the next piece on. Probabilities are
- * per arriving piece, 0 to 1.
+ * The faults of a line. A test may change every field at any time; the change applies from the next piece on.
+ * Probabilities are per arriving piece, 0 to 1.
  */
 export interface Faults {
-  /** Which way is spoilt: what the client sends, what the server answers, or both. */
+  /** Direction with faults: the client's bytes, the server's bytes, or both. */
   direction: "requests" | "answers" | "both";
-  /** Each piece is held back for so long. */
+  /** Delay of each piece. */
   delay_ms: number;
-  /** Half open: connections stand, nothing passes, nothing is said. */
+  /** Half-open: connections stay open, but no bytes pass. */
   silent: boolean;
-  /** New connections are reset at once, those that stand too. */
+  /** New and open connections are reset at once. */
   refuse: boolean;
   /** Size in bytes of the pieces that are sent separately; null: unchanged. */
   split_bytes: number | null;
   /** The piece never arrives. */
   drop: number;
-  /** It arrives twice. */
+  /** The piece arrives twice. */
   duplicate: number;
-  /** One byte is changed. */
+  /** A byte is changed. */
   corrupt: number;
-  /** Its end is missing. */
+  /** The end of the piece is missing. */
   truncate: number;
-  /** Random bytes stand before it. */
+  /** Random bytes precede the piece. */
   noise: number;
-  /** The connection is reset instead. */
+  /** The connection is reset instead of the transfer. */
   reset: number;
-  /** The sender hears its own bytes, as with an adapter that echoes. */
+  /** The sender gets its own bytes back, as with an adapter that echoes. */
   echo: number;
 }
 
@@ -52,7 +52,7 @@ export function noCounts() {
   return { drop: 0, duplicate: 0, corrupt: 0, truncate: 0, noise: 0, reset: 0, echo: 0, silent: 0, delay: 0 };
 }
 
-/** Uniform in [0, 1), the same sequence for the same seed (xorshift32). */
+/** Returns a generator of numbers in [0, 1) with the same sequence for the same seed (xorshift32). */
 export function seededSequence(seed: number): () => number {
   let state = (seed ^ 0x9e3779b9) >>> 0 || 1;
   return () => {

@@ -13,11 +13,14 @@ interface PipeOptions {
   readonly from: End;
   readonly to: End;
   readonly reset: () => void;
-  /** Aborted: nothing more is sent. */
+  /** Aborted when the line has ended and nothing more may be sent. */
   readonly over: AbortSignal;
 }
 
-/** Returns what takes the pieces of one direction of a line. Pieces keep their order, however long each is delayed. */
+/**
+ * Returns a function that forwards the pieces of one direction of a line. Pieces keep their order, however long each is
+ * delayed.
+ */
 export function pipe(options: PipeOptions): (bytes: Buffer) => void {
   const { spoiler, way, from, to, over } = options;
   let turn = Promise.resolve();
@@ -31,14 +34,14 @@ export function pipe(options: PipeOptions): (bytes: Buffer) => void {
     }
     if (echo !== null) from.write(echo);
     for (const [i, piece] of pieces.entries()) {
-      // A turn of the event loop between two pieces, so that they are sent apart.
+      // Waits a turn of the event loop between two pieces, so that they are sent separately.
       if (i > 0) await new Promise<void>((resolve) => setImmediate(resolve));
       if (!isOver(over)) to.write(piece);
     }
   };
   return (bytes) => {
-    // Copies the bytes: the reader may use the buffer again.
+    // Copies the bytes, because the reader may reuse the buffer.
     const copy = Buffer.from(bytes);
-    turn = turn.then(() => send(copy)).catch(() => undefined); // a delay cut short by the end
+    turn = turn.then(() => send(copy)).catch(() => undefined); // the end of the line interrupts a delay
   };
 }

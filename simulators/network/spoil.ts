@@ -2,9 +2,9 @@ import type { FaultCounts, Faults } from "./faults.ts";
 
 /** The result of the line's faults for one piece. */
 export interface Spoilt {
-  /** Sent one after the other. */
+  /** Pieces to send one after the other. */
   readonly pieces: readonly Buffer[];
-  /** Goes back to where it came from. */
+  /** Bytes that return to the sender. */
   readonly echo: Buffer | null;
   readonly reset: boolean;
   readonly delay_ms: number;
@@ -19,7 +19,7 @@ export interface Spoiler {
 const MOST_NOISE_BYTES = 8;
 const NOTHING: Spoilt = { pieces: [], echo: null, reset: false, delay_ms: 0 };
 
-/** Decides by dice what the line does to a piece, and counts it. */
+/** Draws the faults of the line for a piece, and counts them. */
 export function spoil(by: Spoiler, bytes: Buffer, way: "requests" | "answers"): Spoilt {
   const { faults, counts } = by;
   const hit = (name: "drop" | "duplicate" | "corrupt" | "truncate" | "noise" | "reset" | "echo"): boolean => {

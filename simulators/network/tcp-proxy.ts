@@ -5,21 +5,21 @@ import { pipe } from "./pipe.ts";
 interface TcpProxyOptions {
   /** The server's address; the host defaults to 127.0.0.1. */
   readonly target: { readonly port: number; readonly host?: string };
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port?: number;
   readonly seed?: number;
   readonly faults?: Partial<Faults>;
 }
 
-/** A TCP line with faults, on 127.0.0.1. */
+/** A TCP line with faults on 127.0.0.1. */
 export interface TcpProxy {
   readonly port: number;
-  /** May be changed at any time. */
+  /** A test may change the faults at any time. */
   readonly faults: Faults;
   readonly counts: Readonly<FaultCounts>;
-  /** Connections accepted so far, and those refused among them. */
+  /** Number of accepted connections so far, and of the refused ones among them. */
   readonly connections: { accepted: number; refused: number };
-  /** Resets every connection that stands. */
+  /** Resets every open connection. */
   cut(): void;
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export async function tcpProxy(options: TcpProxyOptions): Promise<TcpProxy> {
 
 type Shared = Pick<Parameters<typeof pipe>[0], "spoiler"> & { readonly pairs: Set<() => void> };
 
-/** The two sockets of one connection; the end of one is the end of the other. */
+/** Connects the two sockets of a connection. If one ends, the other is ended too. */
 function join(client: Socket, server: Socket, { spoiler, pairs }: Shared): void {
   const over = new AbortController();
   const reset = (): void => {
@@ -82,9 +82,9 @@ function join(client: Socket, server: Socket, { spoiler, pairs }: Shared): void 
     [server, client],
   ] as const) {
     socket.on("close", () => {
-      // Half of a connection can still be cut.
+      // A half-open connection can still be reset.
       if (other.destroyed) pairs.delete(reset);
-      // A half-open line doesn't tell one side of the other's end either.
+      // On a silent line, a side doesn't get the other side's end either.
       if (spoiler.faults.silent) return;
       over.abort();
       other.end();

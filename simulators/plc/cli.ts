@@ -7,17 +7,17 @@ import { type PlcOptions, type RunningPlc, startPlc } from "./start.ts";
 import type { Profile } from "../../src/domain/profile.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
 
-/** Output, signal and profile loader that the command gets from its process. */
+/** Output, signal and profile loader of the command's process. */
 interface PlcIo {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
-  /** Reads a profile file; throws an Error whose message is a sentence. */
+  /** Reads a profile file. Throws an Error with a message for the user. */
   readonly loadProfile: (path: string) => Profile | Promise<Profile>;
-  /** Used without --profile. */
+  /** Profile without --profile. */
   readonly defaultProfile: string;
-  /** Used with --opcua-port and without --opcua-profile. */
+  /** Profile with --opcua-port and without --opcua-profile. */
   readonly defaultOpcuaProfile: string;
-  /** Aborted: stop. Default: Ctrl-C or SIGTERM. */
+  /** Stops the command when aborted. Default: Ctrl-C or SIGTERM. */
   readonly signal?: AbortSignal;
 }
 
@@ -47,7 +47,7 @@ Simulates a paint booth with a Modbus TCP server on 127.0.0.1 until Ctrl-C.
   --list              list the scenarios
   --help              show this help`;
 
-/** A mistake of the person at the keyboard; the message is all that they need. */
+/** A mistake in the arguments. The message is shown without a stack trace. */
 class UsageError extends Error {}
 
 function readOptions(argv: readonly string[]) {
@@ -213,8 +213,8 @@ async function play(options: Options, io: PlcIo): Promise<void> {
 }
 
 /**
- * The command `booth-sim plc`. Resolves with the exit status: 0 after Ctrl-C, --help or --list, 2 for a mistake in
- * the arguments or a taken port, told in one sentence.
+ * Runs the command `booth-sim plc`. Resolves with the exit status: 0 after Ctrl-C, --help or --list; 2 for a mistake in
+ * the arguments or an occupied port, with a message of one sentence.
  */
 export async function plcCommand(argv: readonly string[], io: PlcIo): Promise<number> {
   try {

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { ServerCounts } from "./counts.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
 
-/** Lets people and scripts switch a running PLC's manners and read its counts, over HTTP on 127.0.0.1. */
+/** Changes a running PLC's manners and reads its counts over HTTP on 127.0.0.1. */
 export interface Control {
   readonly port: number;
   close(): Promise<void>;
@@ -17,9 +17,9 @@ interface Controlled {
 
 const MAX_BODY_BYTES = 64 * 1024;
 const TABLES: readonly unknown[] = ["coil", "discrete", "input", "holding"];
-/** null stands for what JSON can't say: no limit. */
+/** A field in which null means no limit, because JSON has no Infinity. */
 const UNLIMITED = "max_connections";
-/** Those that null switches off. */
+/** Fields that null switches off. */
 const NULLABLE: ReadonlySet<string> = new Set([
   UNLIMITED,
   "idle_close_ms",
@@ -28,7 +28,10 @@ const NULLABLE: ReadonlySet<string> = new Set([
   "split_bytes",
 ]);
 
-/** GET /manners, POST /manners with those to change, DELETE /manners for good ones, GET /counts. @param port 0: any free one */
+/**
+ * Starts the server: GET /manners, POST /manners with the fields to change, DELETE /manners to reset them, GET /counts.
+ * @param port 0: any free port
+ */
 export async function startControl(plc: Controlled, port: number): Promise<Control> {
   const server = createServer((request, response) => {
     answer(plc, request).then(
@@ -74,7 +77,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** All of the changes or none: throws an Error that says which one can't be. */
+/** Parses the changes. Throws an Error that names a wrong field, and then no change is applied. */
 export function changesIn(text: string): Partial<Manners> {
   const given: unknown = JSON.parse(text);
   if (typeof given !== "object" || given === null || Array.isArray(given)) throw new Error("send an object of manners");

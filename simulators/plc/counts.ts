@@ -3,10 +3,10 @@ export interface ServerCounts {
   connections: number;
   refused: number;
   requests: number;
-  /** Registers and bits that were sent. */
+  /** Number of registers and bits that were sent. */
   values: number;
   exceptions: number;
-  /** Requests with a writing function code. */
+  /** Number of requests with a writing function code. */
   writes: number;
   malformed: number;
 }

@@ -28,7 +28,7 @@ const BYTES: Readonly<Record<Type, number>> = {
   string: 2,
 };
 
-/** Registers that a point takes; 1 for a coil. */
+/** Returns the number of registers of a point; 1 for a coil. */
 export function widthOf(point: ModbusPoint): number {
   return point.type === "string" ? (point.length ?? 1) : BYTES[point.type] / 2;
 }
@@ -36,15 +36,15 @@ export function widthOf(point: ModbusPoint): number {
 const isFloat = (type: Type): boolean => type === "float32" || type === "float64";
 const isSigned = (type: Type): boolean => type.startsWith("int");
 
-/** How many different values a register or variable of that type has. */
+/** Returns the number of different values of a register or variable of that type. */
 function sizeOf(point: Point): number {
   if (point.type === "bcd16") return 10_000;
   return point.type === "bcd32" ? 100_000_000 : 2 ** (8 * BYTES[point.type]);
 }
 
 /**
- * The whole number that an integer register or variable holds for a value in the tag's unit. Counters count full steps only;
- * everything is taken modulo the type's size, as a PLC's counter wraps.
+ * Returns the whole number that an integer register or variable stores for a value in the tag's unit. Counters count
+ * full steps only. The result is modulo the type's size, as a PLC's counter wraps.
  */
 export function rawInteger(tag: ProfileTag, value: number): number {
   const { point } = tag;
@@ -56,13 +56,13 @@ export function rawInteger(tag: ProfileTag, value: number): number {
   return isSigned(point.type) && wrapped >= size / 2 ? wrapped - size : wrapped;
 }
 
-/** The raw value whose label a text is; else the text as a number. */
+/** Returns the raw value with that label, or the text as a number. */
 export function unlabelled(point: Point, value: Quantity): number {
   const known = Object.entries(point.labels ?? {}).find(([, label]) => label === value);
   return Number(known ? known[0] : value);
 }
 
-/** The value's bytes, most significant first. */
+/** Returns the value's bytes, most significant first. */
 function bytesOf(tag: ModbusTag, value: Quantity): Buffer {
   const { point } = tag;
   const bytes = Buffer.alloc(BYTES[point.type]);
@@ -91,7 +91,10 @@ function isOn(value: Quantity): boolean {
   return value === true || (typeof value === "number" && value !== 0);
 }
 
-/** The registers of one point, in the device's order of words and bytes. A bit of a register comes as that bit's weight. */
+/**
+ * Returns the registers of a point in the device's order of words and bytes. A bit in a register is returned as that
+ * bit's weight.
+ */
 export function encodePoint(profile: ModbusProfile, tag: ModbusTag, value: Quantity): readonly number[] {
   const { point } = tag;
   const { quirks } = profile;

@@ -12,16 +12,16 @@ const FUNCTION = 0x2b;
 const MEI = 0x0e;
 const HEADER_BYTES = 7;
 const ONE_OBJECT = 4;
-/** Basic and regular, each object by itself as well. */
+/** Conformity level: basic and regular, with access to individual objects. */
 const CONFORMITY = 0x82;
-/** Last object of the read codes 1 to 3. */
+/** Last object id for the read codes 1 to 3. */
 const LAST_OBJECT: Readonly<Record<number, number>> = { 1: 2, 2: 0x7f, 3: 0xff };
 
 export function isIdentification(pdu: Buffer): boolean {
   return pdu[0] === FUNCTION && pdu[1] === MEI;
 }
 
-/** Vendor, product code, revision; product and model names. */
+/** Returns the objects: vendor, product code and revision; product and model names. */
 export function identificationOf(
   profile: ModbusProfile,
   identity: Pick<Identity, "firmware_version" | "plc_program">,
@@ -35,7 +35,10 @@ export function identificationOf(
   ];
 }
 
-/** The answer's PDU: as many objects as fit into `most` bytes, one at least; exception 3 or 2 for a request that is wrong. */
+/**
+ * Returns the answer's PDU with as many objects as fit into `most` bytes, at least one; exception 2 or 3 for a wrong
+ * request.
+ */
 export function identificationPdu(objects: readonly IdentificationObject[], pdu: Buffer, most: number): Buffer {
   const [code = 0, first = 0] = pdu.subarray(2);
   const last = code === ONE_OBJECT ? first : LAST_OBJECT[code];

@@ -8,37 +8,40 @@ export interface BadRange {
   readonly code: number;
 }
 
-/** How badly a server behaves. Every field may be changed while it runs and holds from the next request on. */
+/** Faults of a server. A test may change every field at any time; the change applies from the next request on. */
 export interface Manners {
   /**
-   * Further connections are reset at once. 1: an HMI that connects first has the only one. 0: every connection is
-   * reset.
+   * Maximum number of connections; all others are reset at once. 1: an HMI that connects first occupies the only one.
+   * 0: every connection is reset.
    */
   max_connections: number;
-  /** Takes requests, never answers. */
+  /** Accepts requests but never answers. */
   drop_answers: boolean;
-  /** Simulated ms before each answer. */
+  /** Delay of each answer in simulated ms. */
   delay_ms: number;
-  /** Closes a connection that has been silent for so long, simulated ms; null: never. */
+  /** Simulated ms after which an idle connection is closed; null: never. */
   idle_close_ms: number | null;
-  /** Answers each request with what the one before it should have got, under that one's transaction id. */
+  /** Answers each request with the answer and transaction id of the previous request. */
   late_answers: boolean;
-  /** Answers every request with this exception (6 busy, 10 and 11 from serial gateways); null: behaves. */
+  /** Answers every request with this exception (6 busy, 10 and 11 from serial gateways); null: no exception. */
   exception: number | null;
   bad_ranges: readonly BadRange[];
-  /** A request sooner than so many simulated ms after the answer before, on any connection, gets exception 6. */
+  /** A request within this many simulated ms after the previous answer, on any connection, gets exception 6. */
   min_gap_ms: number;
-  /** In so many of the next reads of registers, the high words of 32-bit values are those of 10 s before. */
+  /** Number of next register reads in which the high words of 32-bit values are 10 s old. */
   torn_reads: number;
   /** Number of registers or bytes that each answer lacks (below 0: has in excess), with a consistent header. */
   short_by: number;
-  /** Byte count and MBAP length say more than is sent; the rest never comes. */
+  /** The byte count and the MBAP length are larger than the data, and the rest never arrives. */
   wrong_length: boolean;
-  /** Closes the connection after the request instead of answering. */
+  /** Closes the connection instead of answering. */
   close_on_request: boolean;
-  /** Largest PDU of an identification (43/14), so that it takes several; null: the device doesn't know the function. */
+  /**
+   * Largest PDU of an identification (43/14), so that it takes several requests; null: the device doesn't support the
+   * function.
+   */
   identification_bytes: number | null;
-  /** Sends each answer in pieces of so many bytes; null: whole. */
+  /** Sends each answer in pieces of this many bytes; null: as a whole. */
   split_bytes: number | null;
 }
 

@@ -14,14 +14,14 @@ export interface Request {
   readonly pdu: Buffer;
 }
 
-/** The requests and the rest found in a connection's bytes, and whether the peer speaks Modbus. */
+/** The complete requests and the remaining bytes of a connection, and whether the peer speaks Modbus. */
 export interface Parsed {
   readonly requests: readonly Request[];
   readonly rest: Buffer;
   readonly malformed: boolean;
 }
 
-/** Cuts a stream into requests, however TCP split or merged them. */
+/** Splits a stream into requests, however TCP split or merged them. */
 export function parseFrames(bytes: Buffer): Parsed {
   const requests: Request[] = [];
   let at = 0;
@@ -56,7 +56,7 @@ export function isWrite(request: Request): boolean {
 
 export interface Answer {
   readonly pdu: Buffer;
-  /** Registers or bits that the answer carries. */
+  /** Number of registers or bits in the answer. */
   readonly values: number;
 }
 
@@ -78,13 +78,13 @@ function packWords(words: readonly number[]): Buffer {
   return bytes;
 }
 
-/** The device behind the frames. */
+/** The device that answers the frames. */
 export interface Device {
   readonly image: RegisterImage;
   readonly max_registers: number;
   readonly max_bits: number;
   readonly manners: Manners;
-  /** The objects of Read Device Identification by id; absent: not supported. */
+  /** Returns the objects of Read Device Identification. Absent: not supported. */
   readonly identification?: (at: number) => readonly IdentificationObject[];
   /** Simulated epoch ms of the last answer; -Infinity before the first. */
   answered_at: number;
@@ -99,14 +99,14 @@ function badCode(
   return hit?.code ?? null;
 }
 
-/** Uses up one of the torn reads that were asked for. */
+/** Uses up one of the requested torn reads. */
 function isTorn(manners: Manners, isBits: boolean): boolean {
   if (isBits || manners.torn_reads <= 0) return false;
   manners.torn_reads--;
   return true;
 }
 
-/** Lengthens or shortens the payload by `short_by` values, the byte count telling the truth about it. */
+/** Lengthens or shortens the payload by `short_by` values, with a matching byte count. */
 function missized(payload: Buffer, short_by: number, isBits: boolean): Buffer {
   if (short_by === 0) return payload;
   const size = payload.length - short_by * (isBits ? 1 : 2);

@@ -4,28 +4,31 @@ import { type Device, frame, isWrite, parseFrames, type Request } from "./modbus
 import { type Asked, respond } from "./respond.ts";
 
 export interface ServerOptions {
-  /** Its manners hold for connections, and for requests where there is no `deviceOf`. */
+  /** The device, whose manners apply to connections, and to requests without `deviceOf`. */
   readonly device: Device;
-  /** Behind a serial gateway: which device a unit id reaches; null: none, nothing is answered. Absent: `device`, always. */
+  /**
+   * Returns the device of a unit id, as behind a serial gateway; null: no device, so no answer. Absent: always
+   * `device`.
+   */
   readonly deviceOf?: (unit: number) => Device | null;
   /** Simulated epoch ms of the memory that a request sees. */
   readonly now: () => number;
   /** Simulated time, for delays and idle closing. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** dark: no power, connections are reset. silent: the cable is out, nothing is answered. */
+  /** dark: no power, connections are reset. silent: the cable is unplugged, nothing is answered. */
   readonly link: () => "up" | "dark" | "silent";
 }
 
 interface ModbusServer {
   readonly port: number;
   readonly counts: ServerCounts;
-  /** Sockets that are open now. */
+  /** Number of open sockets. */
   open(): number;
-  /** Stops listening and ends every socket: from now on connections are refused. The port stays reserved for `online`. */
+  /** Stops listening and ends every socket, so that connections are refused. The port stays reserved for `online`. */
   offline(): Promise<void>;
   /** Listens again on the same port. */
   online(): Promise<void>;
-  /** Ends everything; may be called more than once. */
+  /** Ends all parts. May be called more than once. */
   close(): Promise<void>;
 }
 
@@ -39,11 +42,11 @@ interface Connection {
   readonly socket: Socket;
   /** Aborted when the socket is closed. */
   readonly gone: AbortController;
-  /** Bytes of a request that hasn't come whole yet. */
+  /** Bytes of an incomplete request. */
   rest: Buffer;
   readonly asked: Asked;
   idle: AbortController | null;
-  /** Answers go out in the order of the requests. */
+  /** Answers are sent in the order of the requests. */
   turn: Promise<void>;
 }
 
@@ -86,7 +89,7 @@ function armIdleClose(options: ServerOptions, connection: Connection): void {
   connection.idle = idle;
   options.sleep(idle_close_ms, idle.signal).then(
     () => connection.socket.end(),
-    () => undefined, // aborted: a request came, or the socket is gone
+    () => undefined, // aborted: a request arrived, or the socket is closed
   );
 }
 
@@ -100,7 +103,7 @@ function receive(service: Service, connection: Connection, chunk: Buffer): void 
     if (isWrite(request)) counts.writes++;
     connection.turn = connection.turn
       .then(() => handle(service, connection, request))
-      .catch(() => void connection.socket.destroy()); // a delay cut short by the socket's end gets here
+      .catch(() => void connection.socket.destroy()); // the end of the socket interrupts a delay
   }
   if (parsed.malformed) {
     counts.malformed++;
@@ -140,8 +143,8 @@ async function listen(server: Server, port: number): Promise<number> {
 }
 
 /**
- * A Modbus TCP server of its own on 127.0.0.1 (port 0: any free one). It keeps to the specification but for what
- * `device.manners` says. Rejects with the system's error when the port is taken.
+ * Starts a Modbus TCP server on 127.0.0.1 (port 0: any free port). It follows the specification except for
+ * `device.manners`. Rejects with the system's error if the port is occupied.
  */
 export async function startModbusServer(options: ServerOptions, wantedPort: number): Promise<ModbusServer> {
   const counts = noCounts();

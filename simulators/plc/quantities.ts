@@ -7,10 +7,10 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 
 export type Quantity = number | string | boolean;
 
-/** A reset button's coil stays on for so long after the press; the first-scan bit for so long after power-up. */
+/** Time for which a reset button's coil is on after the press, and the first-scan bit after power-up. */
 const RESET_PULSE_MS = 3000;
 const FIRST_SCAN_MS = 10_000;
-/** The door stands open while parts are moved in or out. */
+/** Time for which the door is open while parts are moved in or out. */
 const DOOR_OPEN_MS = 5 * MINUTE_MS;
 
 interface Look {
@@ -29,7 +29,7 @@ function burner({ state }: Look): number {
   return machineryOf(state.mode, state.phase, state.outdoor_c).gas_therm_h / BURNER_THERM_H;
 }
 
-/** A sensor's reading: never quite still, as a real one. */
+/** Returns a sensor's reading with noise, as from a real sensor. */
 function sensed(look: Look, tag: string, value: number): number {
   return value + 0.15 * noise(look.seed, tag, look.state.at);
 }
@@ -60,7 +60,7 @@ function isDoorOpen({ state }: Look): boolean {
   return (state.mode === "prep" || state.mode === "idle") && elapsed < DOOR_OPEN_MS;
 }
 
-/** Which quantity of the model feeds which tag, in the tag's own unit. A tag that isn't here reads 0, false or "". */
+/** The model's quantity for each tag name, in the tag's unit. Other tags read 0, false or "". */
 const SOURCES: Readonly<Record<string, Source>> = {
   mode: ({ state, code }) => code(state),
   fault_code: ({ state }) => state.fault_code,
@@ -110,12 +110,12 @@ export function quantityOf(
   if (!source) return undefined;
   const sensor = state.sensors[tag];
   if (sensor?.fault.kind === "value") return sensor.fault.value;
-  // A stuck sensor shows what it showed in its last second of health.
+  // A stuck sensor shows its value from the last second before the fault.
   const shown = sensor ? booth.stateAt(sensor.since - 1000) : state;
   return source({ state: shown, seed: booth.seed, code: booth.code });
 }
 
-/** Which bay's booth feeds a tag, and which quantity of it: `mode_2` of bay 2 is the second booth's `mode`. */
+/** Returns the bay's booth and the quantity for a tag: `mode_2` of bay 2 is the second booth's `mode`. */
 function sourceOf(booth: Booth, tag: { readonly name: string; readonly bay: number }): { booth: Booth; name: string } {
   const own = booth.bays[tag.bay - 1];
   const suffix = `_${tag.bay}`;
@@ -123,7 +123,7 @@ function sourceOf(booth: Booth, tag: { readonly name: string; readonly bay: numb
   return { booth: own ?? booth, name };
 }
 
-/** As `quantityOf`, of the bay that the tag belongs to; `state` is that of the whole booth at the instant. */
+/** Like `quantityOf`, for the tag's bay. `state` is the whole booth's state at the instant. */
 export function bayQuantityOf(
   booth: Booth,
   tag: { readonly name: string; readonly bay: number },

@@ -5,10 +5,12 @@ import type { Mode } from "../../src/domain/booth.ts";
 import type { Booth } from "./model/booth.ts";
 import type { BoothState } from "./model/types.ts";
 
-/** Shown in the mode register for a mode that the profile has no code for. */
+/** Value of the mode register for a mode without a code in the profile. */
 const UNMAPPED_CODE = 99;
 
-/** The PLC's mode code: of several for bake the first is the ramp, the last the soak. */
+/**
+ * Returns the function for the PLC's mode code. If bake has several codes, the first is the ramp and the last the soak.
+ */
 export function modeCoder(profile: Profile): (state: { readonly mode: Mode; readonly phase: string | null }) => number {
   const codes = new Map<string, number[]>();
   const inOrder = Object.entries(profile.modes).toSorted((a, b) => Number(a[0]) - Number(b[0]));
@@ -16,7 +18,7 @@ export function modeCoder(profile: Profile): (state: { readonly mode: Mode; read
   return ({ mode, phase }) => (phase === "soak" ? codes.get(mode)?.at(-1) : codes.get(mode)?.[0]) ?? UNMAPPED_CODE;
 }
 
-/** High words of a torn read are so old. */
+/** Age of the high words in a torn read. */
 const TORN_MS = 10_000;
 
 export interface Span {
@@ -28,15 +30,15 @@ export interface Span {
 /** Reads the device's memory at one instant. */
 export interface RegisterImage {
   /**
-   * `count` values from `address` on (0 or 1 each in coil and discrete), or null: the device has no such address.
-   * Every value shows the same instant, unless the read is to be torn: then high words are older.
+   * Returns `count` values from `address` on (0 or 1 for coil and discrete), or null if the device lacks an address.
+   * All values are of the same instant, except in a torn read, whose high words are older.
    */
   read(span: Span, at: number, torn?: boolean): readonly number[] | null;
-  /** The exception that such a read gets at that instant; null: none. Absent: never any. */
+  /** Returns the exception for such a read at that instant; null: none. Absent: never an exception. */
   refuses?(span: Span, at: number): number | null;
 }
 
-/** The profile's map, filled from the booth. */
+/** Makes the profile's register map, filled from the booth. */
 export function registerImage(profile: ModbusProfile, booth: Booth): RegisterImage {
   const code = modeCoder(profile);
   const tables = Map.groupBy(profile.tags, (tag) => tag.point.table);
@@ -64,7 +66,7 @@ export function registerImage(profile: ModbusProfile, booth: Booth): RegisterIma
         if (start >= end || start + widthOf(tag.point) <= address) continue;
         for (const [i, word] of (torn ? tornWords : words)(tag, state).entries()) {
           const place = start + i - address;
-          // Several bits may share one register, hence "or".
+          // Several bits may share a register, hence "or".
           if (place >= 0 && place < count) memory[place] = (memory[place] ?? 0) | word;
         }
       }

@@ -4,11 +4,11 @@ import type { ServerCounts } from "./counts.ts";
 
 /** The server's memory of earlier requests. */
 export interface Asked {
-  /** For late answers. */
+  /** The last request, for late answers. */
   last: Request | null;
 }
 
-/** The frame round an answer's PDU; `more`: so many bytes are announced and never sent. */
+/** Frames an answer's PDU. `more`: number of bytes that are announced but never sent. */
 type Wrap = (about: Request, pdu: Buffer, more: number) => Buffer;
 
 /** Returns the bytes that answer a request under the device's manners, or null for silence. */

@@ -6,11 +6,11 @@ const CRC_BYTES = 2;
 /** Function codes whose requests are unit, code, two words and CRC. */
 const FIXED: readonly number[] = [1, 2, 3, 4, 5, 6];
 const FIXED_BYTES = 8;
-/** Writes of several values carry a byte count at this place. */
+/** Position of the byte count in writes of several values. */
 const COUNTED: readonly number[] = [15, 16];
 const COUNT_AT = 6;
 
-/** Bit by bit, as in the specification's appendix: not the table that the driver has. */
+/** Computes the CRC bit by bit as in the specification's appendix, independent of the driver's table. */
 export function crcOf(bytes: Uint8Array): number {
   let crc = 0xffff;
   for (const byte of bytes) {
@@ -23,11 +23,11 @@ export function crcOf(bytes: Uint8Array): number {
 interface RtuParsed {
   readonly requests: readonly Request[];
   readonly rest: Buffer;
-  /** Bytes that belong to no request. */
+  /** Number of bytes that belong to no request. */
   readonly stray: number;
 }
 
-/** Cuts requests out of what a line brought; what fits none is dropped byte by byte until something does. */
+/** Extracts requests from the bytes of a line. Bytes that start no request are dropped one by one. */
 export function parseRtu(bytes: Buffer): RtuParsed {
   const requests: Request[] = [];
   let at = 0;
@@ -47,7 +47,7 @@ export function parseRtu(bytes: Buffer): RtuParsed {
   return { requests, rest: bytes.subarray(at), stray };
 }
 
-/** null: not yet known; 1 for a byte that begins no request. */
+/** Returns the length of the request at that position; null: not yet known; 1: the byte starts no request. */
 function lengthAt(bytes: Buffer, at: number): number | null {
   const code = bytes[at + 1];
   if (code === undefined) return null;

@@ -17,7 +17,7 @@ export interface RtuServer {
   close(): Promise<void>;
 }
 
-/** Behind a serial device server: RTU frames over TCP. */
+/** RTU frames over TCP, as from a serial device server. */
 export interface RtuTcpServer extends RtuServer {
   readonly port: number;
 }
@@ -27,10 +27,10 @@ interface Line {
   readonly counts: ServerCounts;
   readonly over: AbortController;
   readonly write: (bytes: Buffer) => void;
-  /** Each unit remembers its own requests. */
+  /** Earlier requests of each unit. */
   readonly asked: Map<number, Asked>;
   rest: Buffer;
-  /** Answers go out in the order of the requests, as on a real line. */
+  /** Answers are sent in the order of the requests, as on a real line. */
   turn: Promise<void>;
 }
 
@@ -52,7 +52,7 @@ function receive(line: Line, chunk: Buffer): void {
   for (const request of requests) {
     line.counts.requests++;
     if (isWrite(request)) line.counts.writes++;
-    line.turn = line.turn.then(() => handle(line, request)).catch(() => undefined); // a delay cut short by the end
+    line.turn = line.turn.then(() => handle(line, request)).catch(() => undefined); // the end of the line interrupts a delay
   }
 }
 
@@ -61,9 +61,9 @@ function lineOf(options: RtuOptions, counts: ServerCounts, write: (bytes: Buffer
   return { options, counts, over: new AbortController(), write, asked: new Map(), rest: Buffer.alloc(0), turn };
 }
 
-/** Devices on a serial line: a real port or one end of a pty pair. Rejects with the system's error. */
+/** Starts devices on a serial line: a real port or one end of a pty pair. Rejects with the system's error. */
 export async function startRtuSerial(options: RtuOptions, path: string, baudRate = 19_200): Promise<RtuServer> {
-  // Native code, loaded only where a serial line is wanted.
+  // Native code, loaded only for a serial line.
   const { SerialPort } = await import("serialport");
   const counts = noCounts();
   const port = new SerialPort({ path, baudRate, parity: "none", autoOpen: false });
@@ -80,7 +80,9 @@ export async function startRtuSerial(options: RtuOptions, path: string, baudRate
   };
 }
 
-/** The same devices behind TCP on 127.0.0.1 (port 0: any free one). Every connection reaches the one line. */
+/**
+ * Starts the same devices as RTU over TCP on 127.0.0.1 (port 0: any free port). Every connection reaches the same line.
+ */
 export async function startRtuTcp(options: RtuOptions, port: number): Promise<RtuTcpServer> {
   const counts = noCounts();
   const sockets = new Set<Socket>();

@@ -21,50 +21,50 @@ export interface PlcOptions {
   readonly scenario: Scenario;
   readonly seed: number;
   readonly clock: SimClock;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Epoch ms; default: now for a story told once, the local day so far for a daily one. */
+  /** Epoch ms at which the story starts; a daily one starts at midnight of that local day. Default: now. */
   readonly start?: number;
   readonly truthFile?: string;
-  /** Over the scenario's: the serial number above all. */
+  /** Overrides fields of the scenario's identity, mostly the serial number. */
   readonly identity?: Partial<Identity>;
   readonly manners?: Partial<Manners>;
-  /** The same memory as RTU over TCP too; 0: any free port. */
+  /** Port for the same memory as RTU over TCP; 0: any free port. */
   readonly rtuPort?: number;
-  /** And on a serial line: a port, or one end of a pty pair. */
+  /** Serial port, or one end of a pty pair, for the same memory. */
   readonly rtuPath?: string;
-  /** The same booth behind an OPC UA server too. */
+  /** An OPC UA server for the same booth. */
   readonly opcua?: { readonly profile: OpcuaProfile; readonly port: number };
 }
 
 /** A PLC that answers on 127.0.0.1. */
 export interface RunningPlc {
   readonly port: number;
-  /** RTU over TCP, where it was asked for. */
+  /** RTU over TCP, if requested. */
   readonly rtu: RtuTcpServer | null;
-  /** The serial line, where it was asked for. */
+  /** The serial line, if requested. */
   readonly serial: RtuServer | null;
   readonly booth: Booth;
   readonly opcua: RunningOpcua | null;
   readonly counts: Readonly<ServerCounts>;
-  /** May be changed at any time. */
+  /** A test may change the manners at any time. */
   readonly manners: Manners;
   truth(from: number, to: number): Truth;
   /** Presses the filter's reset button now. */
   press(filter: FilterType): void;
-  /** Connections are refused by the system from now on, until `online`. */
+  /** Refuses connections until `online`. */
   offline(): Promise<void>;
   online(): Promise<void>;
-  /** Settles when nothing of it is left running; rejects if the truth file couldn't be written. */
+  /** Settles when all parts have ended. Rejects if the truth file couldn't be written. */
   stop(): Promise<void>;
 }
 
-/** The filters that the profile has, with its limits. */
+/** Returns the profile's filters with its limits. */
 export function limitsOf(profile: Profile): Readonly<Partial<Record<FilterType, FilterLimits>>> {
   return Object.fromEntries(Object.entries(profile.filters).map(([type, { limits }]) => [type, limits]));
 }
 
-/** The booth of a scenario as that profile's owner sees it. */
+/** Creates the booth of a scenario for that profile. */
 export function boothFor(
   options: Pick<PlcOptions, "scenario" | "seed" | "identity"> & { readonly profile: Profile; readonly start: number },
 ): Booth {
@@ -74,8 +74,8 @@ export function boothFor(
 }
 
 /**
- * Starts a PLC. Its memory is computed for each request from the clock's instant, so simulated speed costs nothing.
- * Rejects with the system's error when the port is taken or the truth file can't be written.
+ * Starts a PLC. Its memory is computed for each request from the clock, so a higher simulated speed takes no more CPU.
+ * Rejects with the system's error if the port is occupied or the truth file can't be written.
  */
 export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
   const { profile, clock } = options;
@@ -108,7 +108,7 @@ export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
   const stopping = new AbortController();
   const by = { clock, signal: stopping.signal };
   const writing = options.truthFile === undefined ? Promise.resolve() : writeTruth(booth, options.truthFile, by);
-  // `stop` rejects with this error; until then it must not count as unhandled.
+  // `stop` rejects with this error. Until then it must not count as unhandled.
   writing.catch(() => undefined);
   return {
     port: server.port,
@@ -143,7 +143,9 @@ interface BoothOnWires {
   readonly link: () => "up" | "dark" | "silent";
 }
 
-/** The ways to the booth beside Modbus TCP, as asked for. What has been opened is in `open`, also after a rejection. */
+/**
+ * Opens the requested connections to the booth other than Modbus TCP. Open parts are in `open`, also after a rejection.
+ */
 async function openBeside(
   { options, booth, device, link }: BoothOnWires,
   open: Closable[],
@@ -163,7 +165,7 @@ async function openBeside(
   return { rtu, serial, opcua };
 }
 
-/** Loaded only where it is asked for: the library behind it is large. */
+/** Loaded only on request, because the library is large. */
 async function startOpcua({ opcua, clock }: PlcOptions, booth: Booth): Promise<RunningOpcua | null> {
   if (opcua === undefined) return null;
   const { startOpcuaServer } = await import("./opcua/server.ts");

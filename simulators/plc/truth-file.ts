@@ -2,19 +2,19 @@ import { appendFileSync } from "node:fs";
 import type { SimClock } from "../clock.ts";
 import type { Booth } from "./model/booth.ts";
 
-/** Longest wait between two writes, in simulated ms: the delay of injected events. */
+/** Maximum interval between two writes in simulated ms, and so the delay of injected events. */
 const LOOK_MS = 60_000;
 
-/** Lines for everything that happened in (after, upTo]. */
+/** Returns lines for everything that happened in (after, upTo]. */
 function linesOf(booth: Booth, after: number, upTo: number): string {
   const events = booth.entries(after, upTo).flatMap((entry) => entry.events);
   return events.map((event) => `${JSON.stringify({ ...event, time: new Date(event.at).toISOString() })}\n`).join("");
 }
 
 /**
- * Appends the booth's truth to a file as JSON lines while simulated time passes, in order from the story's origin on:
- * stage changes, cycle ends, filter changes, overuse, revisions, power and cable. Resolves when `signal` is aborted;
- * rejects if the file can't be written.
+ * Appends the booth's truth to a file as JSON lines during simulated time, in order from the story's origin on: stage
+ * changes, cycle ends, filter changes, overuse, revisions, power and cable. Resolves when `signal` is aborted. Rejects
+ * if the file can't be written.
  */
 export async function writeTruth(
   booth: Booth,
@@ -29,7 +29,7 @@ export async function writeTruth(
     written = Math.max(written, upTo);
   };
   while (!signal.aborted) {
-    // Leaves out the present millisecond: a button may still be pressed in it.
+    // Omits the present millisecond, in which a button may still be pressed.
     write(clock.wall() - 1);
     const pause = Math.min(booth.nextChange(written) + 1 - clock.wall(), LOOK_MS);
     await clock.sleep(pause, signal).catch((error: unknown) => {

@@ -12,9 +12,12 @@ import { errorMessage } from "../../src/domain/error-message.ts";
 interface CommandIo {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
-  /** A terminal's line that is written over and over; absent: there is no terminal, and progress goes unseen. */
+  /**
+   * Shows progress on one line of a terminal that is overwritten. Absent: there is no terminal, so no progress is
+   * shown.
+   */
   readonly show?: (text: string) => void;
-  /** Aborted when the command is to end. */
+  /** Aborted when the command must end. */
   readonly signal: AbortSignal;
 }
 
@@ -64,12 +67,12 @@ const OPTIONS = {
 type Values = ReturnType<typeof parse>;
 
 function parse(argv: readonly string[]) {
-  // Alone it is a switch.
+  // The option without a value is a switch.
   const args = argv.map((arg) => (arg === "--plain" ? "--plain=tolerant" : arg));
   return parseArgs({ args, options: OPTIONS, strict: true }).values;
 }
 
-/** Runs the service until the signal; answers the exit code: 0, 1 it couldn't start, 2 wrong arguments. */
+/** Runs the service until the signal. Returns the exit code: 0, 1 it couldn't start, 2 wrong arguments. */
 export async function serviceCommand(argv: readonly string[], io: CommandIo): Promise<number> {
   let values: Values;
   try {
@@ -94,7 +97,7 @@ export async function serviceCommand(argv: readonly string[], io: CommandIo): Pr
   return role === null ? serve(values, io) : serveRole(role, values, io);
 }
 
-/** null: all of them. Throws where the options don't fit together. */
+/** Returns the role; null: all roles. Throws if the options contradict each other. */
 function roleOf(values: Values): Role | null {
   const role = ROLES.find((one) => one === values.role);
   const { store, broker = [], "gateways-to": told = [] } = values;
@@ -231,7 +234,7 @@ function checkPort(name: string, text: string | undefined): void {
     throw new Error(`--${name} must be a port from 0 to 65535`);
 }
 
-/** Says in one sentence what went wrong and what to do. */
+/** Returns a sentence with the error and its remedy. */
 function sentenceOf(error: unknown, values: Values): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const port = portSentence(error, "--port, --mqtt-port, --admin-port or --vitals-port");

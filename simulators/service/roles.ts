@@ -22,9 +22,12 @@ import { errorMessage } from "../../src/domain/error-message.ts";
 export const ROLES = ["http", "ingest", "figures"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Threads that wait for PostgreSQL, by role: requests are many, what ingest and figures ask by themselves is rare. */
+/**
+ * Threads that wait for PostgreSQL, by role. HTTP has many requests; ingest and figures need few statements of this
+ * kind.
+ */
 const THREADS: Readonly<Record<Role, number>> = { http: 4, ingest: 2, figures: 1 };
-/** The store is asked whether it answers so often. */
+/** Interval at which the store is asked whether it answers. */
 const LOOK_MS = 2_000;
 /** Database lock of the one figures process that evaluates events and alerts. */
 const EVALUATOR_LOCK = 7_021_966;
@@ -34,15 +37,15 @@ export interface RoleOptions {
   readonly role: Role;
   /** postgres:// */
   readonly store: string;
-  /** Brokers as this process reaches them; needed to ingest. */
+  /** Brokers for this process. Required for ingest. */
   readonly brokers: readonly string[];
   readonly brokerPassword?: string | undefined;
   /** Brokers for gateways; each gateway gets one of them. */
   readonly gatewayBrokers: readonly string[];
   readonly host: string;
-  /** Of HTTP. */
+  /** Port of HTTP. */
   readonly port: number;
-  /** Port of /live, /ready and /metrics; 0: any free one. */
+  /** Port of /live, /ready and /metrics; 0: any free port. */
   readonly vitalsPort: number;
   /** Retention of records, by the figures role; absent: all are kept. */
   readonly keepDays?: number | undefined;
@@ -56,7 +59,7 @@ export interface RunningRole {
   /** URL of HTTP; "": not served. */
   readonly url: string;
   readonly vitalsUrl: string;
-  /** Takes nothing new, finishes what is under way, then ends. */
+  /** Accepts no new work, finishes the present work, then ends. */
   readonly stop: () => Promise<void>;
 }
 
@@ -69,7 +72,7 @@ interface Parts {
   readonly vitals: Vital[];
 }
 
-/** Starts one role over PostgreSQL. Rejects where that, every broker, or a port can't be had. */
+/** Starts a role on PostgreSQL. Rejects if the database, all brokers, or a port are not available. */
 export async function startRole(options: RoleOptions): Promise<RunningRole> {
   const { role, store, dataDir, clock, host, vitalsPort } = options;
   const db = openDb(store, dataDir);
@@ -106,7 +109,7 @@ export async function startRole(options: RoleOptions): Promise<RunningRole> {
   }
 }
 
-/** Each answers where it serves HTTP; "": nowhere. */
+/** Starts each role. Resolves with the URL of HTTP; "": not served. */
 const START: Readonly<Record<Role, (parts: Parts) => Promise<string>>> = {
   http: startHttp,
   ingest: startWorker,
@@ -133,7 +136,7 @@ async function startWorker({ options, service, reports, started, vitals }: Parts
   return "";
 }
 
-/** Facts, events and alerts. */
+/** Starts the computation of facts, events and alerts. */
 function startFolding(parts: Parts): Promise<string> {
   const { options, reports, started, vitals } = parts;
   started.push(startFigures({ url: options.store, keep_days: options.keepDays, log: options.log }).stop);
@@ -151,7 +154,7 @@ function brokerVital(broker: RunningBroker): Vital {
   };
 }
 
-/** Counts what comes up, and what becomes of it. */
+/** Counts the uplink messages and their results. */
 function counted(uplinks: Uplinks<Downlink>): { readonly uplinks: Uplinks<Downlink>; readonly vital: Vital } {
   const counts = new Map<string, number>();
   const add = (name: string, by = 1): void => void counts.set(name, (counts.get(name) ?? 0) + by);
@@ -176,7 +179,7 @@ function counted(uplinks: Uplinks<Downlink>): { readonly uplinks: Uplinks<Downli
   return { uplinks: { ...uplinks, take }, vital: { metrics } };
 }
 
-/** Asks the store now and then, whether anybody else does or not. */
+/** Asks the store regularly whether it answers, independent of requests. */
 function watchStore({ options, reports, started, vitals }: Parts): void {
   const ending = new AbortController();
   let trouble = "the store hasn't answered yet";
@@ -197,7 +200,7 @@ function watchStore({ options, reports, started, vitals }: Parts): void {
   vitals.push({ trouble: () => trouble, metrics: () => ({ booth_service_store_up: trouble === "" ? 1 : 0 }) });
 }
 
-/** Does something in one process of all that would: the one that holds a lock of the database, for as long as its connection stands. */
+/** Runs work in only one of several processes: the one that has a lock of the database while its connection is open. */
 function lead(
   store: string,
   act: () => { readonly stop: () => Promise<void> },

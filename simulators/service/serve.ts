@@ -11,7 +11,7 @@ import type { Answer, Operation, Service } from "./http/operation.ts";
 import { strike } from "./http/strike.ts";
 import type { Reports } from "./reports/reports.ts";
 
-/** Keys and tokens that are remembered as good ones, by their hashes. */
+/** Maximum number of cached valid keys and tokens, stored as hashes. */
 const MAX_ACCEPTED = 10_000;
 
 interface HttpOptions {
@@ -22,7 +22,7 @@ interface HttpOptions {
   readonly log?: ((line: string) => void) | undefined;
 }
 
-/** The service's HTTP side, not yet listening. */
+/** Builds the service's HTTP server, which doesn't listen yet. */
 export function buildHttp({ service, operations, reports, faults, log }: HttpOptions): FastifyInstance {
   const app = Fastify({
     ...LIMITS,
@@ -49,7 +49,7 @@ export function buildHttp({ service, operations, reports, faults, log }: HttpOpt
     void reply.header("date", new Date(service.now()).toUTCString());
     if (isOwnersPage(request)) return undefined;
     const { authorization = "" } = request.headers;
-    // A key that was accepted before isn't locked out by a neighbour's guesses.
+    // A key that was accepted earlier isn't blocked by wrong keys from the same address.
     if (!accepted.has(hashOf(authorization))) guesses.check(request.ip, performance.now());
     const caller = await reports.callerOf(authorization, service.now());
     if (caller === undefined) {
@@ -117,7 +117,7 @@ function carryOut(
   return operation.is_report === true || reports.takes_all ? reports.answer(operation, call) : operation.handle(call);
 }
 
-/** Text fields alone; of a repeated one the first. */
+/** Returns the text fields. For a repeated field, returns the first value. */
 function texts(input: unknown): Record<string, string> {
   if (typeof input !== "object" || input === null) return {};
   const entries = Object.entries(input).map(

@@ -18,25 +18,28 @@ import type { Uplinks } from "./storage/port.ts";
 import { startIngest } from "./fleet/ingest.ts";
 
 const HOST = "127.0.0.1";
-/** Threads that answer from PostgreSQL, each with its connection. */
+/** Threads that answer from PostgreSQL, each with its own connection. */
 const POSTGRES_THREADS = 4;
 
 interface ServiceOptions {
-  /** Folder of the database, and of mails; made where it isn't. ":memory:" keeps nothing. */
+  /** Folder of the database and of mails, created if necessary. ":memory:" stores nothing. */
   readonly dataDir: string;
-  /** postgres:// URL of a database that takes the place of the folder's. */
+  /** postgres:// URL of a database that replaces the folder's. */
   readonly store?: string | undefined;
-  /** 0 = any free port. */
+  /** 0: any free port. */
   readonly port: number;
   readonly mqttPort: number;
-  /** Brokers that are there already, in place of one of our own. */
+  /** Existing brokers that replace the service's own. */
   readonly broker?: { readonly urls: readonly string[]; readonly password?: string | undefined };
   /** Absent: no admin port. */
   readonly adminPort?: number;
   readonly clock: { wall(): number };
-  /** Only what the interface document states and what was observed: no generation, no acks. strict: and it refuses all it may. */
+  /**
+   * Offers only the interface document and what was observed: no generation, no acks. strict: also rejects everything
+   * that it may reject.
+   */
   readonly plain?: boolean | "strict";
-  /** Gets a line per notable event, without secrets. */
+  /** Called with a line per notable event, without secrets. */
   readonly log?: (line: string) => void;
 }
 
@@ -57,7 +60,7 @@ export interface RunningService {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts the reference service on loopback. Rejects where a port is taken or the folder can't be written. */
+/** Starts the reference service on loopback. Rejects if a port is occupied or the folder can't be written. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const place = placeOf(options);
   const db = openDb(place.where, place.folder);

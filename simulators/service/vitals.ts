@@ -7,7 +7,10 @@ const HOST = "127.0.0.1";
 export interface Vital {
   /** Reason why the process isn't ready; "": it is ready. */
   readonly trouble?: () => string;
-  /** Prometheus' lines, by name and labels: `name{label="x"}`. A name that ends in _total only grows. */
+  /**
+   * Returns Prometheus metrics by name and labels: `name{label="x"}`. A metric whose name ends in _total never
+   * decreases.
+   */
   readonly metrics?: () => Readonly<Record<string, number>>;
 }
 
@@ -20,8 +23,8 @@ interface Vitals {
 }
 
 /**
- * GET /live: the process answers. GET /ready: it does its work; 503 with the reason where it can't, or is about to end. GET /metrics.
- * On loopback, unless a host is given.
+ * Starts the server: GET /live: the process answers. GET /ready: it does its work; 503 with the reason if it can't or
+ * is about to end. GET /metrics. It listens on loopback, unless a host is given.
  */
 export async function startVitals(
   vitals: readonly Vital[],

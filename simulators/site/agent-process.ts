@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { fileURLToPath } from "node:url";
 
 const AGENT = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-/** An agent that doesn't stop by itself in this time is killed: the site promises to be gone within 3 s. */
+/** Time after which an agent that hasn't stopped is killed. The site promises to end within 3 s. */
 const STOP_WITHIN_MS = 2_300;
 const STATUS_TIMEOUT_MS = 1_000;
 
@@ -17,15 +17,15 @@ export interface AgentLine {
 
 export interface AgentProcess {
   readonly pid: number;
-  /** Resolves with exit code or signal when the process has ended. */
+  /** Resolves with the exit code or the signal when the process has ended. */
   readonly ended: Promise<string>;
   stop(): Promise<void>;
 }
 
-/** Starts the agent as a process of its own, with this process's Node. */
+/** Starts the agent as a separate process with this process's Node. */
 export function startAgentProcess(configFile: string, onLine: (line: AgentLine) => void): AgentProcess {
   const child = spawn(process.execPath, [AGENT, "run", "--config", configFile], {
-    // The channel carries nothing: its end tells the agent that this site is gone, however it went.
+    // The channel carries no messages. Its end tells the agent that the site has ended in any way.
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: withoutRuntimeDirectory(process.env),
   });
@@ -57,7 +57,7 @@ function lineOf(text: string): AgentLine {
     const line = JSON.parse(text) as { level?: unknown; event?: unknown; msg?: unknown };
     return { level: asText(line.level), event: asText(line.event), text: asText(line.msg) };
   } catch {
-    // Whatever else a process prints is shown as it is.
+    // Other output of the process is shown unchanged.
     return { level: "info", event: "", text };
   }
 }
@@ -80,18 +80,18 @@ export interface SeenStatus {
   }[];
 }
 
-/** Asks the agent's socket; null while it doesn't answer. */
+/** Asks the agent's socket for its status; null if it doesn't answer. */
 export function askStatus(socketPath: string): Promise<SeenStatus | null> {
   return asked<SeenStatus>({ socketPath, path: "/status" });
 }
 
-/** The page of the agent, with a PIN for it. */
+/** The agent's page with a PIN. */
 export interface SeenPage {
   readonly url: string | null;
   readonly pin: string;
 }
 
-/** Asks the agent for a PIN to its page, as its own command does; null while it doesn't answer. */
+/** Asks the agent for a PIN to its page, like its own command; null if it doesn't answer. */
 export function askPage(socketPath: string): Promise<SeenPage | null> {
   return asked<SeenPage>({ socketPath, path: "/page", method: "POST" });
 }

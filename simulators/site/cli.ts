@@ -15,7 +15,7 @@ const DEFAULTS = {
   seed: "1",
 };
 
-/** A booth's log is kept for so long. */
+/** Retention of a booth's log in days. */
 const MAX_DAYS = 90;
 
 const HELP = `Usage: npm start -- [options]   (or: booth-sim site [options])
@@ -45,7 +45,7 @@ interface SiteIo {
   readonly signal: AbortSignal;
 }
 
-/** The command "booth-sim site". Resolves with the exit code. */
+/** Runs the command "booth-sim site". Resolves with the exit code. */
 export async function siteCommand(argv: readonly string[], io: SiteIo): Promise<number> {
   try {
     const options = readOptions(argv);
@@ -113,7 +113,7 @@ async function play(options: Options, io: SiteIo): Promise<void> {
   }
 }
 
-/** "30d"; 0: no history. */
+/** Parses "30d"; 0: no history. */
 function daysOf(text: string | undefined): number {
   if (text === undefined) return 0;
   const days = Number(/^(\d{1,3})d?$/.exec(text.trim())?.[1]);
@@ -144,7 +144,7 @@ function numberOf(name: string, text: string, range: { min: number; max: number;
   );
 }
 
-/** Says in one sentence what a person can do; null for a fault of this program. */
+/** Returns a sentence with a remedy; null for a bug of this program. */
 function sentenceOf(error: unknown): string | null {
   if (error instanceof UsageError || error instanceof FolderError) return error.message;
   return portSentence(error, "--port (the first of five), or --port 0 for any free ones");

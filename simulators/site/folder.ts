@@ -18,43 +18,43 @@ export interface SiteMemory {
   readonly serial: string;
   readonly scenario: string;
   readonly seed: number;
-  /** Epoch ms at which the story began. */
+  /** Epoch ms at which the story started. */
   readonly story_start: number;
   /** Simulated epoch ms at the last stop, or slightly later if it was killed: the site continues from here. */
   wall: number;
   readonly provision_key: string;
   readonly admin_key: string;
-  /** The owner's, who only looks. */
+  /** The user's key, which is read-only. */
   readonly user_key: string;
-  /** Epoch ms at which the live story took over from a history; absent: it has none. */
+  /** Epoch ms at which the live story follows a history; absent: there is no history. */
   readonly joint?: number;
 }
 
-/** A site's data folder: everything that it keeps is below it. */
+/** A site's data folder, which contains all its files. */
 export interface SiteFolder {
   readonly path: string;
   readonly service: string;
   readonly gateway: string;
   readonly runtime: string;
   readonly clockFile: string;
-  /** How fast its time goes just now. */
+  /** The file with the present speed of the site's time. */
   readonly paceFile: string;
   readonly configFile: string;
   readonly keyFile: string;
-  /** null: the first start. */
+  /** Returns the memory of the last start; null: this is the first start. */
   memory(): SiteMemory | null;
   remember(memory: SiteMemory): void;
-  /** Lets the next start have the folder. */
+  /** Releases the folder for the next start. */
   unlock(): void;
 }
 
-/** The folder can't be used; the message says why and what to do. */
+/** The folder can't be used. The message names the reason and the remedy. */
 export class FolderError extends Error {}
 
 const LOCK = "site.pid";
 const MEMORY = "site.json";
 
-/** Makes the folder where needed and takes it for this process. Throws a FolderError. */
+/** Creates the folder if necessary and locks it for this process. Throws a FolderError. */
 export function openFolder(given: string): SiteFolder {
   const path = resolve(given);
   try {
@@ -80,7 +80,7 @@ export function openFolder(given: string): SiteFolder {
   };
 }
 
-/** Written beside and renamed: a stop in the middle leaves the old or the new. */
+/** Writes a temporary file and renames it, so that an interruption leaves either the old or the new file. */
 export function replaceFile(path: string, text: string): void {
   writeFileSync(`${path}.new`, text, { mode: 0o600 });
   renameSync(`${path}.new`, path);
@@ -89,9 +89,9 @@ export function replaceFile(path: string, text: string): void {
 function readMemory(path: string): SiteMemory | null {
   if (!existsSync(path)) return null;
   try {
-    // The file is this program's own; a broken one fails below, where it is used, or here.
+    // The file was written by this program. If it is broken, parsing or using it fails.
     const told = JSON.parse(readFileSync(path, "utf8")) as SiteMemory;
-    // A folder of an earlier version has no key for the owner.
+    // A folder of an earlier version has no user key.
     return { ...told, user_key: (told as Partial<SiteMemory>).user_key ?? newKey() };
   } catch (cause) {
     throw new FolderError(`${path} isn't a site's memory: move the folder away, or choose another one with --data`, {

@@ -15,16 +15,21 @@ interface GatewayConfigInput {
 type PollSetting = Record<"fast" | "slow", { poll_interval_ms: number }>;
 
 /**
- * How a history of weeks is read: a poll costs CPU time then, and nothing else. Half of what a reset button is held for, so that
- * none is missed.
+ * Poll intervals of a history of weeks, in which a poll costs only CPU time. They are half of the time for which a
+ * reset button is on, so that no press is missed.
  */
 export const HISTORY_POLL: PollSetting = { fast: { poll_interval_ms: 2_000 }, slow: { poll_interval_ms: 20_000 } };
 
-/** A poll takes real time, however fast the booth's clock runs: below this much of it the polls would only queue up. */
+/**
+ * Shortest intervals in real time. With shorter ones, polls would only queue up, however fast the booth's clock runs.
+ */
 const LEAST_REAL_MS = { fast: 10, slow: 30 };
 const INTERVAL_MS = { fast: 1_000, slow: 10_000 };
 
-/** The profile's poll intervals; at high speed wider ones, so that the machine's own pauses don't count as gaps. */
+/**
+ * Returns the profile's poll intervals. At high speed they are longer, so that pauses of the machine don't count as
+ * gaps.
+ */
 export function pollAt(speed: number): PollSetting {
   const at = (group: "fast" | "slow"): { poll_interval_ms: number } => ({
     poll_interval_ms: Math.round(Math.max(INTERVAL_MS[group], LEAST_REAL_MS[group] * speed)),
@@ -32,7 +37,7 @@ export function pollAt(speed: number): PollSetting {
   return { fast: at("fast"), slow: at("slow") };
 }
 
-/** The configuration that the site's agent starts with: an ordinary one, but for the clock. */
+/** Returns the configuration of the site's agent, which is an ordinary one except for the clock. */
 export function gatewayConfig({
   folder,
   serviceUrl,

@@ -15,9 +15,9 @@ import { lonelyGateway, onlyBooth } from "../virtual/gateway.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 
 interface HistoryOptions {
-  /** The agent's folder, which must not be there yet: it appears whole, once the history is. */
+  /** The agent's folder, which must not exist. It is created complete at the end of the history. */
   readonly gatewayDir: string;
-  /** The configuration that its agent would have. */
+  /** The configuration of its agent. */
   readonly config: string;
   readonly scenario: Scenario;
   readonly seed: number;
@@ -25,25 +25,28 @@ interface HistoryOptions {
   /** Epoch ms. */
   readonly from: number;
   readonly to: number;
-  /** Told after each day, and at the end. */
+  /** Called after each day and at the end. */
   readonly onDay: (done_ms: number) => void;
 }
-/** How long the signal may wait for the clock's turn. */
+/** Longest run of the clock without a check of the signal. */
 const STEP_MS = 3_600_000;
 const UNFINISHED = ".unfinished";
-/** Memory as files, where the system has it: a history's thousands of commits needn't wait for a disk. Some 3 MB a month. */
+/**
+ * Files in memory, if the system supports them, so that a history's thousands of commits don't wait for a disk. They
+ * take some 3 MB a month.
+ */
 const MEMORY_FILES = "/dev/shm";
-/** A gateway's kernel has run for a while when its agent starts. */
+/** Uptime of the kernel at the start of the agent. */
 const UPTIME_MS = 60_000;
 
-/** Returns the folders in which a history is made until it is complete; the same for each try. */
+/** Returns the folders in which a history is made until it is complete. They are the same at each attempt. */
 function placesOf(gatewayDir: string): { readonly made: string; readonly copied: string } {
   const copied = `${gatewayDir}${UNFINISHED}`;
   const name = `booth-sim-${createHash("sha256").update(gatewayDir).digest("hex").slice(0, 16)}`;
   return { made: existsSync(MEMORY_FILES) ? join(MEMORY_FILES, name) : copied, copied };
 }
 
-/** Drops what a history that was broken off has left. Answers whether there was any. */
+/** Deletes the files of an interrupted history. Returns whether there were any. */
 export function dropUnfinished(gatewayDir: string): boolean {
   const left = Object.values(placesOf(gatewayDir)).filter((path) => existsSync(path));
   for (const path of left) rmSync(path, { recursive: true, force: true });
@@ -51,8 +54,9 @@ export function dropUnfinished(gatewayDir: string): boolean {
 }
 
 /**
- * Lets the gateway read its booth from `from` to `to` under virtual time, without a service: log, facts and state are as a real
- * one would have left them that never reached its service. Rejects with the signal's reason where it aborts; nothing is left then.
+ * Makes the gateway read its booth from `from` to `to` under virtual time without a service. Log, facts and state are
+ * those of a real gateway that never reached its service. If the signal aborts, rejects with its reason and deletes all
+ * files.
  */
 async function fillGateway(options: HistoryOptions, signal: AbortSignal): Promise<void> {
   const { gatewayDir, scenario, seed, serial, from, to } = options;
@@ -94,7 +98,7 @@ export interface Filling {
   readonly screen: Screen;
 }
 
-/** Lets the box read its days at once; false: stopped before it was through. */
+/** Makes the gateway read all days at once. Returns false if it was stopped earlier. */
 export async function fillBox(options: Filling, memory: SiteMemory, signal: AbortSignal): Promise<boolean> {
   const { folder, scenario, seed, history_days, screen } = options;
   const { serial, story_start, wall } = memory;
@@ -132,22 +136,22 @@ export async function fillBox(options: Filling, memory: SiteMemory, signal: Abor
   }
 }
 
-/** A history that isn't with the service by then goes there beside the live story. ms */
+/** Time in ms after which the rest of a history is delivered during the live story. */
 const DELIVERED_WITHIN_MS = 120_000;
 const LOOK_EVERY_MS = 500;
 const TELL_EVERY_MS = 1_000;
-/** Records that the live story adds meanwhile are no part of the history. */
+/** Number of records that the live story adds meanwhile, which aren't part of the history. */
 const NEARLY_ALL = 100;
 
 export interface Delivery {
   readonly clock: SitePace;
   readonly screen: Screen;
-  /** The agent's. */
+  /** The agent's socket. */
   readonly socket: string;
   readonly days: number;
 }
 
-/** Waits until the service has what the box read, and tells how far it is. */
+/** Waits until the service has the history, and shows the progress. */
 export async function deliverHistory({ clock, screen, socket, days }: Delivery, signal: AbortSignal): Promise<void> {
   const began = performance.now();
   for (let told = began; !isOver(signal) && performance.now() - began < DELIVERED_WITHIN_MS;) {

@@ -6,22 +6,25 @@ import { isOver } from "../../src/domain/signal.ts";
 import { pause } from "./waiting.ts";
 
 /**
- * The site's clock, which waits for the agent's polls. At high speed a poll that is late by real milliseconds would
- * be late by seconds of the booth's time, which makes gaps and runaway counters that no real booth has. So the agent
- * holds the clock while it reads, and lets it run for a stretch afterwards. While it is held, and after the stretch,
- * time passes as slowly as in reality. Both write the same small file: the agent at each poll, the site when it
- * changes the speed.
+ * The site's clock, which waits for the agent's polls. At high speed, a poll that is late by real milliseconds would be
+ * late by seconds of the booth's time, which causes gaps and runaway counters that no real booth has. So the agent
+ * stops the clock during a poll and lets it run for a while afterwards. While it is stopped, and after that while, time
+ * passes at real speed. Agent and site write the same small file: the agent at each poll, the site when it changes the
+ * speed.
  */
 export interface SitePace extends SimClock {
   speed(): number;
-  /** From now on. */
+  /** Changes the speed from now on. */
   setSpeed(speed: number): void;
-  /** Speed of time since the last call; null: unknown, because polls were missing for a part of it. */
+  /** Returns the speed since the last call; null: unknown, because polls were missing for a part of the time. */
   measured(): number | null;
   close(): void;
 }
 
-/** As in the agent's own clock: from `mono` at `at_ns` on, at `speed`; beyond `limit` no faster than real time. */
+/**
+ * The same as in the agent's clock: time runs from `mono` at `at_ns` on at `speed`, and beyond `limit` at most at real
+ * speed.
+ */
 interface Stretch {
   readonly mono: number;
   readonly at_ns: bigint;
@@ -30,19 +33,22 @@ interface Stretch {
 }
 
 /**
- * Poll intervals that may pass before the clock waits for the next poll: fewer than the three that a fold takes for a
- * gap.
+ * Number of poll intervals after which the clock waits for the next poll: fewer than the three that the fold treats as
+ * a gap.
  */
 const STRETCH_OF_INTERVAL = 1.5;
-/** Real ms after which polling counts as stopped: the booth's cable or power is out, or the agent has ended. */
+/**
+ * Real ms without a poll after which polling counts as stopped: the booth's cable or power is out, or the agent has
+ * ended.
+ */
 const PATIENCE_MS = 3_000;
-/** The agent's start on a busy machine. */
+/** Time for the agent's start on a busy machine. */
 const FIRST_PATIENCE_MS = 60_000;
 const LOOK_MS = 100;
-/** Longest single timer, so that a change of speed is felt. */
+/** Longest single timer, so that a change of speed takes effect soon. */
 const MAX_TIMER_MS = 100;
 const NS_PER_MS = 1_000_000;
-/** Little-endian: number, mono (f64), at_ns (i64), speed (f64), limit (f64), number again. */
+/** The record, little-endian: number, mono (f64), at_ns (i64), speed (f64), limit (f64), number again. */
 const RECORD_BYTES = 40;
 
 interface PaceOptions {
@@ -65,7 +71,7 @@ export function createPace({ origin, file }: PaceOptions): SitePace {
   const look = (): void => {
     const stretch = record.read();
     const at_ns = now();
-    // The agent writes at each poll: the last record's age is that of the last poll.
+    // The agent writes at each poll, so the age of its last record is the time since the last poll.
     const silent_ms = Number(at_ns - stretch.at_ns) / NS_PER_MS;
     if (record.polled()) patience_ms = PATIENCE_MS;
     if (silent_ms > PATIENCE_MS / 3) mark = { ...mark, unpolled: true };
@@ -105,7 +111,7 @@ function monoAt({ mono, at_ns, speed, limit }: Stretch, now_ns: bigint): number 
     : mono + fast_ms * speed + (real_ms - fast_ms) * Math.min(1, speed);
 }
 
-/** The file that site and agent share. */
+/** Opens the file that site and agent share. */
 function openRecord(path: string, first: Stretch) {
   const bytes = Buffer.alloc(RECORD_BYTES);
   writeFileSync(path, bytes, { mode: 0o600 });
@@ -130,7 +136,7 @@ function openRecord(path: string, first: Stretch) {
     read(): Stretch {
       readSync(file, bytes, 0, RECORD_BYTES, 0);
       const told = bytes.readUInt32LE(0);
-      // Half written: the one before holds until the next look.
+      // The record is half-written, so the previous one applies until the next read.
       if (told === number || told !== bytes.readUInt32LE(36)) return last;
       number = told;
       const at_ns = bytes.readBigInt64LE(12);
@@ -141,7 +147,7 @@ function openRecord(path: string, first: Stretch) {
         limit: bytes.readDoubleLE(28),
       });
     },
-    /** The agent has written since we did. */
+    /** Whether the agent has written since the site's last write. */
     polled: () => number !== own,
     close: () => closeSync(file),
   };
@@ -165,11 +171,11 @@ async function sleepUntil({ until, mono, speed }: Sleep, signal?: AbortSignal): 
   }
 }
 
-/** How long the clock is watched before its speed is judged. */
+/** Time over which the speed is measured. */
 const PACE_EVERY_MS = 4_000;
 /** Measured share of the speed below which the machine is too slow. */
 const TOO_SLOW = 0.7;
-/** It makes more than this: it could do more. */
+/** Measured share of the speed above which the machine has a reserve. */
 const WITH_EASE = 0.9;
 const FASTER = 1.3;
 /** Number of good measurements before a higher speed is tried. */
@@ -178,19 +184,19 @@ const GOOD_LOOKS = 4;
 export interface Keeping {
   readonly clock: SitePace;
   readonly screen: Screen;
-  /** The speed that the user asked for. */
+  /** The speed that the user requested. */
   readonly wished: number;
-  /** At that speed. */
+  /** The poll interval at that speed. */
   readonly poll_interval_ms: number;
 }
 
-/** Lowers the speed to what the machine can do, and says so; raises it again where there is room. */
+/** Lowers the speed to what the machine can reach and reports it. Raises it again when the machine has a reserve. */
 export async function keepPace(
   { clock, screen, wished, poll_interval_ms }: Keeping,
   signal: AbortSignal,
 ): Promise<void> {
   let good = 0;
-  // Until now programs started: that says nothing of how they run.
+  // Programs were starting until now, so this measurement is ignored.
   clock.measured();
   while (!isOver(signal)) {
     await pause(PACE_EVERY_MS, signal);

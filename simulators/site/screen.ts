@@ -1,12 +1,12 @@
 import type { SeenStatus } from "./agent-process.ts";
 
-/** The site's output: a line for each event, and on a terminal one live line below them. */
+/** The site's output: a line for each event, and on a terminal a live line below them. */
 export interface Screen {
   /** `at`: simulated epoch ms. */
   line(at: number, who: string, text: string): void;
   plain(text: string): void;
   status(status: SeenStatus): void;
-  /** Leaves the live line as the last word. */
+  /** Keeps the live line as the last output. */
   end(): void;
 }
 
@@ -25,7 +25,7 @@ export function createScreen({ out, tz }: ScreenOptions): Screen {
   });
   const isLive = out.isTTY === true;
   const began = performance.now();
-  /** Real time since the start: how long each step took. */
+  /** Real time since the start, which shows the duration of each step. */
   const since = (): string => `+${((performance.now() - began) / 1000).toFixed(1)} s`.padStart(9);
   let live = "";
   let said = "";
@@ -72,7 +72,7 @@ function statusLine(status: SeenStatus, time: Intl.DateTimeFormat): string {
   return `${time.format(status.at)}  ${parts.join(" || ")}, service ${status.service.kind}`;
 }
 
-/** Returns the state without its counts: without a terminal only changes are printed, and counts always change. */
+/** Returns the state without its counts. Without a terminal only changes are printed, and counts always change. */
 function changeLine(status: SeenStatus): string {
   return status.booths
     .map(({ booth, now, plc }) => {

@@ -27,14 +27,14 @@ import { DAY_MS } from "../../src/domain/time.ts";
 
 const PROFILE = join(SHIPPED_PROFILES, "click-booth.yaml");
 const SERIAL = "ABCD-123-123";
-/** The first story begins a little before the working day. */
+/** The first story starts a little before the working day. */
 const FIRST_WALL = "07:59:50";
-/** A history ends in the middle of a working day, so that today has something to show as well. */
+/** A history ends in the middle of a working day, so that today has data too. */
 const JOINT_WALL = "13:30:00";
 const DAYS_OF_A_WEEK = 7;
 const STATUS_EVERY_MS = 500;
 const REMEMBER_EVERY_MS = 5_000;
-/** An agent that ended by itself is started again, as a service manager would. */
+/** Pause before an agent that ended by itself is restarted, as by a service manager. */
 const RESTART_AFTER_MS = 500;
 
 export interface SitePorts {
@@ -50,7 +50,7 @@ interface SiteOptions {
   readonly scenario: Scenario;
   readonly speed: number;
   readonly seed: number;
-  /** Days that both ends begin with; 0: none. */
+  /** Days of history in gateway and service; 0: none. */
   readonly history_days: number;
   readonly ports: SitePorts;
   readonly screen: Screen;
@@ -65,8 +65,8 @@ interface Site {
 }
 
 /**
- * Runs a whole site on loopback until the signal aborts: PLC, service, and the agent as a process of its own. False: that was before
- * its history was through, of which nothing is kept.
+ * Runs a whole site on loopback until the signal aborts: PLC, service, and the agent as a separate process. Returns
+ * false if the signal came before the history was complete; the history is then deleted.
  */
 export async function runSite(options: SiteOptions, signal: AbortSignal): Promise<boolean> {
   const { folder, screen } = options;
@@ -108,7 +108,7 @@ export async function runSite(options: SiteOptions, signal: AbortSignal): Promis
   return true;
 }
 
-/** The memory of the last start, or a first one; null: stopped before there was any. */
+/** Returns the memory of the last start or a new one; null: stopped before there was one. */
 async function recall(options: SiteOptions, signal: AbortSignal): Promise<SiteMemory | null> {
   const { folder, scenario, seed, history_days, screen } = options;
   if (dropUnfinished(folder.gateway)) screen.plain("A history that was broken off before is dropped.");
@@ -137,7 +137,7 @@ async function recall(options: SiteOptions, signal: AbortSignal): Promise<SiteMe
   return memory;
 }
 
-/** Today; a history ends on a day on which the booth works as ever. */
+/** Returns the first wall clock: today. A history ends on a day with the usual beats. */
 function firstWall({ tz, on_weekday = {} }: Scenario, history_days: number): number {
   const today = localDate(tz, Date.now());
   if (history_days === 0) return instantOf(tz, today, FIRST_WALL);
@@ -200,7 +200,7 @@ function writeConfig({ options, memory, service, plc }: Site): void {
   );
 }
 
-/** Keeps an agent running until the signal; its log lines go to the screen. */
+/** Keeps an agent running until the signal. Its log lines are printed on the screen. */
 async function keepAgent(site: Site, signal: AbortSignal): Promise<void> {
   const { folder, screen } = site.options;
   const show = ({ level, event, text }: AgentLine): void => {
@@ -214,14 +214,14 @@ async function keepAgent(site: Site, signal: AbortSignal): Promise<void> {
     screen.line(site.clock.wall(), "agent", `started as process ${agent.pid}, configuration ${folder.configFile}`);
     const ended = await Promise.race([agent.ended, stopAt(agent, signal)]);
     if (ended === null) return;
-    // Ctrl-C reaches the agent as well: what ends together with the site hasn't ended by itself.
+    // Ctrl-C reaches the agent too, so an agent that ends together with the site hasn't ended by itself.
     await pause(RESTART_AFTER_MS, signal);
     if (isOver(signal)) return;
     screen.line(site.clock.wall(), "agent !!", `ended by itself (${ended}); it is started again`);
   }
 }
 
-/** Stops the agent at the signal; null when it has gone. */
+/** Stops the agent at the signal. Returns null when it has ended. */
 async function stopAt(agent: AgentProcess, signal: AbortSignal): Promise<null> {
   await aborted(signal);
   await agent.stop();
@@ -233,7 +233,7 @@ async function watch(site: Site, signal: AbortSignal): Promise<void> {
   let told = "";
   while (!isOver(signal)) {
     const status = await askStatus(socket);
-    // Each agent has a page and a PIN of its own: told once for each.
+    // Each agent has its own page and PIN, which are printed once.
     if (status !== null && told !== status.started_at.toString()) {
       const page = await askPage(socket);
       if (page !== null) {
@@ -259,10 +259,10 @@ function pageText({ url, pin }: SeenPage): string {
     : `${url} shows the booth, as on the box itself; PIN to change things: ${pin}`;
 }
 
-/** A killed site continues from here at its next start, at most a few seconds later than it had come. */
+/** A killed site continues at its next start from the saved time, at most a few seconds after its last time. */
 /**
- * Saves the time ahead: a killed site continues after a silence, and neither its clock nor its PLC's uptime and
- * meters run back.
+ * Saves a time slightly ahead: a killed site continues after a silence, and its clock and the PLC's uptime and meters
+ * never go back.
  */
 async function rememberTime(site: Site, signal: AbortSignal): Promise<void> {
   const { folder, speed } = site.options;
@@ -276,8 +276,7 @@ async function setPace({ memory, options, clock }: Site, signal: AbortSignal): P
   const { folder, speed, screen, history_days } = options;
   const { poll_interval_ms } = pollAt(speed).fast;
   if (memory.joint === memory.wall) {
-    // Until the service has the history, the booth's time passes as in reality, so that its day isn't over when both
-    // ends are filled.
+    // Until the service has the history, the booth's time runs at real speed, so that its day isn't over by then.
     clock.setSpeed(1);
     await deliverHistory({ clock, screen, socket: socketIn(folder), days: history_days }, signal);
     clock.setSpeed(speed);

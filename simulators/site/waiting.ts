@@ -5,7 +5,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Real time; ends early at the signal. */
+/** Waits in real time. Ends early at the signal. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   await Promise.race([aborted(signal), new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))]);

@@ -2,25 +2,28 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Clock } from "../../src/domain/machine.ts";
 import { sleepBy } from "../../src/domain/signal.ts";
 
-/** A clock that moves only when told: months of booth life in seconds, the same each time. */
+/** A clock that moves only on request, so that months of booth life take seconds and repeat exactly. */
 export interface VirtualClock extends Clock {
-  /** Lets everything happen that falls due within `ms`, in order of time. */
+  /** Runs everything that is due within `ms`, in order of time. */
   run(ms: number): Promise<void>;
-  /** Runs until the condition holds, at most `within` ms of virtual time; throws when it doesn't by then. */
+  /** Runs until the condition is true. Throws if it isn't true within `within` ms of virtual time. */
   runUntil(condition: () => boolean, within: number): Promise<void>;
   /** Sets the wall clock; mono continues. */
   stepWall(ms: number): void;
-  /** The world's true time, whatever the wall clock shows. */
+  /** Returns the true time, whatever the wall clock shows. */
   truth(): number;
   /** Sets the kernel's statement about the wall clock. */
   setSynced(synced: boolean): void;
-  /** Reboots the box: a new boot, mono from 0, the wall clock as its battery or the lack of one leaves it. */
+  /** Reboots the gateway: a new boot, mono from 0, and the wall clock at `wall`. */
   reboot(wall: number): void;
   /** Number of pending sleeps. */
   sleeping(): number;
 }
 
-/** Turns without a timer after which nothing more is taken to happen: an abort may run through several loops in turn. */
+/**
+ * Number of turns without a new timer after which everything has settled: an abort may run through several loops in
+ * turn.
+ */
 const IDLE_TURNS = 20;
 
 export function virtualClock(options: { wall: number; mono?: number; boot?: string }): VirtualClock {
@@ -32,7 +35,7 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
   let synced = true;
   let order = 0;
   const timers = timerQueue();
-  // One turn of the event loop settles every chain of promises: none waits for the real world.
+  // A turn of the event loop settles every chain of promises, because none waits for real time.
   const settle = (): Promise<void> => turn();
   const fireNext = async (until: number): Promise<boolean> => {
     await settle();
@@ -90,7 +93,7 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
 
 interface Timer {
   readonly due: number;
-  /** Of two timers due at once the lower one fires first. */
+  /** If two timers are due at once, the one with the lower order fires first. */
   readonly order: number;
   readonly fire: () => void;
 }
@@ -133,7 +136,7 @@ function timerQueue(): TimerQueue {
       let at = heap.push(timer) - 1;
       while (at > 0 && swapped((at - 1) >> 1, at)) at = (at - 1) >> 1;
     },
-    // Left in the heap until it comes to its top.
+    // The timer stays in the heap until it reaches the top.
     remove: (timer) => void waiting.delete(timer),
     first() {
       for (let top = heap[0]; top !== undefined; top = heap[0]) {

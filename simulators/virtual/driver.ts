@@ -17,40 +17,40 @@ export type VirtualFault = "refused" | "timeout" | "reset";
 export const WRONG_TYPES = ["nan", "array", "text", "null", "no_value_yet"] as const;
 export type WrongType = (typeof WRONG_TYPES)[number];
 
-/** A link that loses answers, or has those of other requests: `share` of them, 0 to 1. */
+/** A link that loses answers or gives those of other requests: `share` of them, 0 to 1. */
 interface VirtualLosses {
   readonly share: number;
   readonly reason: "no_answer" | "wrong_answer";
-  /** Uniform in [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
 }
 
-/** Switches of the link; may be changed at any time, and shared by the drivers made one after the other. */
+/** Faults of the link, which a test may change at any time. Consecutive drivers may share it. */
 export interface VirtualLink {
-  /** null: as the booth's story has it. */
+  /** The present fault; null: as in the booth's story. */
   fault: VirtualFault | null;
-  /** Simulated ms that a call takes until it fails with `timeout`. */
+  /** Simulated ms until a call fails with `timeout`. */
   timeout_ms: number;
   /** Tags that answer with quality bad. */
   bad_tags: readonly string[];
-  /** Tags that hold a value of another type, by name. */
+  /** Tags with a value of another type, by name. */
   wrong_types: ReadonlyMap<string, WrongType>;
   /** The device closes the connection after each response; null: it keeps the connection open. */
   closing: ClosingDevice | null;
-  /** null: each request has its answer. */
+  /** Losses of answers; null: each request is answered. */
   losses: VirtualLosses | null;
-  /** Requests, and those without a right answer. */
+  /** Number of requests, and of those without a right answer. */
   asked: number;
   missed: number;
   opens: number;
   reads: number;
 }
 
-/** A group takes so many requests, one after the other. */
+/** Number of consecutive requests for a group. */
 const REQUESTS = 4;
-/** An unanswered request is made once more. */
+/** Number of attempts for a request. */
 const TRIES = 2;
-/** How long an answer is waited for by a driver that knows how fast the device is. */
+/** The deadline of a driver that knows the device's speed. */
 const DEADLINE_MS = 300;
 
 export function virtualLink(): VirtualLink {
@@ -79,7 +79,9 @@ function failed(kind: VirtualFault | "closed"): LinkError {
   return new LinkError(kind, `the simulated link failed: ${kind}`);
 }
 
-/** The shortest decimal number that a float32 register holds as this value: 48.59307, not 48.59307098388672. */
+/**
+ * Returns the shortest decimal number that a float32 register stores as this value: 48.59307, not 48.59307098388672.
+ */
 function shortest(value: number): number {
   const carriers = [6, 7, 8, 9].map((digits) => Number(value.toPrecision(digits)));
   return carriers.find((carrier) => Math.fround(carrier) === value) ?? value;
@@ -92,7 +94,7 @@ function carriedNumber(tag: ProfileTag, number: number): Carried {
   if (point.sentinels.some((sentinel) => Number(sentinel) === raw)) return { reason: "sentinel" };
   if (point.labels) return { value: point.labels[String(raw)] ?? String(raw) };
   const isPlain = point.scale === 1 && point.offset === 0;
-  // 15 digits take the binary dust off a product such as 3 x 0.1.
+  // Rounding to 15 digits removes binary errors of a product such as 3 x 0.1.
   const scaled = isPlain ? raw : Number((raw * point.scale + point.offset).toPrecision(15));
   const value = isPlain && point.type === "float32" ? shortest(raw) : scaled;
   if (value < (point.min ?? -Infinity)) return { reason: "below_min" };
@@ -107,7 +109,7 @@ function carriedRaw(tag: ProfileTag, number: number): number {
 
 type Carried = { readonly value: number | string | boolean } | { readonly reason: string };
 
-/** Returns the value after it was carried by a register of that type. */
+/** Returns the value after it was stored in a register of that type. */
 function carried(tag: ProfileTag, value: Quantity): Carried {
   const { point } = tag;
   if (point.type === "string") {
@@ -141,7 +143,7 @@ const STRING = 12;
 const DOUBLE = 11;
 const BAD_WAITING_FOR_INITIAL_DATA = 0x80320000;
 
-/** Returns the sample that the real drivers make of such a value. */
+/** Returns the sample that the real drivers give for such a value. */
 function wrongSample({ name, point }: ProfileTag, how: WrongType): Sample {
   if (how === "nan") return { tag: name, value: null, quality: "bad", reason: "nan" };
   const good = { isScalar: true, status: "Good", code: 0, source_at: null };
@@ -163,7 +165,7 @@ function wrongSample({ name, point }: ProfileTag, how: WrongType): Sample {
   return sampleOf({ name, point: variable }, raw[how], { insecure: false });
 }
 
-/** As a driver gives it: what was answered, and the rest as bad; without any answer the link is down. */
+/** Applies losses like a driver: unanswered tags are bad, and without any answer the link is down. */
 async function lossy(samples: readonly Sample[], losing: Losing): Promise<readonly Sample[]> {
   const size = Math.ceil(samples.length / REQUESTS);
   const { reason } = losing.losses;
@@ -182,13 +184,13 @@ async function lossy(samples: readonly Sample[], losing: Losing): Promise<readon
 interface Closing {
   readonly link: VirtualLink;
   readonly groups: readonly string[];
-  /** The tags of these groups, in the profile's order. */
+  /** The tags of these groups in the profile's order. */
   readonly tags: readonly ProfileTag[];
-  /** The sample of a tag that is bad by another fault. */
+  /** Returns the sample of a tag that is bad because of another fault. */
   readonly sample: (tag: ProfileTag) => Sample;
 }
 
-/** Reads from the device that closes each connection. A tag that is bad by another fault is bad here too. */
+/** Reads from the device that closes each connection. A tag that is bad because of another fault is bad here too. */
 async function readClosing(driver: Driver, { link, groups, tags, sample }: Closing): Promise<readonly Sample[]> {
   const before = driver.requests?.().missed ?? 0;
   const read = await driver.read(groups);
@@ -199,8 +201,8 @@ async function readClosing(driver: Driver, { link, groups, tags, sample }: Closi
 }
 
 /**
- * Reads a booth straight from the model, without a socket: for simulations under virtual time. Values are those that
- * a faultless driver would decode from the registers of the same instant.
+ * A driver that reads a booth directly from the model without a socket, for simulations under virtual time. Values are
+ * those that a correct driver would decode from the registers at the same instant.
  */
 export function virtualDriver(options: VirtualDriverOptions): Driver {
   const { booth, profile, clock } = options;
@@ -248,7 +250,7 @@ export function virtualDriver(options: VirtualDriverOptions): Driver {
       if (opened === null) throw failed("closed");
       const signal = opened;
       const state = await pass(signal);
-      // The device has changed its behaviour: the connection from before is gone.
+      // The device has changed its behavior, so the old connection is gone.
       if (link.closing !== (closing?.device ?? null)) throw failed("closed");
       const tags = profile.tags.filter(({ group }) => groups.includes(group));
       const samples =

@@ -21,33 +21,33 @@ interface LonelyOptions {
   /** The agent's data folder; the next agent continues from it. */
   readonly dataDir: string;
   readonly clock: VirtualClock;
-  /** The booth that it reads; its story is a function of the time. */
+  /** The booth to read. Its story is a function of the time. */
   readonly booth: Booth;
-  /** As the configuration has it. */
+  /** The booth's configuration. */
   readonly ready: ReadyBooth;
 }
 
 interface LonelyGateway {
   readonly agent: Agent;
-  /** Commits what was read, and lets go of the folder. */
+  /** Commits the readings and closes the folder. */
   stop(): Promise<void>;
 }
 
-/** The only booth of a configuration; `path` is what its relative paths count from. */
+/** Returns the only booth of a configuration. Relative paths start from `path`. */
 export function onlyBooth(text: string, path: string): ReadyBooth {
   const [ready] = inspectText(text, path).booths;
   if (ready === undefined) throw new Error("the configuration has no booth");
   return ready;
 }
 
-/** Long, because each commit costs a transaction and no screen is watched. */
+/** A long interval, because each commit costs a transaction and no screen shows the state. */
 const COMMIT_INTERVAL_MS = 6 * 3_600_000;
-/** Long, because no service needs the heartbeats. */
+/** A long interval, because no service needs the heartbeats. */
 const HEARTBEAT_INTERVAL_MS = 6 * 3_600_000;
 /** Longer than the last poll and commit take. */
 const STOP_WITHIN_MS = 60_000;
 
-/** The real agent over its real store, under virtual time: it reads a booth, and no service can be reached. */
+/** Runs the real agent with its real store under virtual time. It reads a booth and reaches no service. */
 export async function lonelyGateway({ dataDir, clock, booth, ready }: LonelyOptions): Promise<LonelyGateway> {
   const { config, profile } = ready;
   const random = ownRandom();
@@ -117,7 +117,7 @@ export async function lonelyGateway({ dataDir, clock, booth, ready }: LonelyOpti
   };
 }
 
-/** A tail that keeps nothing: if a run is cut off, its whole folder is deleted and made again. */
+/** A tail that stores nothing: if a run is aborted, its whole folder is deleted and made again. */
 function noTail(): Tail {
   return { leftover: () => [], append: () => undefined, committed: () => undefined, close: () => undefined };
 }

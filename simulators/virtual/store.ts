@@ -5,7 +5,7 @@ import type { Writer } from "../../src/store/thread/writer.ts";
 
 const atOnce = <T>(act: () => T): Promise<T> => new Promise((done) => done(act()));
 
-/** The same store without a thread, for a simulation under virtual time: every call is carried out at once. */
+/** The same store without a thread, for simulations under virtual time: every call is executed at once. */
 export function inlineStore(writer: Writer): Store {
   return {
     ...callsBy<Omit<Store, "close">>(STORE_CALLS, (name, args) => atOnce(() => invoke(writer, name, args))),

@@ -28,7 +28,7 @@ export interface ServiceApi {
 }
 
 /**
- * One connected session with the service. The session loop opens it, and it never reconnects by itself: once `closed` resolves, all calls
+ * A connected session with the service. The session loop opens it, and it never reconnects by itself: once `closed` resolves, all calls
  * reject or resolve with "keep", and the loop opens another one. Several batches may be under way at once. Only an outcome "acked" from the
  * service moves the cursor, so that a lost session costs nothing but resends. Implemented by `mqtt/link.ts`.
  */

@@ -83,7 +83,7 @@ export interface WipeGrounds {
 }
 
 /**
- * One booth's provisioning. The row is stored as a whole at each transition, so that a power cut leaves the old or the new state.
+ * The provisioning of a booth. The row is stored as a whole at each transition, so that a power cut leaves the old or the new state.
  */
 export interface ProvisioningRow {
   readonly state: ProvisioningState;

@@ -22,7 +22,7 @@ export const KIND = {
 type Letters = typeof KIND;
 
 /**
- * One record of a booth's stream. Readings, coverage and facts share one shape, so that store, wire and hash treat them alike:
+ * A record of a booth's stream. Readings, coverage and facts share one shape, so that store, wire and hash treat them alike:
  *
  * - `boot` and `mono` give the time: corrected time = mono + offset(boot), and the offset comes from clock records. A fact carries
  *   the boot and mono of the record whose folding made it; the times it describes are in its value.

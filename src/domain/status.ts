@@ -101,7 +101,10 @@ export interface BoothStatus {
     ProvisioningRow,
     "state" | "since" | "entered_at" | "generation" | "refused_revision" | "possible_at" | keyof Trouble
   > & {
-    /** Who confirms readings; none: the service takes no readings; unknown: the service's record was not read yet. */
+    /**
+     * The side that confirms readings; none: the service takes no readings; unknown: the service's record was not read
+     * yet.
+     */
     readonly delivery: "service" | "broker" | "none" | "unknown";
     /** Booths of the service among which a person has to choose, by the name that the choice is made by; absent: there is nothing to choose. */
     readonly choices?: readonly BoothChoice[];

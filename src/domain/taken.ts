@@ -5,7 +5,7 @@ import type { BootId, EpochMs, Milliseconds, StreamId, TagName, TakeNumber } fro
 /** An entry that the poll loop has taken and that no commit holds yet. */
 export type TakenEntry = TakenPoll | TakenRecord;
 
-/** One poll. If answered, `changes` are the readings that passed the change filter (often none). */
+/** A poll. If answered, `changes` are the readings that passed the change filter (often none). */
 export interface TakenPoll {
   readonly kind: "poll";
   readonly take: TakeNumber;

@@ -5,7 +5,7 @@ import { rolldown } from "rolldown";
 /** With addons of their own; they stay packages. */
 export const EXTERNAL = ["better-sqlite3", "serialport"] as const;
 
-/** What the page's views load of libraries when they need them, below node_modules. */
+/** Library files that the page's views load on demand, below node_modules. */
 export const LIBRARY_FILES = [
   "uplot/dist/uPlot.iife.min.js",
   "uplot/dist/uPlot.min.css",
@@ -119,7 +119,10 @@ async function chunksOf(root: string, input: Readonly<Record<string, string>>, s
   return output.filter((file) => file.type === "chunk");
 }
 
-/** One character beyond ASCII makes V8 keep the whole text with two bytes a character: 3 MB more for OPC UA. */
+/**
+ * Escapes all characters beyond ASCII. A single one makes V8 store the whole text with two bytes a character: 3 MB more
+ * for OPC UA.
+ */
 function inAscii(code: string): string {
   if (/String\.raw`[^`]*[^\x00-\x7f]/.test(code)) throw new Error("a raw text beyond ASCII would change");
   return code.replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
@@ -138,7 +141,7 @@ function packageOf(id: string): string[] {
   return found === undefined ? [] : [found];
 }
 
-/** What starts the agent: src/main.cjs with its own Node, and the folder of this very version. */
+/** Returns the program that starts the agent: src/main.cjs with its own Node and the folder of this version. */
 export function launcherText(root: string, folder: string): string {
   const changes: readonly (readonly [string, string])[] = [
     ["#!/usr/bin/env node", `#!${folder}/bin/node`],

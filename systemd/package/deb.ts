@@ -7,11 +7,11 @@ import { filesBelow } from "./tree.ts";
 
 export interface DebParts {
   readonly root: string;
-  /** What layOut made. */
+  /** The folder that layOut made. */
   readonly stage: string;
   readonly architecture: Architecture;
   readonly version: string;
-  /** Whom to tell of a weakness: NAME <ADDRESS>. */
+  /** Contact for reports of vulnerabilities: NAME <ADDRESS>. */
   readonly maintainer: string;
   readonly made_at: Date;
   /** Packed in a second instead of most of a minute, and 10 MB larger: for tests. */

@@ -1,7 +1,10 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
-/** What of a package runs: no types, maps, sources of addons, tests, or texts other than licences. */
+/**
+ * Files of a package that are needed at runtime: no types, maps, sources of addons, tests, or texts other than
+ * licences.
+ */
 const RUNS = /\.(?:js|cjs|mjs|json)$|^package\.json$/;
 const NEVER = new Set(["deps", "test", "tests", "node_modules", "prebuilds", "docs", "bench"]);
 const LICENCE = /^(?:licen[cs]e|copying|notice)/i;
@@ -64,7 +67,7 @@ function copyRunning(from: string, to: string): void {
   }
 }
 
-/** One file per platform, or a folder per platform with one file per C library. */
+/** Returns a file per platform, or a folder per platform with a file per C library. */
 function addonsOf(prebuilds: string, prebuild: string): string[] {
   if (!existsSync(prebuilds)) return [];
   const file = `${prebuild}.node`;

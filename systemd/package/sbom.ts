@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What a package says of itself, as far as the bill needs it. */
+/** The fields of a package's manifest that the SBOM needs. */
 interface Manifest {
   readonly name: string;
   readonly version: string;

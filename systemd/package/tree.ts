@@ -22,14 +22,14 @@ const UNITS = "usr/lib/systemd/system";
 const DOC = "usr/share/doc/booth-gateway";
 
 export interface TreeParts {
-  /** Of the repository. */
+  /** Root of the repository. */
   readonly root: string;
   /** Empty; becomes the root of the file system that the package brings. */
   readonly stage: string;
   readonly architecture: Architecture;
   readonly version: string;
   readonly made_at: Date;
-  /** Where what npm fetches is kept. */
+  /** Folder of npm's cache. */
   readonly cache: string;
   readonly bundle: Bundle;
 }
@@ -49,7 +49,7 @@ export function layOut(parts: TreeParts): void {
   layOutTexts(parts);
 }
 
-/** What runs, as it is installed. */
+/** Paths of the installed program. */
 export interface Program {
   readonly node: string;
   readonly launcher: string;
@@ -100,7 +100,7 @@ function layOutSystem({ root, stage }: TreeParts): void {
   }
 }
 
-/** Where Debian's shells look for what packages bring. */
+/** Folders in which Debian's shells look for the completions of packages. */
 const COMPLETIONS = {
   bash: "bash-completion/completions/booth-gateway",
   zsh: "zsh/vendor-completions/_booth-gateway",

@@ -42,7 +42,7 @@ function committerOn(clock: Clock, store: Pick<Store, "ingest">, trouble: (reaso
   const parts = {
     clock,
     random: seededRandom(1),
-    // The committer needs no other call of the store.
+    // The committer uses no other method of the store.
     store: store as Store,
     tail: { leftover: () => [], append: () => undefined, committed: () => undefined, close: () => undefined },
     stream,
@@ -54,7 +54,7 @@ function committerOn(clock: Clock, store: Pick<Store, "ingest">, trouble: (reaso
   return createCommitter(parts, NO_LEFTOVER);
 }
 
-it("entries fill up to a bound while commits fail, and all are committed later, in order", async () => {
+it("entries accumulate up to a limit while commits fail, and all are committed later, in order", async () => {
   const clock = virtualClock({ wall: 0 });
   const way = { broken: true };
   const readings: LogRecord[] = [];

@@ -6,22 +6,22 @@ import type { Sample } from "../../src/domain/taken.ts";
 import { failure, never, readGroup, SHORT_MS } from "./driver-calls.ts";
 import type { TcpGate } from "./tcp-gate.ts";
 
-/** A simulated PLC of some protocol behind a gate, and the truth of what it shows. */
+/** A simulated PLC with a relay in front, and the true values. */
 export interface ConformanceBed {
   readonly gate: TcpGate;
-  /** A driver that isn't open yet; closed after the test. `short`: its deadlines are SHORT_MS. */
+  /** Makes an unopened driver. The test's end closes it. `short`: its deadlines are SHORT_MS. */
   make(more?: { readonly short?: boolean; readonly port?: number }): Driver;
-  /** What a faultless driver would read at this instant. */
+  /** Returns the samples that a correct driver reads at this instant. */
   expected(group: string): Promise<readonly Sample[]>;
   readonly groups: readonly string[];
-  /** Instants of the story, simulated. */
+  /** Simulated instants of the story. */
   readonly instants: readonly number[];
   setTime(at: number): void;
-  /** From now on the PLC refuses this tag; undefined: none. */
+  /** Makes the PLC refuse this tag; undefined: no tag. */
   refuse(tag: string | undefined): void;
 }
 
-/** Long enough for a slow machine to fail in its own time. */
+/** Long enough for a slow machine. */
 const PATIENCE_MS = 10_000;
 
 const plain = (samples: readonly Sample[]): Sample[] =>
@@ -39,7 +39,9 @@ async function opened(driver: Driver, signal = never): Promise<Driver> {
 
 const TRIES = 5;
 
-/** Reads a group; again if a busy machine has kept an answer for longer than the deadline that the driver has learned. */
+/**
+ * Reads a group. Repeats the read if a busy machine delayed an answer beyond the deadline that the driver has learned.
+ */
 async function readInTime(driver: Driver, group: string): Promise<readonly Sample[]> {
   for (let tries = 1; ; tries += 1) {
     const samples = await readGroup(driver, group);
@@ -47,7 +49,7 @@ async function readInTime(driver: Driver, group: string): Promise<readonly Sampl
   }
 }
 
-/** Reads until it fails: what the peer does takes its time to get here. */
+/** Reads until a read fails, because the peer's action takes time to arrive. */
 async function untilFailure(driver: Driver, group: string): Promise<LinkError> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
@@ -60,7 +62,7 @@ async function untilFailure(driver: Driver, group: string): Promise<LinkError> {
   }
 }
 
-/** The tests that every driver must pass, whatever its protocol. */
+/** Tests that every driver must pass, whatever its protocol. */
 export function describeDriver(name: string, bed: () => ConformanceBed): void {
   const first = (): string => bed().groups[0] ?? "";
 
@@ -113,7 +115,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       expect(plain(await readGroup(next, first()))).toEqual(await bed().expected(first()));
     });
 
-    test("is closed or reset as the peer does it, and the next driver reads", async () => {
+    test("is closed or reset as the peer does it, and the next driver can read", async () => {
       const driver = await opened(bed().make());
       bed().gate.cut("close");
       expect((await untilFailure(driver, first())).kind).toBe("closed");
@@ -174,7 +176,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
     });
   });
 
-  describe(`${name}: its owner's mistakes`, () => {
+  describe(`${name}: wrong use by its owner`, () => {
     test("rejects a read before open as closed, and a group without tags as config", async () => {
       expect((await failure(readGroup(bed().make(), first()))).kind).toBe("closed");
       const driver = await opened(bed().make());

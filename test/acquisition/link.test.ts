@@ -10,10 +10,10 @@ import { virtualClock } from "../../simulators/virtual/clock.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { silentLog } from "../support/silent-log.ts";
 
-/** Devices that are switched by hand, under virtual time. */
+/** Simulated devices that the test switches, under virtual time. */
 interface Device {
   fault: LinkErrorKind | null;
-  /** What a request in vain costs. */
+  /** Duration of a request without an answer. */
   readonly vain_ms: number;
   opens: number;
   readonly polls: number[];
@@ -87,19 +87,19 @@ function driverOf(it: Device, time: ReturnType<typeof clock>): Driver {
   };
 }
 
-/** The widest distance between two polls. */
+/** Returns the longest distance between two polls. */
 function widest(polls: readonly number[]): number {
   return Math.max(...polls.slice(1).map((at, i) => at - (polls[i] ?? 0)));
 }
 
-describe("a link that booths share", () => {
-  test("polls all of them in rhythm", async () => {
+describe("a link that several booths share", () => {
+  test("polls all booths at their intervals", async () => {
     const devices = [device(), device(), device()];
     await run(devices).run(60_000);
     for (const { polls } of devices) expect(widest(polls)).toBe(1000);
   });
 
-  test("starts after its delay, and keeps that phase", async () => {
+  test("starts after its delay and keeps that phase", async () => {
     const devices = [device(), device()];
     await run(devices, {}, 375).run(3_000);
     for (const { polls } of devices) expect(polls).toEqual([375, 1_375, 2_375]);
@@ -132,8 +132,8 @@ describe("a link that booths share", () => {
   });
 });
 
-describe("a connection that the device closes while it rests", () => {
-  test("is no fault: a new one is opened at once and the poll is on time", async () => {
+describe("a connection that the device closes while it is idle", () => {
+  test("is no fault: a new connection is opened at once and the poll is on time", async () => {
     const it = device();
     const time = run([it]);
     await time.run(10_000);
@@ -153,7 +153,10 @@ describe("a connection that the device closes while it rests", () => {
 });
 
 describe("a connection that is replaced during a poll", () => {
-  /** Which PLC answers, how often its connection was made anew, and what the intake was given. */
+  /**
+   * Makes a link with an identity group. The test sets which PLC answers and how often the connection is renewed, and
+   * sees the samples of the intake.
+   */
   function identified(more: Partial<BoothOnLink> = {}) {
     const it = device();
     const plc = { shows: "ours", renewals: 0, renewsIn: "", given: [] as string[] };
@@ -185,7 +188,7 @@ describe("a connection that is replaced during a poll", () => {
     return { plc, time };
   }
 
-  test("has the identity read before the samples count", async () => {
+  test("counts samples only after the identity was read", async () => {
     const { plc, time } = identified();
     await time.run(1_500);
     expect(plc.given).toEqual(["id+fast: counts", "fast: counts"]);
@@ -195,14 +198,14 @@ describe("a connection that is replaced during a poll", () => {
     expect(plc.given).toEqual(["fast+id: foreign"]);
   });
 
-  test("has the identity read once, and a poll that a foreign PLC started doesn't count", async () => {
+  test("reads the identity once, and a poll that a foreign PLC started doesn't count", async () => {
     const { plc, time } = identified();
     await time.run(1_500);
     plc.given.length = 0;
     plc.renewals += 1;
     await time.run(3_000);
     expect(plc.given).toEqual(["fast+id: counts", "fast: counts", "fast: counts"]);
-    // From here on each poll renews the connection; the identity is due with each of them.
+    // From here on each poll renews the connection, so the identity is due with each poll.
     Object.assign(plc, { shows: "another", renewsIn: "fast" });
     await time.run(1_000);
     plc.given.length = 0;
@@ -214,7 +217,7 @@ describe("a connection that is replaced during a poll", () => {
     expect(plc.given).toEqual(["fast: foreign", "fast+id: counts"]);
   });
 
-  test("reads all due groups together, a slow group in its own rhythm", async () => {
+  test("reads all due groups together, and a slow group at its own interval", async () => {
     const it = device();
     const reads: string[] = [];
     const groups = {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createPollGaps } from "../../src/acquisition/poll-gaps.ts";
 import { virtualClock, type VirtualClock } from "../../simulators/virtual/clock.ts";
 
-/** How long somebody who asks now waits. */
+/** Returns how long a request made now waits. */
 async function waited(clock: VirtualClock, gap: Promise<void>): Promise<number> {
   const from = clock.mono();
   const over = { at: -1 };
@@ -11,7 +11,7 @@ async function waited(clock: VirtualClock, gap: Promise<void>): Promise<number> 
   return over.at - from;
 }
 
-it("nobody waits where no poll is due soon, nor for a device that is asked right now", async () => {
+it("a request doesn't wait if no poll is due soon, nor for a device that is being polled", async () => {
   const clock = virtualClock({ wall: 0, mono: 1_000 });
   const gaps = createPollGaps(clock);
   expect(await waited(clock, gaps.next(8))).toBe(0);
@@ -20,24 +20,24 @@ it("nobody waits where no poll is due soon, nor for a device that is asked right
   expect(await waited(clock, gaps.next(8))).toBe(0);
 });
 
-it("a poll that is due soon is waited for, until it has begun", async () => {
+it("a request waits for a poll that is due soon until the poll has started", async () => {
   const clock = virtualClock({ wall: 0 });
   const gaps = createPollGaps(clock);
   gaps.due("a", clock.mono() + 5);
   expect(await waited(clock, gaps.next(8))).toBe(7);
-  // Its next one is told once it is over.
+  // The next poll is announced when the present one is over.
   gaps.due("a", clock.mono() + 1_000);
   expect(await waited(clock, gaps.next(8))).toBe(0);
 });
 
-it("polls close to each other are waited for together", async () => {
+it("a request waits for polls close to each other together", async () => {
   const clock = virtualClock({ wall: 0 });
   const gaps = createPollGaps(clock);
   for (const [link, in_ms] of Object.entries({ a: 3, b: 8, c: 16, d: 60 })) gaps.due(link, clock.mono() + in_ms);
   expect(await waited(clock, gaps.next(8))).toBe(18);
 });
 
-it("without any gap the work goes on after 50 ms", async () => {
+it("a request continues after 50 ms if there is no gap", async () => {
   const clock = virtualClock({ wall: 0 });
   const gaps = createPollGaps(clock);
   for (let link = 0; link < 100; link += 1) gaps.due(link.toString(), clock.mono() + 2 * link);

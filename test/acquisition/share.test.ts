@@ -9,7 +9,7 @@ import { virtualClock } from "../../simulators/virtual/clock.ts";
 
 const ASK = { unit: 1, pdu: Uint8Array.of(3, 0, 0, 0, 1) };
 
-/** A link under virtual time whose polls take `poll_ms`, and tools that ask over it. */
+/** Makes a link under virtual time whose polls take `poll_ms`, and tools that use it. */
 function sharedLink({
   interval_ms = 1_000,
   poll_ms = 0,
@@ -59,10 +59,10 @@ function sharedLink({
   return { clock, polls, asked_at, shared, end };
 }
 
-/** Steps between polls. */
+/** Returns the distances between polls. */
 const steps = (polls: readonly number[]) => new Set(polls.slice(1).map((at, i) => at - (polls[i] ?? 0)));
 
-it("a tool's read between two polls is carried out at once, and polls keep their rhythm", async () => {
+it("a tool's read between two polls is executed at once, and polls keep their rhythm", async () => {
   const { clock, polls, asked_at, shared } = sharedLink({ poll_ms: 20 });
   await clock.run(5_300);
   const answer = shared.ask(ASK);
@@ -103,7 +103,7 @@ it("a device that doesn't answer a tool delays a poll by half a second at most, 
   expect(polls.slice(5)).toEqual([5_000, 6_000, 7_000, 8_350, 9_000, 10_000]);
 });
 
-it("if polls leave no gap, a tool's read goes before one of them after two seconds", async () => {
+it("a tool's read is executed after two seconds even if polls leave no gap", async () => {
   const { clock, polls, asked_at, shared } = sharedLink({ interval_ms: 100, poll_ms: 50 });
   await clock.run(5_010);
   const answer = shared.ask(ASK);
@@ -113,7 +113,7 @@ it("if polls leave no gap, a tool's read goes before one of them after two secon
   expect(steps(polls)).toEqual(new Set([100]));
 });
 
-it("a ninth tool's read is refused, and reads that wait when the agent stops are rejected", async () => {
+it("a ninth tool's read is rejected, and waiting reads are rejected when the agent stops", async () => {
   const { clock, shared, end } = sharedLink({ poll_ms: 900 });
   await clock.run(5_010);
   const asked = Array.from({ length: 9 }, () =>

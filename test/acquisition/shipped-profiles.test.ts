@@ -10,7 +10,7 @@ import { modbusLine } from "../../src/acquisition/modbus/wire.ts";
 import { fakeModbus } from "./modbus/fake-modbus.ts";
 import { never, readGroup } from "./driver-calls.ts";
 
-/** A device's memory as it was once, and what it meant. */
+/** A device's recorded memory and its meaning. */
 type Image = Partial<Record<ModbusTable, Readonly<Record<string, readonly number[]>>>> & {
   readonly expected: Readonly<Record<string, unknown>>;
 };
@@ -41,7 +41,7 @@ test("every shipped profile has its register image", () => {
   for (const { name } of MODBUS) expect(Object.keys(imageOf(name).expected).length).toBeGreaterThan(0);
 });
 
-test.each(MODBUS)("$name: the driver reads its register image as what it meant", async (profile) => {
+test.each(MODBUS)("$name: the driver reads its register image as the documented values", async (profile) => {
   const image = imageOf(profile.name);
   const memory = memoryOf(image);
   for (const { name: tag, point } of profile.tags) {

@@ -50,7 +50,7 @@ test("a device's own time is stored in the log with the agent's time, but not se
     ]),
   );
   tail.close();
-  // What a crash leaves is read back from the file.
+  // After a crash, entries are read back from the file.
   const replayed = openTail(folder);
   expect(replayed.leftover()).toEqual(taken);
   const records = recordsOf(taken, () => 15_000);

@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { leftoverOf } from "../../src/acquisition/committer.ts";
 import { openTail } from "../../src/acquisition/tail.ts";
 
-/** A thread that opens a tail, reads all of a stream from it, and says how many entries it has found, and how it ends. */
+/** A thread that opens a tail, reads all entries of a stream, and reports the number of entries and its last state. */
 const { folder, stream } = workerData as { readonly folder: string; readonly stream: string };
 const tail = openTail(folder);
 const leftover = leftoverOf(tail, { stream, last_take: 0, end: null });

@@ -24,7 +24,7 @@ it("a tail returns uncommitted entries in order", () => {
   tail.append([poll(2), poll(3)]);
   tail.append([poll(1, "s2")]);
   tail.committed("s1", 2);
-  // Not closed: the process is gone.
+  // The tail isn't closed, as after a kill.
   expect(openTail(folder).leftover()).toEqual([poll(3), poll(1, "s2")]);
 });
 
@@ -37,7 +37,7 @@ it("a long tail isn't copied for each commit, and returns uncommitted entries at
   for (let take = 30; take <= 900; take += 30) {
     tail.committed("s1", take);
     files.add(statSync(join(folder, "tail.jsonl")).ino);
-    // What a start finds beside it is committed already, and ignored.
+    // The stream's entries up to `take` are committed already, so a start ignores them.
     const copy = memoryFolder();
     copyFileSync(join(folder, "tail.jsonl"), join(copy, "tail.jsonl"));
     const left = openTail(copy).leftover();
@@ -49,7 +49,7 @@ it("a long tail isn't copied for each commit, and returns uncommitted entries at
   expect(readFileSync(join(folder, "tail.jsonl"), "utf8")).toBe("");
 });
 
-it("a flipped bit costs its own entry only, gives no wrong one, and is counted", () => {
+it("a flipped bit loses only its own entry, gives no wrong entry, and is counted", () => {
   const folder = memoryFolder();
   const file = join(folder, "tail.jsonl");
   const whole = Array.from({ length: 3 }, (_, index) => poll(index + 1));
@@ -66,7 +66,7 @@ it("a flipped bit costs its own entry only, gives no wrong one, and is counted",
     const left = again.leftover();
     again.close();
     const missing = whole.length - left.length;
-    // The very last byte ends a line: without it the line is one that a crash cut short.
+    // The last byte ends a line. Without it, the line counts as one that a crash truncated.
     const told = (again.damaged?.() ?? 0) > 0 || at === bytes.length - 1;
     const strange = left.filter((entry) => !texts.has(JSON.stringify(entry)));
     if (strange.length > 0 || missing > 2 || (missing > 0 && !told)) wrong.push(`byte ${at}`);
@@ -74,7 +74,7 @@ it("a flipped bit costs its own entry only, gives no wrong one, and is counted",
   expect(wrong).toEqual([]);
 });
 
-it("a line that a crash cut short is skipped, and later entries are read", () => {
+it("a line that a crash truncated is skipped, and later entries are read", () => {
   const folder = temporaryFolder();
   openTail(folder).append([poll(1)]);
   appendFileSync(join(folder, "tail.jsonl"), '0badc0de {"kind":"po');

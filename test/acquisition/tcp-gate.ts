@@ -2,22 +2,22 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 
-/** A TCP relay on loopback that can go bad. */
+/** A TCP relay on loopback that can inject faults. */
 export interface TcpGate {
   readonly port: number;
-  /** What the client has sent so far, all connections together. */
+  /** Returns the bytes that the clients have sent so far over all connections. */
   readonly sent: () => Buffer;
-  /** Bytes that came from the server and that were let through. */
+  /** Number of forwarded bytes from the server. */
   readonly received: () => number;
   readonly accepted: () => number;
   readonly open: () => number;
-  /** hold: nothing passes either way, connections are taken; what came is kept. */
+  /** hold: connections are accepted, but their bytes are held back in both directions. */
   mode: "pass" | "hold";
-  /** Changes what the server says; null drops it. */
+  /** Changes the server's bytes; null drops them. */
   alter: ((bytes: Buffer) => Buffer | null) | null;
-  /** Lets through what was held. */
+  /** Forwards the held bytes. */
   release(): void;
-  /** Ends every connection, in order or not. */
+  /** Ends every connection, with a close or a reset. */
   cut(how: "close" | "reset"): void;
   stop(): Promise<void>;
 }

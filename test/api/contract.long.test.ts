@@ -7,7 +7,7 @@ import { SERVICE_OPERATIONS } from "../../src/contract/operations.ts";
 import { ask, boothOnce, openPage, runningAgent, sessionAt, type Reply } from "./box-http.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
 
-/** One of the two sides, as a client sees it: the same requests go to both. */
+/** The gateway or the service, as a client sees it. The same requests are sent to both. */
 interface Side {
   readonly url: string;
   readonly key: string;

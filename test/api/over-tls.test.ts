@@ -35,7 +35,7 @@ async function ask(session: ClientHttp2Session, headers: OutgoingHttpHeaders, bo
   return { status: head[":status"], head, text: (await stream.setEncoding("utf8").toArray()).join("") };
 }
 
-it("one connection loads the document and all its files at once; each file is cached permanently under its version", async () => {
+it("a single connection loads the document and all its files at once, and each file is cached permanently under its version", async () => {
   const { session } = await opened();
   const { text, head } = await ask(session, { ":path": "/", "accept-language": "de-AT,de;q=0.9" });
   expect(head["cache-control"]).toBe("no-cache");

@@ -15,7 +15,7 @@ import { ordered } from "../scenarios/figures.ts";
 
 const SESSION_MS = 3_600_000;
 
-/** One of the two sides, as a client sees it over HTTP. */
+/** The gateway or the service, as a client sees it over HTTP. */
 export interface Side {
   get(path: string): Promise<Reply>;
   send(method: string, path: string, body: unknown): Promise<Reply>;

@@ -10,7 +10,7 @@ export interface Figure {
   readonly ratio: number | null;
   /** The limit of the value, or of its ratio to the anchor ("<= 2 x libmodbus"). */
   readonly target: string;
-  /** What the anchor is and under which load the value was measured, if the target does not say it. */
+  /** Explains the anchor and the load of the measurement, if the target does not. */
   readonly note?: string;
   readonly reached: boolean | null;
 }

@@ -20,7 +20,7 @@ const OUTPUT = { name: "plant", url: "mqtts://127.0.0.1:8883", mqtt: {} };
 const NOTICE = { name: "office" };
 const MAIL = { host: "127.0.0.1", port: 25, tls: "none", from: "a@x.test", to: ["b@x.test"] };
 
-/** One mistake of each kind that needs no file, by the path at which every judge must place it. */
+/** Mistakes of each kind that need no file, by the path that every checker must report. */
 const MISTAKES: Readonly<Record<string, Section>> = {
   "service.url": { service: { url: "http://service.example" } },
   "service.proxy_url": { service: { proxy_url: "ftp://a" } },

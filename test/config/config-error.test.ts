@@ -105,7 +105,7 @@ describe("fault of a configuration", () => {
     expect(problemIn(`${text}\n`)).toEqual(expected);
   });
 
-  it("of a file that the configuration names is that file's message", () => {
+  it("shows the message of a file that the configuration names", () => {
     const file = join(temporaryFolder(), "pin");
     writeFileSync(file, "12345678");
     chmodSync(file, 0o644);

@@ -6,7 +6,7 @@ import { laneReaders } from "../../src/delivery/sender.ts";
 import type { Placed } from "../../src/domain/record.ts";
 import type { Store, StreamInfo } from "../../src/store/port.ts";
 
-/** Limit of a batch before gzip; half of it is reserved for what the estimate leaves out. */
+/** Limit of a batch before gzip. Half of it is a reserve, because the size is estimated. */
 const LIMIT_BYTES = 128 * 1024;
 
 function reading(seq: number, change: Partial<Placed> = {}): Placed {
@@ -48,7 +48,7 @@ it("cutBatches keeps every record once and in order, in batches without a hole, 
   );
 });
 
-/** Reads a log whose store returns at most `most()` records at a time, as it does if they are in many small rows. */
+/** Makes a reader of a log whose store returns at most `most()` records at a time, as with many small rows. */
 function readerOf(
   log: readonly Placed[],
   most: () => number = () => Infinity,
@@ -105,18 +105,18 @@ it("the log reader returns each record once and in order up to the end, however 
 it.each([
   ["as many as fit", null],
   ["a few", 8],
-])("the log reader returns no records of a stretch that a full store gave up: %s", async (_, most) => {
+])("the log reader returns no records of a range that a full store dropped: %s", async (_, most) => {
   const reader = readerOf(readings(301, 100), undefined, 301);
   expect(await reader(50, 200, most)).toEqual({ batch: [], from: 51, to: 200 });
   expect((await reader(200, 310, most)).batch[0]?.seq).toBe(301);
 });
 
-it("the log reader rejects if the store lacks records that it should have, not if all of them were given up", async () => {
+it("the log reader rejects if the store lacks records that it should have, but not if all of them were dropped", async () => {
   expect(await readerOf([], undefined, 201)(50, 200)).toEqual({ batch: [], from: 51, to: 200 });
   await expect(readerOf([], undefined, 200)(50, 200)).rejects.toThrow("no record from seq 51 on");
 });
 
-it("the log reader begins where it is asked to, whatever it has read ahead", async () => {
+it("the log reader starts where it is asked to, even if it has read ahead", async () => {
   const reader = readerOf(readings(1, 9_000));
   const { to } = await reader(0, 9_000);
   await reader(to, 9_000);

@@ -5,18 +5,21 @@ import { seededRandom } from "../support/seeded-random.ts";
 
 const GATEWAYS = 1_000;
 const OUTAGE_MS = 600_000;
-/** Sessions that the service begins in a second; whoever comes beyond that is refused. */
+/** Maximum number of sessions that the service accepts in a second. It refuses all others. */
 const PER_SECOND = 50;
 const LONGEST_MS = 3 * 3_600_000;
 
 interface Return {
-  /** Most tries in one second from the service's return on. */
+  /** Highest number of connects in one second after the service's return. */
   readonly peak_per_s: number;
-  /** When the last gateway had its session, after the return. */
+  /** Time after the return at which the last gateway had its session. */
   readonly last_s: number;
 }
 
-/** All lose their session at the same instant, and try as the sync loop does until the service takes them again. */
+/**
+ * Simulates gateways that lose their sessions at the same instant and reconnect like the sync loop until the service
+ * accepts them.
+ */
 function fleet(random: () => number): Return {
   const due = Array.from({ length: GATEWAYS }, () => ({ at: 0, attempt: 0 }));
   const tries = new Map<number, number>();
@@ -50,7 +53,7 @@ it("a thousand gateways that return after ten minutes load the service without a
   const jittered = fleet(() => random.next());
   const together = fleet(() => 1 - Number.EPSILON);
   process.stdout.write(`1,000 gateways back after 600 s: ${JSON.stringify({ jittered, without_jitter: together })}\n`);
-  // Without jitter all of them come in the same second, and most are sent away again for a minute.
+  // Without jitter all gateways connect in the same second, and most are rejected for another minute.
   expect(together.peak_per_s).toBe(GATEWAYS);
   expect(jittered.peak_per_s).toBeLessThan(GATEWAYS / 10);
   expect(jittered.last_s).toBeLessThan(180);

@@ -18,7 +18,7 @@ import { parseConfig } from "../../src/config/config.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { testAuthority, type TlsFiles } from "../support/tls-files.ts";
 
-/** What people are told of a server's certificate, by each kind of connection that the agent has. */
+/** Messages about a server's certificate, for each kind of connection of the agent. */
 
 const atEnd = (undo: () => unknown): void =>
   afterAll(async () => {
@@ -31,7 +31,7 @@ const between = root.intermediate("between");
 const leaf = between.issue("server");
 const today = new Date().toISOString().slice(0, 10);
 
-/** The certificate with the intermediate that signed it. */
+/** Appends the intermediate that signed it to the certificate. */
 function withChain({ cert, key }: TlsFiles): TlsFiles {
   const chain = `${cert}.chain`;
   writeFileSync(chain, readFileSync(cert));
@@ -64,7 +64,7 @@ const plainServer = (): Promise<number> =>
     }),
   );
 
-/** Tries to connect; resolves with what people are told. */
+/** Tries to connect. Resolves with the message for people. */
 type Way = (port: number, ca_file: string) => Promise<string>;
 
 const never = new AbortController().signal;
@@ -164,21 +164,21 @@ const CASES: readonly (readonly [fault: string, server: () => Promise<number>, c
   ["a port without TLS", plainServer, root.ca_file, "the server does not speak TLS at this port"],
 ];
 
-/** One server for each fault, whoever connects. */
+/** Port of a server for each fault, used by all kinds of connection. */
 const ports = new Map<string, number>();
 
-describe.each(Object.entries(WAYS))("%s", (_, connect) => {
-  it.each(CASES)("report %s in a sentence", async (...[fault, server, ca_file, sentence]) => {
+describe.each(Object.entries(WAYS))("TLS messages: %s", (_, connect) => {
+  it.each(CASES)("name the fault in a sentence: %s", async (...[fault, server, ca_file, sentence]) => {
     const port = ports.get(fault) ?? (await server());
     ports.set(fault, port);
     expect(await connect(port, ca_file)).toBe(sentence);
   });
 
-  it("trust a server whose intermediate certificate is given as ca_file", async () => {
+  it("don't appear if a server's intermediate certificate is given as ca_file", async () => {
     expect(await connect(await tlsServer(withChain(leaf)), between.ca_file)).not.toContain("certificate");
   });
 
-  it("name the file that holds no certificate", async () => {
+  it("name the file that contains no certificate", async () => {
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const ca_file = join(folder, "junk.pem");
     writeFileSync(ca_file, privateKey.export({ type: "pkcs8", format: "pem" }));

@@ -33,7 +33,7 @@ it("the mode of the highest priority counts; where no bit is on, what the profil
   expect(stageTexts(facts).map((text) => text.split(" ")[0])).toEqual(["idle", "bake", "fault", "unknown"]);
 });
 
-it("it lasts as long as both are on, and 10 min longer", () => {
+it("the conflict lasts as long as both are on, and 10 min longer", () => {
   const booth = lived(BITS, [MINUTE_MS, { mode: "spray" }], [30 * MINUTE_MS, { mode: "bake & spray" }]);
   stay(booth, 30 * MINUTE_MS, { mode: "spray" });
   const facts = incidentsOf(booth, BITS, "mode_conflict");

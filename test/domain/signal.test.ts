@@ -2,7 +2,7 @@ import { expect, it, vi } from "vitest";
 import { createSignal, createSignals, onAbort, type Signal } from "../../src/domain/signal.ts";
 import { virtualClock } from "../../simulators/virtual/clock.ts";
 
-/** Who has heard its signal, by name. */
+/** Returns the names of the signals that were heard, filled in as they are raised. */
 function listening(named: Readonly<Record<string, Signal>>): string[] {
   const heard: string[] = [];
   const { signal } = new AbortController();

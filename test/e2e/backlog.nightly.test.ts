@@ -7,7 +7,7 @@ import { recordFault } from "../support/faults.ts";
 import { gatewayFigures, openSource, serviceFigures } from "../support/figures.ts";
 
 const DAYS = 30;
-/** Records a second: slow enough that the drain takes minutes and live records arrive meanwhile. */
+/** Records a second. The drain then takes minutes, and live records arrive meanwhile. */
 const RATE = 200;
 const LIVE_WITHIN_MS = 5_000;
 
@@ -43,7 +43,7 @@ it("sender > drains a backlog of 30 days in order, once, while new records arriv
   const { db } = site.service;
   const stored = storedIn(db);
   const receivedAt = new Map(stored.map(({ seq, received_at }) => [seq, received_at]));
-  // In seq order the time of arrival decreases once: where the live lane begins.
+  // In seq order, the time of arrival decreases once: at the first record of the live lane.
   const turns = stored.filter(({ received_at }, index) => received_at < (stored[index - 1]?.received_at ?? 0));
   expect(turns).toHaveLength(1);
   const first = turns[0]?.seq ?? 0;
@@ -52,7 +52,7 @@ it("sender > drains a backlog of 30 days in order, once, while new records arriv
   expect(delays.length).toBeGreaterThan(10);
   const worst = Math.max(0, ...delays);
   expect(worst).toBeLessThan(LIVE_WITHIN_MS);
-  // Nearly all of the backlog is sent in chunks, as the store holds it.
+  // Nearly the whole backlog is sent in chunks, the format of the store.
   const chunked = row<{ n: number }>(db, "SELECT ifnull(sum(to_seq - from_seq + 1), 0) AS n FROM segments")?.n ?? 0;
   expect(chunked).toBeGreaterThan(backlog - 10_000);
   const lost = (stored.at(-1)?.seq ?? 0) - stored.length;
@@ -70,7 +70,7 @@ it("sender > drains a backlog of 30 days in order, once, while new records arriv
   );
 });
 
-/** Every record at the service with its time of arrival. Records of a chunk are counted one by one. */
+/** Returns every record at the service with its time of arrival. Records of a chunk count individually. */
 function storedIn(db: Db): readonly { readonly seq: number; readonly received_at: number }[] {
   const own = rows<{ seq: number; received_at: number }>(db, "SELECT seq, received_at FROM records");
   const segments = rows<{ from_seq: number; to_seq: number; received_at: number }>(

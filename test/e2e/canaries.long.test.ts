@@ -17,7 +17,7 @@ import { eventually } from "../support/eventually.ts";
 import { GATEWAY, runProgram, startProgram } from "../support/processes.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-/** A value for each setting of the schema that holds a secret, by its keys. */
+/** A value for each setting of the schema that holds a secret, by the setting's path. */
 const CANARIES: Readonly<Record<string, string>> = {
   "page.pin_file": "4711081542",
   "metrics.token_file": "canary-metrics-token-0123456789abcdef",
@@ -32,7 +32,7 @@ const CANARIES: Readonly<Record<string, string>> = {
 };
 const canary = (keys: string): string => CANARIES[keys] ?? "";
 
-/** What the worst peer says: all of it, in the encodings that servers use. */
+/** The answer of the worst possible peer: all secrets, in the encodings that servers use. */
 const QUOTED = Object.values(CANARIES)
   .flatMap((secret) => [secret, encodeURIComponent(secret), Buffer.from(`\0u\0${secret}`).toString("base64")])
   .join(" ");
@@ -44,7 +44,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Answers the first bytes, and each line after them if there is more to say. */
+/** Starts a server that answers the first bytes, and then each line. */
 function answering(answer: (data: Buffer, socket: Socket) => void, greeting = ""): Promise<number> {
   return listening(
     createServer((socket) => {
@@ -55,7 +55,7 @@ function answering(answer: (data: Buffer, socket: Socket) => void, greeting = ""
   );
 }
 
-/** Quotes the request and everything else, as a JSON error, as a collector's words, or as a page. */
+/** Starts a server that quotes the request and all secrets as a JSON error, as a collector's error, or as a page. */
 const echoHttp = (): Promise<number> => {
   const server = createHttp((request, response) => {
     const said = `Cannot ${request.method ?? ""} ${request.url ?? ""} ${request.headers.authorization ?? ""} ${QUOTED}`;
@@ -174,7 +174,7 @@ async function configured(folder: string): Promise<string> {
   return file;
 }
 
-it("no secret of any setting gets from peers that quote it to status, log, test messages or the support bundle with doctor", async () => {
+it("status, log, test messages and the support bundle with doctor contain no secret of any setting, even if peers quote all secrets", async () => {
   const secrets = markedKeys(gatewaySchema).filter(
     ({ holds }) => !["key", "own_key", "authorities", "certificate"].includes(holds),
   );

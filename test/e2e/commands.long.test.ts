@@ -58,7 +58,7 @@ const MALFORMED: readonly (readonly [Command["type"] | "reboot", Readonly<Record
   ["reboot", {}, "there is no command reboot here"],
 ];
 
-it("remote commands > reject malformed and expired commands of each type without any effect", async () => {
+it("remote commands > have no effect if they are malformed or expired, for each type of command", async () => {
   const { site, stream } = await activeSite();
   const record = () => site.service.get(`/api/booths_provisioning/${SERIAL}`);
   const keys = (): unknown => rows(site.service.db, "SELECT hash, expires_at FROM api_keys WHERE scope = 'gateway'");
@@ -91,7 +91,7 @@ it("remote commands > reject malformed and expired commands of each type without
   expect(record()).toMatchObject({ status: "provisioned", generation: 1 });
 });
 
-it("remote commands > wait for the next session, and are carried out once after a kill", async () => {
+it("remote commands > wait for the next session, and are executed once after a kill", async () => {
   const { site, stream } = await activeSite();
   run(site.service.db, "DELETE FROM records WHERE seq BETWEEN 1 AND 30");
   site.service.way.down = true;

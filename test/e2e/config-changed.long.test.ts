@@ -5,7 +5,7 @@ import { order, settled } from "./orders.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 
-/** The office changes the booth's configuration; the gateway isn't told yet. */
+/** Changes the booth's configuration at the service, without a command to the gateway. */
 function change(
   site: VirtualSite,
   revision: number,
@@ -16,7 +16,7 @@ function change(
   if (tz !== undefined) run(site.service.db, "UPDATE facilities SET tz = ?", tz);
 }
 
-/** The limit in force, time by time, as the service was told. */
+/** Returns the limits from the parameter records that the service received, in order. */
 function limits({ service }: VirtualSite): (number | undefined)[] {
   const sql = "SELECT value FROM records WHERE kind = 'p' ORDER BY seq";
   return rows<{ value: string }>(service.db, sql).map(({ value }) => {
@@ -25,7 +25,7 @@ function limits({ service }: VirtualSite): (number | undefined)[] {
   });
 }
 
-it("config_changed > applies a configuration at once, keeps it once PLC and service were reached, and does not apply it twice", async () => {
+it("config_changed > applies a configuration at once, keeps it after PLC and service were reached, and does not apply it twice", async () => {
   const { site } = await activeSite({ for_ms: MINUTE });
   const before = limits(site);
   change(site, 2, { minutes: 4_321 });
@@ -40,7 +40,7 @@ it("config_changed > applies a configuration at once, keeps it once PLC and serv
 it.each([
   ["a limit beyond reason", 99_999_999, undefined, "exhaust_filter: 99999999 minutes are more than"],
   ["a zone that isn't", 4_321, "America/Atlantis", "there is no time zone America/Atlantis"],
-] as const)("config_changed > refuses %s without any effect, also at the next read of the record", async (...row) => {
+] as const)("config_changed > rejects %s without any effect, also at the next read of the record", async (...row) => {
   const [, minutes, tz, reason] = row;
   const { site } = await activeSite({ for_ms: MINUTE });
   const before = limits(site);
@@ -53,7 +53,7 @@ it.each([
   await site.start();
   await site.clock.run(5 * MINUTE);
   expect(limits(site)).toEqual(before);
-  // Another revision is another matter.
+  // Another revision is tried again.
   change(site, 3, { minutes: 5_000, tz: "America/Denver" });
   expect((await settled(site, order(site, "config_changed", { serial: SERIAL, revision: 3 }).id)).state).toBe("done");
   await site.clock.run(MINUTE);
@@ -72,7 +72,7 @@ it.each(["the PLC doesn't answer under it", "the service isn't reached under it"
     let answers = 0;
     site.service.way.passing = (passing, { path }) => {
       if (isService && passing === "answer" && path.includes(SERIAL) && ++answers === 1) {
-        // After this answer: the record is read, and nobody answers any more.
+        // After this answer, the gateway has read the record and the service stops answering.
         void site.clock.sleep(1).then(() => (site.service.way.down = true));
       }
       return Promise.resolve();
@@ -90,7 +90,7 @@ it.each(["the PLC doesn't answer under it", "the service isn't reached under it"
     expect(state).toBe("failed");
     expect(error).toBe(`rolled back: no answer of the ${isService ? "service" : "PLC"} within 120 s of the change`);
     site.plc.fault = null;
-    // The record itself is still the one that was refused.
+    // The record still has the rejected configuration.
     await site.stop();
     await site.start();
     await site.clock.run(5 * MINUTE);
@@ -100,7 +100,7 @@ it.each(["the PLC doesn't answer under it", "the service isn't reached under it"
   },
 );
 
-it("a changed configuration without a command is found at the next read of the record, and tried in the same way", async () => {
+it("config_changed > finds a changed configuration without a command at the next read of the record, and tries it in the same way", async () => {
   const { site } = await activeSite({ for_ms: MINUTE });
   const before = limits(site);
   change(site, 2, { minutes: 4_321 });

@@ -9,7 +9,7 @@ import { askAgent, SOCKET_NAME } from "../../src/tools/agent-client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-it("an agent stops at once while its PLC, its service and its outputs take no connection", async () => {
+it("an agent stops at once while its PLC, its service and its outputs accept no connection", async () => {
   const folder = temporaryFolder();
   const data_dir = join(folder, "data");
   const runtime_dir = join(folder, "run");
@@ -45,6 +45,6 @@ it("an agent stops at once while its PLC, its service and its outputs take no co
     return status?.booths[0]?.provisioning.state === "looking_up" || undefined;
   });
   agent.signal("SIGTERM");
-  // Where the stop hung it would be ended by signal 9.
+  // If the stop hung, the agent would be killed by signal 9 instead.
   expect(await agent.ended).toBe(0);
 });

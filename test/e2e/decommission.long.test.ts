@@ -7,7 +7,7 @@ import { HOUR_MS } from "../../src/domain/time.ts";
 
 const SELDOM = { poll_interval_ms: 5 * MINUTE };
 
-/** A bound gateway that polls seldom, so that days pass quickly, and what it was told to wipe. */
+/** Starts a bound gateway with rare polls, so that simulated days pass quickly, and records the orders to wipe it. */
 async function watchedSite(): Promise<ActiveSite & { readonly wiped: Wiped[] }> {
   const wiped: Wiped[] = [];
   const here = await activeSite({
@@ -20,7 +20,7 @@ async function watchedSite(): Promise<ActiveSite & { readonly wiped: Wiped[] }> 
   return { ...here, wiped };
 }
 
-it("a remote command to decommission a booth only releases it, and nothing is ever wiped", async () => {
+it("a remote command to decommission a booth only releases it, and never wipes the gateway", async () => {
   const { site, agent, wiped } = await watchedSite();
   const { id } = order(site, "release", { serial: SERIAL, to: "decommissioned" });
   expect(await settled(site, id)).toMatchObject({ state: "done" });
@@ -29,7 +29,7 @@ it("a remote command to decommission a booth only releases it, and nothing is ev
   expect(wiped).toEqual([]);
 });
 
-it("the service's record wipes a gateway only after it said so for 24 hours, restarts included", async () => {
+it("the service's record wipes a gateway only after it requested this for 24 hours, restarts included", async () => {
   const { site, wiped } = await watchedSite();
   const body = { status: "decommissioned" };
   const path = `/api/booths_provisioning/${SERIAL}`;

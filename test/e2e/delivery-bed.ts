@@ -21,56 +21,56 @@ import { virtualSite, type VirtualSite, type VirtualSiteOptions } from "../suppo
 
 /** Monday 2026-03-02 08:00 in Denver. */
 export const BED_START = Date.UTC(2026, 2, 2, 15);
-/** Virtual time that passes at a step, in which sockets speak as fast as they do: while something is waited for, and else. */
+/** Virtual time per step while the test waits. Sockets run in real time during a step. */
 const STEP_MS = 250;
 const PASS_MS = 1_000;
-/** Real time; far longer than anything here takes. */
+/** Timeout in real time, far longer than any wait takes. */
 const WITHIN_MS = 90_000;
 
 export interface DeliveryBedOptions {
-  /** A broker that is there already; default: the service's own. */
+  /** An existing broker. Default: the service's own. */
   readonly broker?: { readonly url: string; readonly password: string };
-  /** Where the service sends gateways to; default: its own broker. */
+  /** Broker URL that the service gives to gateways. Default: its own broker. */
   readonly url?: () => string;
   readonly ws_url?: () => string;
   readonly link?: Partial<MqttSetup>;
   readonly site?: Partial<VirtualSiteOptions>;
-  /** The service knows nothing of gateways. */
+  /** The service does not support gateways. */
   readonly plain?: boolean;
-  /** Instead of the agent's own client at that URL. */
+  /** Replaces the agent's own HTTP client for that URL. */
   readonly http?: (baseUrl: string) => HttpClient;
-  /** Before each connect. */
+  /** Called before each connect. */
   readonly connecting?: (account: LinkAccount) => Promise<void>;
-  /** Before each batch. */
+  /** Called before each batch. */
   readonly sending?: (batch: { readonly stream: string; readonly records: readonly Placed[] }) => void;
 }
 
-/** The comparison of what the service stored with what the box recorded. */
+/** The differences between the service's records and the gateway's. */
 export interface Delivered {
   readonly records: number;
   readonly lost: number;
   readonly doubled: number;
-  /** Other content than was recorded. */
+  /** Number of records whose content differs. */
   readonly wrong: number;
-  /** Seqs that the service refuses and the box keeps. */
+  /** Seqs that the service rejects and the gateway keeps. */
   readonly refused: readonly number[];
 }
 
-/** The agent under virtual time, with the real link, over real sockets to a real broker and the reference service. */
+/** The agent under virtual time, with the real link over real sockets to a real broker and the reference service. */
 export interface DeliveryBed {
   readonly site: VirtualSite;
   readonly service: RunningService;
   readonly folder: string;
   readonly connects: () => number;
-  /** Warnings of the link itself. */
+  /** Warnings of the link. */
   readonly said: readonly string[];
   readonly certificates: () => ReturnType<MqttLink["certificates"]>;
   start(): Promise<Agent>;
-  /** Lets virtual time pass until the condition holds. */
+  /** Runs virtual time until the condition is true. */
   until(what: string, condition: () => boolean): Promise<void>;
-  /** So much virtual time passes. */
+  /** Runs virtual time for `ms`. */
   pass(ms: number): Promise<void>;
-  /** Waits until the service has every record except those that it refuses, then compares. */
+  /** Waits until the service has every record except the rejected ones, then compares. */
   settle(agent: Agent): Promise<Delivered>;
 }
 
@@ -175,7 +175,7 @@ async function connectThrough(
   };
 }
 
-/** Each record as the service tells content apart, by seq. */
+/** Returns the content of each record by seq, in the form that the service compares. */
 export function contentLines(records: readonly Placed[]): Map<number, string> {
   return new Map(
     records.map(({ seq, value, ...rest }) => {
@@ -185,7 +185,10 @@ export function contentLines(records: readonly Placed[]): Map<number, string> {
   );
 }
 
-/** Compares what the service stored with what a stopped box recorded in that folder. `refusals`: records that the service refuses. */
+/**
+ * Compares the service's records with those in the stopped gateway's folder. `refusals` is the number of records that
+ * the service rejects.
+ */
 export function compare(folder: string, service: RunningService, refusals = 0): Delivered {
   const own = ownRecords(folder);
   const records = contentLines(own.records);

@@ -9,12 +9,12 @@ import { clickBooth } from "../support/profiles.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
-/** A broker under test, as the bed needs it. */
+/** A broker under test with the interface that the bed needs. */
 export interface RowBroker {
   readonly options: DeliveryBedOptions;
-  /** Where anybody may connect who knows a password. */
+  /** URL that accepts any client with a password. */
   readonly url: (bed: DeliveryBed) => string;
-  /** Ends every session, as the broker's death does. */
+  /** Ends every session, as a crash of the broker does. */
   readonly strike: (bed: DeliveryBed, account: LinkAccount) => Promise<void>;
 }
 
@@ -29,7 +29,7 @@ interface Counted {
   readonly injected: number;
 }
 
-/** Holds what the service stored against what the box recorded, and enters it. */
+/** Compares the service's records with the gateway's and enters the fault in the matrix. */
 export function held(entry: Counted, { records, lost, doubled, wrong }: Delivered, isRight = true): void {
   const passed = lost + doubled + wrong === 0 && isRight;
   process.stdout.write(`row ${entry.row}, ${entry.fault}: ${entry.injected} injected, ${records} records\n`);
@@ -43,7 +43,7 @@ interface Begun {
   readonly account: () => LinkAccount;
 }
 
-/** Until the booth is active. */
+/** Waits until the booth is active. */
 async function begin(broker: RowBroker, more: DeliveryBedOptions = {}): Promise<Begun> {
   const seen: LinkAccount[] = [];
   const bed = await deliveryBed({
@@ -64,14 +64,16 @@ async function begin(broker: RowBroker, more: DeliveryBedOptions = {}): Promise<
   return { bed, agent, account };
 }
 
-/** A tag whose name the service refuses, and with it every batch that holds a reading of it. */
+/**
+ * Returns a profile with a tag name that the service rejects, together with every batch that has a reading of this tag.
+ */
 function poisonedProfile() {
   const profile = clickBooth();
   const tags = profile.tags.map((tag) => (tag.name === "door_open" ? { ...tag, name: "x".repeat(129) } : tag));
   return { ...profile, tags };
 }
 
-/** What a broken or hostile service might say of a batch before it has looked at it. */
+/** Returns false acks that a broken or hostile service could send before it reads a batch. */
 function lies(stream: string, records: readonly Placed[]): unknown[] {
   const s0 = records[0]?.seq ?? 0;
   const n = records.length;
@@ -99,9 +101,9 @@ function lies(stream: string, records: readonly Placed[]): unknown[] {
   ];
 }
 
-/** Rows 29, 31 and 35 against a broker. */
+/** Tests rows 29, 31 and 35 with a broker. */
 export function deliveryRows({ name, make }: RowBrokers): void {
-  it(`${name}: a poison record is found and waits; everything else arrives`, async () => {
+  it(`${name}: a poison record is found and waits, and all other records arrive`, async () => {
     const { bed, agent } = await begin(await make(), { site: { profile: poisonedProfile() } });
     await bed.pass(16 * MINUTE_MS);
     const delivered = await bed.settle(agent);
@@ -111,7 +113,7 @@ export function deliveryRows({ name, make }: RowBrokers): void {
     held({ row: 29, fault: `poison record, ${name}`, injected: delivered.refused.length }, delivered);
   });
 
-  it(`${name}: a record that is never answered is found and waits; everything else arrives`, async () => {
+  it(`${name}: a record that is never answered is found and waits, and all other records arrive`, async () => {
     const broker = await make();
     const { bed, agent } = await begin(broker, { link: { ...broker.options.link, ack_deadline_ms: 200 } });
     bed.service.faults.add({ topic: "up/batch", swallow: "door_open", times: 1_000_000 });
@@ -121,7 +123,7 @@ export function deliveryRows({ name, make }: RowBrokers): void {
     held({ row: 29, fault: `record never answered, ${name}`, injected: delivered.refused.length }, delivered);
   });
 
-  it(`${name}: partial, foreign, false, doubled and lost acks move nothing that isn't stored`, async () => {
+  it(`${name}: partial, foreign, false, repeated and lost acks never ack a record that isn't stored`, async () => {
     const random = seededRandom(31);
     let injected = 0;
     const broker = await make();
@@ -153,7 +155,7 @@ export function deliveryRows({ name, make }: RowBrokers): void {
     held({ row: 31, fault: `partial, foreign, false and lost acks, ${name}`, injected }, delivered);
   });
 
-  it(`${name}: its death in mid-session loses nothing`, async () => {
+  it(`${name}: a crash of the broker in mid-session loses nothing`, async () => {
     const broker = await make();
     const { bed, agent, account } = await begin(broker);
     const injected = 8;
@@ -167,11 +169,11 @@ export function deliveryRows({ name, make }: RowBrokers): void {
     held({ row: 35, fault: `sessions lost in mid-delivery, ${name}`, injected }, await bed.settle(agent));
   });
 
-  it(`${name}: a second box of the same identity is met with patience, not with ping-pong`, async () => {
+  it(`${name}: the agent reconnects rarely while a second gateway with the same identity takes its session over`, async () => {
     const broker = await make();
     const { bed, agent, account } = await begin(broker);
     const { client_id, username, credential } = account();
-    // Comes back within seconds each time that it is thrown out, as a careless client does.
+    // This client reconnects within seconds after each lost session, like a careless implementation.
     const thief = mqtt.connect(broker.url(bed), {
       clientId: client_id,
       username,

@@ -5,10 +5,10 @@ import { boothOf, MINUTE, START } from "../support/active-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
 
-/** Where the box's own file would have the booth. */
+/** The time zone in the gateway's own configuration file. */
 const CONFIGURED = "Europe/Berlin";
 
-/** The service's records say nothing of time zone and hours; its facilities do. */
+/** Starts a site whose booth record has no time zone and working hours. The facility has them. */
 function site(): VirtualSite {
   const made: { site: VirtualSite | null } = { site: null };
   const withoutPlace: HttpClient["send"] = async (request) => {
@@ -37,13 +37,13 @@ interface Place {
   readonly working_hours: readonly unknown[];
 }
 
-/** The places that counted, one after the other, as the service was told. */
+/** Returns the zones and hours in effect, in order, from the parameter records at the service. */
 const placesIn = ({ service }: VirtualSite): Place[] =>
   rows<{ value: string }>(service.db, "SELECT value FROM records WHERE kind = 'p' ORDER BY seq").map(
     ({ value }) => JSON.parse(value) as Place,
   );
 
-it("zone and hours come from the facility where the record has none, outlast outage and restart, and are followed", async () => {
+it("zone and hours come from the facility if the record has none, survive an outage with a restart, and follow later changes", async () => {
   const here = site();
   const { service, clock } = here;
   let agent = await here.start();
@@ -53,7 +53,7 @@ it("zone and hours come from the facility where the record has none, outlast out
   expect(before.map(({ tz }) => tz)).toEqual([CONFIGURED, "America/Denver"]);
   expect(before.at(-1)?.working_hours).toHaveLength(5);
 
-  // The service is away from the start on, and stays so.
+  // The service is down from the restart on.
   await here.stop();
   service.way.down = true;
   agent = await here.start();

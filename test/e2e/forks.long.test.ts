@@ -26,7 +26,7 @@ const streamsOf = ({ site }: ActiveSite): readonly StreamAtService[] =>
      FROM streams s LEFT JOIN records r ON r.stream_no = s.id GROUP BY s.id ORDER BY s.id`,
   );
 
-/** The box's store as it was some minutes ago takes the present one's place; the service holds what was recorded in between. */
+/** Replaces the store by a copy that is some minutes old. The service has the records of those minutes. */
 async function putBack({ site, folder }: ActiveSite, minutes: number): Promise<Agent> {
   await site.stop();
   const copy = temporaryFolder();
@@ -39,7 +39,7 @@ async function putBack({ site, folder }: ActiveSite, minutes: number): Promise<A
   return site.start();
 }
 
-it("an old copy of the store put back gives the log a new name after an hour; a second one within a day waits for the day's end", async () => {
+it("an old copy of the store gets a new stream name after an hour; a second old copy within a day gets one only after that day", async () => {
   const bed = await activeSite({ for_ms: 5 * MINUTE_MS });
   const { clock } = bed.site;
   const first = await putBack(bed, 6);
@@ -53,7 +53,7 @@ it("an old copy of the store put back gives the log a new name after an hour; a 
   expect(bed.site.lines.filter((line) => line.includes(told))).toHaveLength(1);
   const [old, next, ...others] = streamsOf(bed);
   expect(others).toEqual([]);
-  // What the service has stays; what differs is there under the other name, without a hole.
+  // The service keeps its records. The differing records arrive under the new name without a gap.
   expect(old).toMatchObject({ least: 1, most: held_to, stored: held_to });
   expect(next).toMatchObject({ predecessor: old?.stream_id, conflicts: 0, least: label?.from_seq });
   expect(next?.stored).toBe((next?.most ?? 0) - (next?.least ?? 0) + 1);
@@ -69,7 +69,7 @@ it("an old copy of the store put back gives the log a new name after an hour; a 
   expect(boothOf(second).log.newest_seq - boothOf(second).log.acked_seq).toBeLessThan(100);
 });
 
-it("a stored name that begins before the log does is mended at the start, and everything is delivered", async () => {
+it("a stored stream name that starts before the log is repaired at the start, and everything is delivered", async () => {
   const bed = await activeSite({ for_ms: 5 * MINUTE_MS });
   const { site, stream, folder } = bed;
   await site.stop();

@@ -9,7 +9,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 const DAYS = 1;
 const BOOTH = "/api/booths/booth-abcd-123-123";
-/** Beyond the joint, so that a gap there would show. */
+/** Time after the history's end, so that a gap there would be found. */
 const AFTER_MS = 3 * 60_000;
 
 interface Durations {
@@ -25,7 +25,7 @@ function memoryOf(folder: string): SiteMemory {
 }
 
 it(
-  "a history fills both ends, the live story follows without a gap, and one that is broken off is begun anew",
+  "a history fills gateway and service, live data follows without a gap, and an interrupted history starts again from its beginning",
   { timeout: MANY_PROCESSES_MS },
   async () => {
     const folder = join(temporaryFolder(), "site");

@@ -6,18 +6,18 @@ import { eventually } from "../support/eventually.ts";
 
 export const ROUTE = "/api/booths_provisioning";
 export const RECORD = `${ROUTE}/:serial_number`;
-/** Real time: the longest that a request may take here. */
+/** The timeout of a request, in real time. */
 export const TOTAL_MS = 400;
-/** Virtual time that passes while nothing happens on the sockets. */
+/** Virtual time per step while the sockets are idle. */
 const STEP_MS = 500;
 
 export interface HttpBed extends Pick<DeliveryBed, "site" | "service" | "folder"> {
-  /** Requests made so far, by what came of them. */
+  /** Number of requests so far, and of the failed ones. */
   readonly asked: { all: number; failed: number };
   readonly agent: Agent;
 }
 
-/** A booth without a serial number on the delivery bed; time passes only while the test waits. */
+/** Starts a delivery bed with a booth without a serial number. Virtual time runs only while the test waits. */
 export async function httpBed({ plain = false }: Pick<DeliveryBedOptions, "plain"> = {}): Promise<HttpBed> {
   const asked = { all: 0, failed: 0 };
   const bed = await deliveryBed({
@@ -38,14 +38,14 @@ export async function httpBed({ plain = false }: Pick<DeliveryBedOptions, "plain
   return { ...bed, asked, agent: await bed.start() };
 }
 
-/** Lets time pass until the booth is active. */
+/** Runs virtual time until the booth is active. */
 export const untilActive = ({ site, agent }: HttpBed): Promise<void> =>
   eventually("the booth is active", async () => {
     await site.clock.run(STEP_MS);
     return boothOf(agent).provisioning.state === "active" ? true : undefined;
   }).then(() => undefined);
 
-/** Waits until everything that was recorded is acked, ends the agent, and holds what the service stored against it. */
+/** Waits until every record is acked, stops the agent, and compares the service's records with the gateway's. */
 export async function delivered({ site, service, agent, folder }: HttpBed): Promise<Delivered> {
   site.plc.fault = "refused";
   await eventually("everything is acked, and the service's stream has no hole", async () => {

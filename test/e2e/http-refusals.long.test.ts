@@ -32,10 +32,10 @@ function watched({ service, clock }: VirtualSite, intercept: (request: HttpReque
 
 const refusal = (status: number): HttpAnswer => ({ status, headers: {}, text: JSON.stringify({ error: "no" }) });
 
-/** Long enough for the day's modes to change, so that there is something new to report. */
+/** Time in which the day's modes change, so that a new report is due. */
 const CHANGES_WITHIN_MS = 4 * 60 * MINUTE;
 
-it("report > is sent again with the new entity tag after a 412, three times at most", async () => {
+it("report > is resent with the new entity tag after a 412, three times at most", async () => {
   const { site, agent } = await activeSite({ for_ms: MINUTE });
   let changes = 1;
   const passed = watched(site, (request) => {

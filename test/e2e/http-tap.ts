@@ -2,7 +2,7 @@ import { createServer, request, type IncomingHttpHeaders, type IncomingMessage }
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** One exchange as it went over the wire. */
+/** A request and its answer in wire format. */
 export interface TappedExchange {
   readonly method: string;
   readonly path: string;
@@ -13,11 +13,11 @@ export interface TappedExchange {
 
 export interface HttpTap {
   readonly url: string;
-  /** Those answered, in the order of their answers. */
+  /** Exchanges with an answer, in the order of the answers. */
   readonly exchanges: readonly TappedExchange[];
 }
 
-/** A proxy before an HTTP service that keeps what it passes on. Closed at the end of the test. */
+/** Starts a proxy for an HTTP service that records the exchanges. The test's end closes it. */
 export async function httpTap(target: string): Promise<HttpTap> {
   const exchanges: TappedExchange[] = [];
   const server = createServer((incoming, outgoing) => {

@@ -9,7 +9,7 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 const START = Date.UTC(2026, 2, 2, 15);
 const OTHER = "WXYZ-987-654";
 
-/** Somebody plugs the cable into another PLC. */
+/** Simulates that the network cable is moved to another PLC. */
 async function swap(site: VirtualSite, plc_serial: string): Promise<void> {
   site.plc.fault = "reset";
   await site.clock.run(1000);
@@ -17,7 +17,7 @@ async function swap(site: VirtualSite, plc_serial: string): Promise<void> {
   site.plc.fault = null;
 }
 
-it("another booth's PLC: not one reading is taken for this booth's, people are told, and the booth's own one counts at once", async () => {
+it("another booth's PLC gives no reading and raises an incident, and readings resume as soon as the booth's own PLC is back", async () => {
   const folder = temporaryFolder();
   const site = virtualSite({ folder, scenario: "standard-cycle", start: START });
   const agent = await site.start();
@@ -63,7 +63,7 @@ it("another booth's PLC: not one reading is taken for this booth's, people are t
   recordFault({ row: 42, fault: "another booth's PLC", injected: 1, lost: 0, doubled: 0, wrong, passed: wrong === 0 });
 });
 
-it("a PLC of another booth at the first contact: nothing of it is taken", async () => {
+it("no reading is taken from another booth's PLC at the first contact", async () => {
   const folder = temporaryFolder();
   const site = virtualSite({ folder, scenario: "standard-cycle", start: START });
   site.booth.inject({ kind: "identity", identity: { plc_serial: OTHER } }, START);

@@ -9,20 +9,26 @@ import type { RealSite } from "../support/real-site.ts";
 export const MOMENTS = ["starting", "polling", "committing", "delivering"] as const;
 export type Moment = (typeof MOMENTS)[number];
 
-/** An agent is up within this; a kill in it strikes while files are opened, the tail replayed, the first commit made. */
+/**
+ * An agent starts within this time. A kill in it hits the opening of files, the replay of the tail, or the first
+ * commit.
+ */
 const STARTING_MS = 700;
 const MOST_REQUESTS = 300;
-/** Writes to the write-ahead log: a commit makes several, so some fall inside one. */
+/**
+ * Maximum of writes to the write-ahead log before the kill. A commit makes several, so some kills hit the inside of a
+ * commit.
+ */
 const MOST_WRITES = 24;
 const MOST_BATCHES = 4;
 
 export interface Killer {
   readonly tap: MqttTap;
-  /** Kills the agent with signal 9 at a random instant of that sort; resolves when it has gone. */
+  /** Kills the agent with signal 9 at a random instant of that kind. Resolves when the agent has ended. */
   readonly kill: (agent: Program, moment: Moment) => Promise<void>;
 }
 
-/** Puts a tap before the site's broker and kills agents at seeded moments. */
+/** Puts a tap in front of the site's broker and kills agents at seeded moments. */
 export async function killer(site: RealSite, random: Random): Promise<Killer> {
   const upTo = (most: number): number => 1 + Math.floor(random.next() * most);
   let onBatch: () => boolean = () => true;
@@ -32,7 +38,7 @@ export async function killer(site: RealSite, random: Random): Promise<Killer> {
   const shoot = (agent: Program): void => agent.signal("SIGKILL");
 
   const strike: Record<Moment, (agent: Program) => Promise<void>> = {
-    // The instant itself is what is random here: nothing is waited for.
+    // The instant is random, so there is no condition to wait for.
     starting: async (agent) => {
       await delay(random.next() * STARTING_MS);
       shoot(agent);
@@ -52,7 +58,7 @@ export async function killer(site: RealSite, random: Random): Promise<Killer> {
     },
     delivering: async (agent) => {
       let left = upTo(MOST_BATCHES);
-      // Half of them never arrive; of the others the ack comes too late.
+      // Half of the batches never arrive. The ack of the others is too late.
       const arrives = random.next() < 0.5;
       onBatch = () => {
         left -= 1;

@@ -14,7 +14,10 @@ import { seededRandom } from "../support/seeded-random.ts";
 const KILLS = 12;
 const SEED = 20_260_302;
 
-/** What the PLC must have been asked for those polls: `least` where the slow group was always read together with the fast one, `most` where never. */
+/**
+ * Returns the number of requests to the PLC for those polls: `least` if each slow poll shared the fast poll's request,
+ * `most` if none did.
+ */
 function requestsFor({
   fast = 0,
   slow = 0,
@@ -82,14 +85,14 @@ it(
       passed: isSame && counted.missing === 0 && counted.twice === 0,
     });
 
-    // Nothing that a dead agent had taken is lost, every take number is accounted for once, and by the PLC's own count no
-    // answered poll has vanished, but for the one that each killed agent was in the middle of.
+    // Nothing that a dead agent had taken is lost, every take number appears once, and by the PLC's request count no
+    // answered poll is missing. The exception is the poll in progress at each kill.
     expect(lost).toEqual([]);
     expect(accounts.takes).toBe(taken.last_take);
     expect(accounts.doubled).toBe(0);
     expect(counted.unfinished_requests).toBeGreaterThanOrEqual(0);
     expect(requests - asked.most).toBeLessThanOrEqual((KILLS + 1) * asked.perPoll);
-    // The service holds each seq once, from 1 to the newest, and its records are the agent's.
+    // The service has each seq once, from 1 to the newest, and its records match the agent's.
     expect(others).toEqual([]);
     expect(stream).toMatchObject({
       stream_id: own.stream,

@@ -5,12 +5,12 @@ import { KIND, type Placed } from "../../src/domain/record.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 
-/** A broker that takes short messages only. */
+/** A broker that accepts only short messages. */
 interface ShortBroker {
   most_records: number;
-  /** Whether that record alone is longer than the broker takes. */
+  /** Checks whether that record alone is longer than the broker's limit. */
   isTooLong: (record: Placed) => boolean;
-  /** Batches of one record or more that it was offered and that were short enough. */
+  /** Number of non-empty batches within the limit that were sent. */
   sent: number;
 }
 
@@ -38,7 +38,7 @@ function missing(site: VirtualSite, newest_seq: number): readonly number[] {
   return Array.from({ length: newest_seq }, (_, index) => index + 1).filter((seq) => !has.has(seq));
 }
 
-it("a record that is too long for one message waits unacked, all others are delivered, and it follows once it fits", async () => {
+it("a record that is too long for the broker waits unacked while all others are delivered, and is delivered once the limit is raised", async () => {
   const broker: ShortBroker = { most_records: 7, isTooLong: ({ kind }) => kind === KIND.parameters, sent: 0 };
   const { site, agent } = await activeSite({
     for_ms: 3 * MINUTE,
@@ -51,7 +51,7 @@ it("a record that is too long for one message waits unacked, all others are deli
   expect(lacking.length).toBeGreaterThan(0);
   expect(log.acked_seq).toBe((lacking[0] ?? 0) - 1);
   expect(log.refused).toEqual({ count: 0, newest: null });
-  // Another session sends nothing again that the service has acked behind the waiting record.
+  // A new session doesn't resend records after the waiting record that the service has acked.
   const before = broker.sent;
   site.service.way.down = true;
   await site.clock.run(MINUTE);

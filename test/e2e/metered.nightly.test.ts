@@ -74,7 +74,7 @@ interface Metered {
 
 const portOf = (url: string): number => Number(new URL(url).port);
 
-/** A bed whose HTTP and MQTT run over TLS through counting proxies, with the agent's own traffic account. */
+/** Starts a bed whose HTTP and MQTT run over TLS through counting proxies, with the agent's own traffic account. */
 async function meteredBed(more: DeliveryBedOptions = {}): Promise<Metered> {
   const folder = temporaryFolder();
   const authority = testAuthority(folder, "plant");
@@ -136,17 +136,17 @@ test("traffic > counts within 2 % of the bytes that a proxy saw, TLS included, b
   expect(Math.abs(since_start.http.up - http.bytes.up) / http.bytes.up).toBeLessThan(0.02);
   for (const purpose of ["readings", "heartbeats", "session", "http"] as const) {
     expect(since_start[purpose].up, purpose).toBeGreaterThan(0);
-    // Confirmations are taken for those of readings.
+    // Confirmations count as traffic of readings.
     if (purpose !== "heartbeats") expect(since_start[purpose].down, purpose).toBeGreaterThan(0);
   }
   expect(month.metered).toBe(all.up + all.down);
   expect(today.metered).toBe(month.metered);
 });
 
-/** Half past eight in Tokyo, and the last half hour of March in UTC. */
+/** 08:35 in Tokyo on April 1, and 25 minutes before the end of March in UTC. */
 const LAST_OF_MARCH = Date.UTC(2026, 2, 31, 23, 35);
 
-test("traffic > slows heartbeats, batches and the backlog in that order as the month's budget is used up, never a mode change, and recovers with the next month whatever the wall clock does", async () => {
+test("traffic > slows heartbeats, batches and the backlog in that order as the monthly budget is used up, never delays a mode change, and recovers in the next month despite steps of the wall clock", async () => {
   const scenario = findScenario("busy-day");
   if (scenario === undefined) throw new Error("there is a busy day");
   const site = { start: LAST_OF_MARCH, scenario: { ...scenario, tz: "Asia/Tokyo" } };
@@ -155,7 +155,7 @@ test("traffic > slows heartbeats, batches and the backlog in that order as the m
   const log = () => agent.status().booths[0]?.log ?? { newest_seq: 0, acked_seq: 0 };
   await bed.until("records are acked", () => log().acked_seq > 100);
   traffic().setBudget(BUDGET);
-  // Somebody else's use of the line, so that a month goes by in minutes.
+  // Simulated traffic of other programs, so that the budget is used up within minutes.
   const other = { bytesRead: 0, bytesWritten: 0, once: () => undefined };
   traffic().meter.count(other, "http");
   const steps: string[] = [];
@@ -185,7 +185,7 @@ test("traffic > slows heartbeats, batches and the backlog in that order as the m
   await bed.until("the change is with the service", () => (bed.service.oracle().at(-1)?.acked_seq ?? 0) >= changed.seq);
   const took = bed.site.clock.mono() - changed.at;
   process.stdout.write(`${waited} records waited; the change of mode got there in ${took} ms of virtual time\n`);
-  // Some 20 come between two commits.
+  // A commit brings some 20 records, so part of these waited longer.
   expect(waited).toBeGreaterThan(30);
   expect(took).toBeLessThan(10_000);
 
@@ -202,7 +202,7 @@ test("traffic > slows heartbeats, batches and the backlog in that order as the m
   expect(bed.site.lines.some((line) => line.includes("nothing gives way"))).toBe(true);
 });
 
-test("traffic > keeps its account over a kill and a stop; a power cut loses the bytes since the last save and is counted", async () => {
+test("traffic > keeps its account over a kill and a stop; a power cut loses only the bytes since the last save and is counted", async () => {
   const folder = temporaryFolder();
   const kept = new Map<string, unknown>();
   const identity = {
@@ -220,7 +220,7 @@ test("traffic > keeps its account over a kill and a stop; a power cut loses the 
   first.meter.count(socket(1_000), "readings");
   void first.run(new AbortController().signal);
   await clock.run(2 * 60_000);
-  // Killed: the tmpfs has it.
+  // After a kill, the account is in tmpfs.
   const second = await open("tmpfs-1");
   expect(counted(second)).toBe(1_000);
   expect(second.status().month.cuts).toBe(0);
@@ -229,7 +229,7 @@ test("traffic > keeps its account over a kill and a stop; a power cut loses the 
   const ended = second.run(stopping.signal);
   stopping.abort();
   await ended;
-  // Stopped, and the box was switched off: another tmpfs, the disk has it.
+  // After a stop and a power-off, tmpfs is empty and the account is on disk.
   const third = await open("tmpfs-2");
   expect(counted(third)).toBe(1_500);
   expect(third.status().month.cuts).toBe(0);
@@ -237,7 +237,7 @@ test("traffic > keeps its account over a kill and a stop; a power cut loses the 
   void third.run(new AbortController().signal);
   await clock.run(61 * 60_000);
   third.meter.count(socket(7), "http");
-  // The power is cut.
+  // After a power cut, the account is the last one saved to disk.
   const fourth = await open("tmpfs-3");
   expect(counted(fourth)).toBe(1_700);
   expect(fourth.status().month.cuts).toBe(1);

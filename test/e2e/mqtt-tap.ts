@@ -1,7 +1,7 @@
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** One PUBLISH as it went over the wire. */
+/** A PUBLISH in wire format. */
 export interface TappedPublish {
   readonly direction: "up" | "down";
   readonly topic: string;
@@ -30,19 +30,22 @@ export interface MqttTap {
   readonly url: string;
   readonly connects: readonly TappedConnect[];
   readonly publishes: readonly TappedPublish[];
-  /** Connections wait at the tap until it opens. */
+  /** Opens the tap. Until then connections wait. */
   open(): void;
 }
 
 export interface MqttTapOptions {
-  /** Of the broker; asked at each connection. */
+  /** URL of the broker, requested at each connection. */
   readonly target: () => string;
   readonly isOpen?: boolean;
-  /** Sees a PUBLISH just before it goes on; false: it and everything after it on this connection is dropped. */
+  /**
+   * Called with each PUBLISH before it is forwarded. If it returns false, this packet and all later ones of the
+   * connection are dropped.
+   */
   readonly onPublish?: (publish: TappedPublish) => boolean;
 }
 
-/** A proxy before the broker that reads the packets it passes on unchanged. Closed at the end of the test. */
+/** Starts a proxy for a broker that parses the packets and forwards them unchanged. The test's end closes it. */
 export async function mqttTap(options: MqttTapOptions): Promise<MqttTap> {
   const connects: TappedConnect[] = [];
   const publishes: TappedPublish[] = [];
@@ -84,7 +87,7 @@ export async function mqttTap(options: MqttTapOptions): Promise<MqttTap> {
   return { url: `mqtt://127.0.0.1:${port}`, connects, publishes, open };
 }
 
-/** Passes whole packets on; one end's end is the other's. */
+/** Forwards whole packets. If one end closes, the other is closed too. */
 function relay(from: Socket, to: Socket, take: (packet: Buffer) => boolean): void {
   let rest: Buffer = Buffer.alloc(0);
   let isCut = false;
@@ -101,7 +104,7 @@ function relay(from: Socket, to: Socket, take: (packet: Buffer) => boolean): voi
   from.resume();
 }
 
-/** The packet at the front, null while it isn't whole (MQTT 2.2). */
+/** Returns the first packet; null if it is incomplete (MQTT 2.2). */
 function firstPacket(bytes: Buffer): Buffer | null {
   const length = varint(bytes, 1);
   if (length === null) return null;
@@ -120,7 +123,7 @@ function varint(bytes: Buffer, at: number): { readonly value: number; readonly n
   throw new Error("a length of more than four bytes");
 }
 
-/** Reads fields one after the other. */
+/** Reads the packet's fields one after the other. */
 function fields(packet: Buffer) {
   let at = varint(packet, 1)?.next ?? packet.length;
   const bytes = (count: number): Buffer => packet.subarray(at, (at += count));

@@ -6,7 +6,7 @@ import { order, settled } from "./orders.ts";
 
 const FLOOD = 5_000;
 
-it("a flood of orders is looked at as far as there is room; polls, delivery and later orders are unharmed", async () => {
+it("a flood of commands is processed up to a limit, and polls, delivery and later commands continue", async () => {
   const { site, agent } = await activeSite({ for_ms: MINUTE });
   const { gateway_id } = agent.status();
   const expires_at = site.clock.wall() + 60 * MINUTE;
@@ -26,7 +26,7 @@ it("a flood of orders is looked at as far as there is room; polls, delivery and 
   expect((await settled(site, id, 5 * MINUTE)).state).toMatch(/^(done|failed)$/);
 });
 
-it("16 backfills of a thousand times the whole log send it three times at most, and keep no other command waiting", async () => {
+it("16 backfills of a thousand times the whole log send it three times at most and don't delay other commands", async () => {
   const { site, agent, stream } = await activeSite({ for_ms: MINUTE });
   const { newest_seq } = boothOf(agent).log;
   const before = site.service.came.length;

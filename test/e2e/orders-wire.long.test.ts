@@ -23,7 +23,7 @@ function uplinks({ service }: VirtualSite, after: number): readonly Kept[] {
   return rows<Kept>(service.db, sql, after);
 }
 
-/** Commands that the service made by itself in answer to a digest. */
+/** Returns the commands that the service sent by itself in answer to a digest. */
 function answers({ service }: VirtualSite, known: ReadonlySet<string>): readonly unknown[] {
   const sql = "SELECT id, type, args, expires_at FROM commands ORDER BY created_at, rowid";
   return rows<{ id: string; args: string }>(service.db, sql)
@@ -39,7 +39,7 @@ function secondBooth({ service }: VirtualSite): void {
   );
 }
 
-it("each order of the service and each answer to it says on the wire what it always said", async () => {
+it("each command of the service and each answer has the known wire format", async () => {
   const { site, stream } = await activeSite({ for_ms: UNTIL_AN_HOUR_IS_FINISHED_MS });
   secondBooth(site);
   const texts: string[] = [];
@@ -49,7 +49,7 @@ it("each order of the service and each answer to it says on the wire what it alw
     const command = order(site, type as Command["type"], args);
     known.add(command.id);
     await settled(site, command.id);
-    // What the service orders in its turn is answered too.
+    // The commands that the service sends in response are answered too.
     await site.clock.run(MINUTE);
     const ups = uplinks(site, seen);
     seen = ups.at(-1)?.id ?? seen;
@@ -76,7 +76,7 @@ it("each order of the service and each answer to it says on the wire what it alw
     [stream]: "<stream>",
     [`"algorithm_version": ${DERIVATION_VERSION}`]: '"algorithm_version": <version>',
   };
-  // How long each order takes is no part of what is said.
+  // The expiry times depend on the run, so they are replaced.
   const text = texts.join("\n\n").replaceAll(/(?<="expires_at": ?)\d{13}\b/g, "<epoch ms>");
   await expect(`${withoutChance(text, names)}\n`).toMatchFileSnapshot("../golden/orders.txt");
 });

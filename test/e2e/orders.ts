@@ -3,14 +3,14 @@ import { row, rows } from "../../simulators/service/storage/db.ts";
 import type { VirtualService } from "../support/virtual-service.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 
-/** What the service knows of a command. */
+/** The service's record of a command. */
 export interface Ordered {
   readonly state: string;
   readonly result: Readonly<Record<string, unknown>> | null;
   readonly error: string;
 }
 
-/** The service orders something of its one gateway; `expires_in_ms` is no argument of the order. */
+/** Sends a command of the service to its one gateway. `expires_in_ms` isn't part of the command's arguments. */
 export function order(
   site: VirtualSite,
   type: Command["type"],
@@ -40,13 +40,13 @@ export function outcomeOf({ service }: VirtualSite, id: string): Ordered {
   return { state: found?.state ?? "", result: said.result ?? null, error: said.error ?? "" };
 }
 
-/** Runs until the command is no longer under way; throws where it stays so. */
+/** Runs until the command has a result. Throws if it has none in time. */
 export async function settled(site: VirtualSite, id: string, within_ms = 30 * 60_000): Promise<Ordered> {
   await site.clock.runUntil(() => !["sent", "accepted"].includes(outcomeOf(site, id).state), within_ms);
   return outcomeOf(site, id);
 }
 
-/** How often the gateway said something of the command. */
+/** Returns the states that the gateway reported for the command. */
 export function answersTo({ service }: VirtualSite, id: string): string[] {
   const sql = "SELECT payload FROM uplink_messages WHERE topic = 'up/result' ORDER BY id";
   const said = rows<{ payload: string }>(service.db, sql).map(

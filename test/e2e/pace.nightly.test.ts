@@ -8,11 +8,11 @@ import { MANY_PROCESSES_MS, SIMULATORS, startProgram } from "../support/processe
 import { ofTest, temporaryFolder } from "../support/temporary.ts";
 
 const HOGS = 4;
-/** They end by themselves, whatever becomes of the test. */
+/** A program that uses a core fully. It ends by itself, even if the test fails. */
 const HOG = "const end = performance.now() + 120_000; while (performance.now() < end);";
-/** One core for the whole site and all that is in its way; util-linux. */
+/** util-linux: one core for the whole site and the programs that compete with it. */
 const ON_ONE_CORE = ["taskset", "-c", "0"];
-/** The story's first mode lasts from here on. */
+/** Start of the story's first mode, in minutes of the day. */
 const STORY_START_MINUTES = 7 * 60 + 59 + 50 / 60;
 
 function startHogs(): void {
@@ -24,7 +24,7 @@ function startHogs(): void {
 }
 
 it(
-  "a machine that can't keep up slows the booth's time down, says so, and makes no incident and no gap of it",
+  "a machine that can't keep up slows the simulated time down, reports it, and causes no incident and no gap",
   { timeout: MANY_PROCESSES_MS },
   async () => {
     const folder = join(temporaryFolder(), "site");
@@ -49,7 +49,7 @@ it(
       readonly modes: readonly { readonly mode: string; readonly duration: number }[];
     };
     const unseen = modes.find(({ mode }) => mode === "No Data")?.duration ?? 0;
-    // What came before the story, and the seconds that agent and first poll took in real time.
+    // The time before the story, and the real seconds of the agent's start and first poll.
     expect(unseen - STORY_START_MINUTES).toBeLessThan(1);
     expect(site.lines.filter((line) => line.includes("incident"))).toEqual([]);
     expect(((await ask("/api/validation_incidents")) as { readonly total: number }).total).toBe(0);

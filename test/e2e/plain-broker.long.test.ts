@@ -25,11 +25,11 @@ interface Batch {
 interface QuietBroker {
   readonly url: string;
   readonly batches: readonly Batch[];
-  /** It opens to that key alone from now on; sessions that stand are ended. */
+  /** Accepts only this key from now on, and ends open sessions. */
   opensTo(key: string): void;
 }
 
-/** A broker of somebody who answers nothing; it knows the customer's key. */
+/** Starts a broker that knows the customer's key and has no service behind it. */
 async function quietBroker(): Promise<QuietBroker> {
   const broker = await Aedes.createBroker();
   let opens = PROVISION_KEY;
@@ -55,7 +55,7 @@ async function quietBroker(): Promise<QuietBroker> {
   return { url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`, batches, opensTo };
 }
 
-/** Box, service without generations and that broker; `key` is the one in the box's file. */
+/** Starts a gateway, a service without generations and that broker. `key` returns the key in the gateway's file. */
 function siteWith(broker: QuietBroker, key: () => string): VirtualSite {
   const made: { site: VirtualSite | null } = { site: null };
   const site = virtualSite({
@@ -88,7 +88,7 @@ async function until(site: VirtualSite, what: string, condition: () => boolean):
 
 const seqsOf = ({ batches }: QuietBroker): number[] => batches.flatMap(({ s0, k }) => k.map((_, index) => s0 + index));
 
-it("at a service that acks nothing the broker's word moves the cursor, and the state says whose word it is", async () => {
+it("at a service without acks the broker's PUBACK moves the cursor, and the state names the broker as the source", async () => {
   const broker = await quietBroker();
   const site = siteWith(broker, () => PROVISION_KEY);
   const agent = await site.start();
@@ -99,11 +99,11 @@ it("at a service that acks nothing the broker's word moves the cursor, and the s
   });
   expect(agent.status().booths[0]?.provisioning).toMatchObject({ state: "active", delivery: "broker" });
   expect(seqsOf(broker)).toEqual(Array.from({ length: log().acked_seq }, (_, index) => index + 1));
-  // Nothing of our own was asked of the service, and it was given no reading.
+  // The service got no requests beyond the interface document and no readings.
   expect(site.service.came).toEqual([]);
 });
 
-it("a key that the broker refuses: said in words, everything kept, and sent once another key is there", async () => {
+it("a key that the broker rejects is reported, records are kept, and they are sent once another key is accepted", async () => {
   const broker = await quietBroker();
   let key = PROVISION_KEY;
   const site = siteWith(broker, () => key);

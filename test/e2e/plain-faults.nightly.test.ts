@@ -54,7 +54,7 @@ it("a power cut at any step of a claim leaves one complete record at a service w
       for (const name of ["lost", "doubled", "wrong"] as const) sum[name] += counts[name];
     }
   }
-  // Search, facility, claim, completion and the read-back at least, each before and after the service carried it out.
+  // At least search, facility, claim, completion and read-back, each before and after the service processed it.
   expect(cuts).toBeGreaterThanOrEqual(10);
   const passed = sum.lost + sum.doubled + sum.wrong === 0;
   recordFault({ row: 3, fault: "plain level: power cut at each step of a claim", injected: cuts, ...sum, passed });

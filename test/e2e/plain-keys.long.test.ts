@@ -5,16 +5,16 @@ import { gatewayFigures, openSource } from "../support/figures.ts";
 import { PROVISION_KEY } from "../support/virtual-service.ts";
 
 const OTHER_KEY = "another-provision-key";
-/** Without a broker the gateway reads its record this often. */
+/** Interval at which the gateway reads its record if it has no broker. */
 const READ_WITHIN_MS = 6 * MINUTE;
-/** A refused key is retried after 15 min, with 50 % jitter. */
+/** A rejected key is retried after 15 min, with 50 % jitter. */
 const RETRIED_WITHIN_MS = 23 * MINUTE + READ_WITHIN_MS;
 
 it.each([
   [401, OTHER_KEY],
   [403, null],
 ] as const)(
-  "a service without generations that answers %i to a key that was good is reported once; readings are kept until another key is accepted",
+  "a service without generations that answers %i to a valid key is reported once, and readings are kept until a key is accepted again",
   async (status, accepted) => {
     let key = PROVISION_KEY;
     const facility = { plain: true };
@@ -42,7 +42,7 @@ it.each([
     expect(site.lines.filter((line) => line.includes("refuses the key"))).toHaveLength(1);
     expect(boothOf(agent).log.newest_seq).toBeGreaterThan(newest_seq + 100);
     expect(boothOf(agent).plc.kind).toBe("up");
-    // A first claim with the wrong key is denied; readings are kept meanwhile.
+    // A first claim with a wrong key is denied. Readings are kept meanwhile.
     await agent.enterSerial("booth-1", boothOf(agent).serial ?? "", { by: "alex", note: "" });
     await site.clock.runUntil(() => provisioning().state === "denied", 2 * MINUTE);
     expect(provisioning().reason).toMatch(/^the service refused the key: no such key/);

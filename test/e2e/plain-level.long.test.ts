@@ -32,7 +32,8 @@ it("a service without generations > gets one claim and its completion, and no re
   expect(log?.newest_seq).toBeGreaterThan(100);
   expect(log?.acked_seq).toBe(log?.newest_seq);
   expect(site.service.came).toEqual([]);
-  // What was asked names nothing of our own: no gateway, no stream, no generation, nothing reported.
+  // The changing requests contain only fields of the interface document: no gateway, no stream, no generation, no
+  // report.
   const changing = requests.filter((text) => !text.startsWith("GET"));
   expect(changing).toEqual([
     `POST /api/booths_provisioning {"serial_number":"${SERIAL}"} {}`,
@@ -62,10 +63,10 @@ it("a service without generations and broker > counts as up while it answers, an
   const booth = () => agent.status().booths[0];
   await agent.enterSerial("booth-1", SERIAL, null);
   await site.clock.runUntil(() => booth()?.provisioning.state === "awaiting_confirm", MINUTE_MS);
-  // A look-up was answered: nothing is down, and nobody has acked anything.
+  // A look-up was answered: the service is up, and no ack is claimed.
   expect(agent.status().service.kind).toBe("up");
   expect(statusText(agent.status())).not.toMatch(/DOWN|acked/);
-  // An answer says nothing of the service an hour later.
+  // An hour later, that answer no longer proves that the service is up.
   await site.clock.run(60 * MINUTE_MS);
   expect(agent.status().service.kind).toBe("down");
   await agent.confirm("booth-1", { by: "alex", note: "" });

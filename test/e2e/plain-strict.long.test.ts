@@ -31,7 +31,7 @@ function strictSite(): Strict {
   return { site, writes };
 }
 
-/** Makes the booth's record as another client. */
+/** Creates the booth's record as another client would. */
 async function made(site: VirtualSite, status: "IN PROGRESS" | "COMPLETE"): Promise<void> {
   const key = PROVISION_KEY;
   await Promise.all([
@@ -70,7 +70,7 @@ it.each([
   ended(strict);
 });
 
-it("a booth that is entered again becomes active without a second POST", async () => {
+it("a booth whose serial number is entered again becomes active without a second POST", async () => {
   const strict = strictSite();
   const { site, writes } = strict;
   const agent = await site.start();

@@ -5,10 +5,10 @@ import { statusText } from "../../src/cli/status.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 
-/** Longer than the time that may pass between two reports of something that hasn't changed. */
+/** Longer than the maximum time between two reports without a change. */
 const REPORT_AGAIN_MS = 361 * MINUTE;
 
-/** Something stands between the gateway and the service, and passes on what it likes. */
+/** Intercepts the requests to the service. `stand` answers each request, and may forward it with `pass`. */
 function between(
   { service }: VirtualSite,
   stand: (request: HttpRequest, pass: () => Promise<HttpAnswer>) => Promise<HttpAnswer>,
@@ -18,7 +18,7 @@ function between(
   return { undo: () => void Object.assign(service.http, { send }) };
 }
 
-it("after a report the booth's record is read back; what differs is told once, stands in the status, and goes when it agrees", async () => {
+it("the booth's record is read back after a report; a difference is reported once and stays in the status until the record agrees", async () => {
   const { site, agent } = await activeSite({ for_ms: 3 * MINUTE });
   const reports = () => boothOf(agent).reports;
   expect(reports()).toMatchObject({ refused: null, read_back: { differences: [] } });
@@ -42,7 +42,7 @@ it("after a report the booth's record is read back; what differs is told once, s
   expect(statusText(agent.status())).not.toContain("shows firmware_version");
 });
 
-it("a report that the service will never take is set aside: the status says why, also after a restart, until one is taken", async () => {
+it("a permanently rejected report is set aside, and the status gives the reason, also after a restart, until the service accepts a report", async () => {
   const { site, agent } = await activeSite({ for_ms: 3 * MINUTE });
   let asked = 0;
   const refusing = between(site, ({ method, body }, pass) => {

@@ -8,7 +8,10 @@ interface Columns {
   t0: unknown;
 }
 
-/** How the service refuses a batch with such records: it names each, or takes nothing of the whole. */
+/**
+ * The two ways in which the service rejects a batch with such records: it names each record, or rejects the whole
+ * batch.
+ */
 const WAYS = {
   "names each": ({ s0, k }: Columns, refuses: (seq: number) => boolean) =>
     k.forEach((_, index) => refuses(s0 + index) && (k[index] = "?")),
@@ -19,11 +22,11 @@ const WAYS = {
 type WayName = keyof typeof WAYS;
 
 interface Refusing extends ActiveSite {
-  /** Sets what the service refuses from now on. */
+  /** Sets the records that the service rejects from now on. */
   readonly refuse: (refuses: (seq: number) => boolean) => void;
   /** Number of batches since the last call. */
   readonly batches: () => number;
-  /** Seqs up to the newest that the service lacks. */
+  /** Returns the seqs up to `newest_seq` that the service lacks. */
   readonly lacking: (newest_seq: number) => readonly number[];
 }
 
@@ -55,14 +58,14 @@ async function refusingSite(way: WayName, options: Parameters<typeof activeSite>
 }
 
 it.each(Object.keys(WAYS) as WayName[])(
-  "a service that refuses everything for 40 minutes, and %s, is asked little, and then has all but poison within ten minutes",
+  "a service that rejects everything for 40 minutes, and %s, gets few requests, and has everything but poison ten minutes later",
   async (way) => {
     const bed = await refusingSite(way);
     const { site, agent, refuse, lacking } = bed;
     bed.batches();
     refuse(() => true);
     await site.clock.run(40 * MINUTE);
-    // Nine offers of up to 50 records, with the halved batches before them.
+    // Nine attempts with up to 50 records each, together with the halved batches.
     expect(bed.batches()).toBeLessThan(9 * 200);
     const { newest_seq } = boothOf(agent).log;
     const waiting = lacking(newest_seq);
@@ -78,7 +81,7 @@ it.each(Object.keys(WAYS) as WayName[])(
   },
 );
 
-it("a record that the service refuses for a day is set aside and declared, and the log says so", async () => {
+it("a record that the service rejects for a day is set aside, declared to the service, and logged", async () => {
   const poll = { fast: { poll_interval_ms: MINUTE }, slow: { poll_interval_ms: MINUTE } };
   const bed = await refusingSite("takes nothing of a batch with such a record", {
     booth: { poll },

@@ -8,11 +8,11 @@ import { recordFault } from "../support/faults.ts";
 import { order, outcomeOf, settled } from "./orders.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 
-/** Steps of virtual time at which the power is cut; the way to the service takes 20 ms. */
+/** Step of virtual time between two power cuts. A message to the service takes 20 ms. */
 const STEP_MS = 15;
 const BEFORE_MS = 20_000;
 
-/** Hashes of the gateway's keys that open now. */
+/** Returns the hashes of the gateway's keys that are valid now. */
 function opening({ service, clock }: VirtualSite): string[] {
   const sql =
     "SELECT hash, expires_at FROM api_keys WHERE scope = 'gateway' AND revoked_at IS NULL ORDER BY created_at, rowid";
@@ -21,13 +21,13 @@ function opening({ service, clock }: VirtualSite): string[] {
     .map(({ hash }) => hash);
 }
 
-/** Those that don't end by themselves. */
+/** Returns the hashes of the keys without an end date. */
 function lasting({ service }: VirtualSite): string[] {
   const sql = "SELECT hash FROM api_keys WHERE scope = 'gateway' AND revoked_at IS NULL AND expires_at IS NULL";
   return rows<{ hash: string }>(service.db, sql).map(({ hash }) => hash);
 }
 
-/** Hash of the credential that the gateway holds. */
+/** Returns the hash of the gateway's credential. */
 function held(folder: string): string {
   const db = new Database(join(folder, "identity.db"), { readonly: true });
   const { credential } = db.prepare("SELECT credential FROM gateway").get() as { credential: string };
@@ -35,7 +35,7 @@ function held(folder: string): string {
   return createHash("sha256").update(credential).digest("hex");
 }
 
-it("a key is renewed without a moment in which none opens; the old one ends, delivery goes on", async () => {
+it("a key is rotated while always at least one is valid; the old key ends, and delivery continues", async () => {
   const { site, agent, folder } = await activeSite({ for_ms: BEFORE_MS });
   const [first] = opening(site);
   expect(held(folder)).toBe(first);
@@ -52,12 +52,12 @@ it("a key is renewed without a moment in which none opens; the old one ends, del
   expect(boothOf(agent).log.acked_seq).toBeGreaterThan(newest_seq);
 });
 
-it("a new key that opens no session never takes the old one's place, which is asked back", async () => {
+it("a new key that opens no session never replaces the old one, which stays valid", async () => {
   const { site, agent, folder } = await activeSite({ for_ms: BEFORE_MS });
   const [first] = opening(site);
   site.service.way.passing = (what, { body }) => {
     const isRotation = typeof body === "object" && body !== null && "credential_sha256" in body;
-    // The service said yes, and forgets the new key at once.
+    // The service confirms the new key and then forgets it at once.
     if (what === "answer" && isRotation)
       run(site.service.db, "UPDATE api_keys SET revoked_at = 1 WHERE scope = 'gateway' AND hash <> ?", first ?? "");
     return Promise.resolve();
@@ -72,13 +72,16 @@ it("a new key that opens no session never takes the old one's place, which is as
   expect(boothOf(agent).log.acked_seq).toBeGreaterThan(newest_seq);
 });
 
-/** Records that the service lacks; keys that open though they aren't the box's, or the box's own that doesn't. */
+/**
+ * The number of records that the service lacks, and of keys that are wrong: valid without being the gateway's, or the
+ * gateway's without being valid.
+ */
 interface CutEnd {
   readonly lost: number;
   readonly wrong: number;
 }
 
-/** Cuts the power `after_ms` into a rotation, and lets the box lie for `off_ms`; proves how it ended. */
+/** Cuts the power `after_ms` into a rotation, keeps the gateway off for `off_ms`, and returns how it ended. */
 async function cutAt(after_ms: number, off_ms: number): Promise<CutEnd | "too late"> {
   const { site, folder } = await activeSite({ for_ms: BEFORE_MS });
   const { id } = order(site, "rotate_key");
@@ -106,7 +109,7 @@ it.each([
   ["a minute", MINUTE],
   ["longer than the old key lasts", 30 * MINUTE],
 ])(
-  "the power cut at each step of a rotation, the box off for %s: one key opens in the end, and it is ours",
+  "after a power cut at each step of a rotation and %s without power, the only valid key is the gateway's",
   async (text, off_ms) => {
     let cuts = 0;
     let lost = 0;

@@ -5,14 +5,14 @@ import { storePath } from "../../src/store/open.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import type { VirtualService } from "../support/virtual-service.ts";
 
-/** Overwrites the first page of the store, and the header with it, as a failing card does. */
+/** Overwrites the first page of the store with its header, as a failing card does. */
 function spoil(folder: string): void {
   const file = openSync(storePath(folder), "r+");
   writeSync(file, Buffer.alloc(512), 0, 512, 0);
   closeSync(file);
 }
 
-/** Seqs up to `last` that are neither stored nor declared missing, and how many are stored twice. */
+/** Returns the seqs up to `last` that are neither stored nor declared missing, and the number of duplicates. */
 function accountOf({ db }: VirtualService, last: number): { readonly lost: number[]; readonly doubled: number } {
   const stored = rows<{ seq: number }>(db, "SELECT seq FROM records").map(({ seq }) => seq);
   const gaps = rows<{ from_seq: number; to_seq: number }>(db, "SELECT DISTINCT from_seq, to_seq FROM seq_gaps");

@@ -5,7 +5,7 @@ import { rows } from "../../simulators/service/storage/db.ts";
 import { eventually } from "../support/eventually.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
 
-it("with service.authorization: session a booth is bound by session tokens, of the first key and then of the gateway's own", async () => {
+it("with service.authorization: session, session tokens of the first key and then of the gateway's own key bind a booth", async () => {
   const site = await realSite({ speed: 10, serial: SERIAL });
   const config = parse(readFileSync(site.configFile, "utf8")) as { readonly service: object };
   const service = { ...config.service, authorization: "session" };

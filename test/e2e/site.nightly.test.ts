@@ -68,7 +68,7 @@ function sentence(of: { readonly code: number | string; readonly err: string }):
   return of.err;
 }
 
-describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
+describe("npm start", { timeout: MANY_PROCESSES_MS }, () => {
   it("prints its events, stops on SIGINT, and continues at the next start", async () => {
     const folder = join(temporaryFolder(), "site");
     const first = startSite(folder);

@@ -10,7 +10,7 @@ import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { tcpGate, type TcpGate } from "../acquisition/tcp-gate.ts";
 
-/** The promise, in time during which the process had a processor or waited for something else. */
+/** The promised limit. It counts the time in which the process had a processor or waited for something else. */
 const ENDS_WITHIN_MS = 5_000;
 const OTHER_BOOTHS = Array.from({ length: 63 }, (_, index) => `booth-${index + 2}`);
 /** An agent with 64 booths has started within this time on a quiet machine. */
@@ -43,7 +43,7 @@ function hangingClients(site: RealSite): void {
   }
 }
 
-/** How long the threads of a process have waited for a processor that other processes used, as the kernel counts it. */
+/** Returns the time in which a process's threads waited for a busy processor, as the kernel counts it. */
 function crowdedOutMs(pid: number): number {
   const folder = `/proc/${pid}/task`;
   try {
@@ -54,7 +54,7 @@ function crowdedOutMs(pid: number): number {
   }
 }
 
-/** Sends SIGTERM and waits for the end. Returns whether it came in time; a process that hangs is killed. */
+/** Sends SIGTERM and waits for the end. Returns whether the process ended in time; if it hangs, it is killed. */
 async function endsInTime(agent: Program): Promise<boolean> {
   const from = performance.now();
   const before = crowdedOutMs(agent.pid);

@@ -8,7 +8,7 @@ import { SERIAL } from "../support/virtual-service.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
-/** Mon 2026-03-02 07:50 in Denver: the day's first cycles follow. */
+/** Monday 2026-03-02 07:50 in Denver, shortly before the first cycles of the day. */
 const START = Date.UTC(2026, 2, 2, 14, 50);
 const BY = { by: "alex", note: "" };
 
@@ -21,7 +21,7 @@ const stateOf = (agent: Agent): string => boothOf(agent).provisioning.state;
 const until = (site: VirtualSite, agent: Agent, state: string): Promise<void> =>
   site.clock.runUntil(() => stateOf(agent) === state, 30 * MINUTE_MS);
 
-/** The streams at the service in order of creation, each with the records stored of it. */
+/** Returns the streams at the service in order of creation, each with its number of stored records. */
 function streamsAt(site: VirtualSite): readonly StreamAtService[] {
   return rows<StreamAtService>(
     site.service.db,
@@ -46,7 +46,7 @@ interface StreamAtService {
   readonly most: number;
 }
 
-it("a gateway replaces a broken one, whose earlier records still arrive once it is back, and which then stops sending", async () => {
+it("a gateway replaces a broken one; the broken one's earlier records still arrive once it is back, and then it stops sending", async () => {
   const old = virtualSite({ folder: temporaryFolder(), scenario: "busy-day", start: START, seed: 1 });
   await old.start();
   await old.clock.run(40 * MINUTE_MS);
@@ -80,7 +80,7 @@ it("a gateway replaces a broken one, whose earlier records still arrive once it 
   expect(boothOf(revived).provisioning.reason).toMatch(/^another gateway .* has taken this booth over$/);
   const [first, second] = streamsAt(fresh);
   expect(second?.predecessor).toBe(first?.stream_id);
-  // All records from before the break arrived without a hole; records read after the replacement are not sent.
+  // All records from before the fault arrived without a gap. Records read after the replacement are not sent.
   expect(first).toMatchObject({ generation: 1, first_seq: 1, least: 1, conflicts: 0 });
   expect(first?.stored).toBe(first?.most);
   const last = row<{ time: number }>(
@@ -96,7 +96,7 @@ it("a gateway replaces a broken one, whose earlier records still arrive once it 
   expect(streamsAt(fresh)[0]?.acked_seq).toBe(sent);
   expect(stateOf(agent)).toBe("active");
   const { minutes } = serviceFigures(fresh.service, { start: START, end: fresh.clock.wall() - MINUTE_MS });
-  // No gateway polled from the break until the replacement started.
+  // No gateway polled from the fault until the replacement started.
   expect(minutes["No Data"]).toBeGreaterThan(14);
   expect(minutes["No Data"]).toBeLessThan(17);
   expect([...old.lines, ...fresh.lines].filter((line) => line.startsWith("FAILED"))).toEqual([]);

@@ -16,7 +16,7 @@ import { virtualSite } from "../support/virtual-site.ts";
 
 /** Monday 2026-03-02 08:00 in Denver. */
 const START = Date.UTC(2026, 2, 2, 15);
-/** Long enough for a revision to be believed (60 s), so that the first report has something to tell. */
+/** Longer than the 60 s until a revision is confirmed, so that the first report contains one. */
 const BEFORE_MS = 75_000;
 const HEADERS = ["authorization", "accept", "content-type", "idempotency-key", "if-match"];
 
@@ -39,10 +39,10 @@ function publishText({ topic, qos, retain, payload }: TappedPublish): string {
 }
 
 /**
- * Agent and service over real sockets, in virtual time that stands still while they speak: what is said depends on nothing
- * but the code. The broker is let in only once the booth is claimed and everything is committed.
+ * Agent and service use real sockets. Virtual time stops while they exchange messages, so the messages depend only on
+ * the code. The broker accepts the agent only after the booth is claimed and everything is committed.
  */
-it("a first provisioning, the first batch and the first report say on the wire what they always said", async () => {
+it("the first provisioning, the first batch and the first report have the known wire format", async () => {
   const gate = { http: "" };
   const site = virtualSite({
     folder: temporaryFolder(),

@@ -8,11 +8,11 @@ import { MINUTE_MS, DAY_MS } from "../../src/domain/time.ts";
 const START = Date.UTC(2026, 2, 2, 15);
 
 it.each([DAY_MS, -DAY_MS])(
-  "verifying lasts 15 min of elapsed time, also where the wall clock is put by %i ms",
+  "verifying lasts 15 min of elapsed time, also if the wall clock steps by %i ms",
   async (by) => {
     const site = virtualSite({ folder: temporaryFolder(), scenario: "standard-cycle", start: START });
     const agent = await site.start();
-    // The service stores, and its acks never come.
+    // The service stores records, but its acks are lost.
     site.service.way.lose_acks = Infinity;
     const state = (): string => agent.status().booths[0]?.provisioning.state ?? "";
     await site.clock.runUntil(() => state() === "verifying", 5 * MINUTE_MS);
@@ -27,7 +27,7 @@ it.each([DAY_MS, -DAY_MS])(
   },
 );
 
-it.each([DAY_MS, -DAY_MS])("status and reports go by corrected time where the wall clock is %i ms off", async (by) => {
+it.each([DAY_MS, -DAY_MS])("status and reports use corrected time if the wall clock is %i ms off", async (by) => {
   const site = virtualSite({ folder: temporaryFolder(), scenario: "standard-cycle", start: START });
   const agent = await site.start();
   await site.clock.run(10 * MINUTE_MS);

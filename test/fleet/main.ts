@@ -96,7 +96,10 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-/** Heartbeats keep the fleet's time: of a large one they would flood the service. */
+/**
+ * Returns the speed of the fleet's time while it drains. Heartbeats use the fleet's time too, so those of a large fleet
+ * would flood the service.
+ */
 function hasteOf(gateways: number): number {
   return Math.max(1, Math.min(120, 100_000 / gateways));
 }

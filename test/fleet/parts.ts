@@ -9,16 +9,16 @@ import { isAlive, type Program, SIMULATORS, startProgram } from "../support/proc
 import { freePort, isOpen } from "../system/mosquitto.ts";
 import type { AtEnd } from "../support/temporary.ts";
 
-/** A process of the fleet's service that may be killed at any moment, and is started again. */
+/** A process of the fleet's service that may be killed and restarted at any moment. */
 export interface Part {
   readonly name: string;
-  /** kill -9, if it runs. */
+  /** Sends kill -9 if the process runs. */
   kill(): Promise<void>;
-  /** Resolves once it does its work again. */
+  /** Starts the process. Resolves once it is ready. */
   start(): Promise<void>;
-  /** CPU seconds of all its processes since it was made, those that were killed included. */
+  /** Returns the CPU seconds of all its processes since its creation, including those that were killed. */
   cpu(): number;
-  /** Resident bytes of all its processes. */
+  /** Returns the resident bytes of all its processes. */
   memory(): number;
 }
 
@@ -28,7 +28,7 @@ const NEEDED = [
   { file: "/usr/lib/postgresql", packages: "postgresql-15" },
 ] as const;
 
-/** The line that installs what is missing; null: nothing is. */
+/** Returns the command that installs the missing packages; null: none is missing. */
 export function missing(): string | null {
   const names = NEEDED.filter(({ file }) => !existsSync(file)).map(({ packages }) => packages);
   return names.length === 0 ? null : `apt-get install --no-install-recommends ${names.join(" ")}`;
@@ -50,7 +50,7 @@ export function usageOf(pid: number): Usage {
     const ticks = [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at] ?? 0), 0);
     return { cpu_s: ticks / CLOCK_TICKS_PER_S, bytes: Number(fields[21] ?? 0) * PAGE_BYTES };
   } catch {
-    // It has just gone.
+    // The process has just ended.
     return { cpu_s: 0, bytes: 0 };
   }
 }
@@ -77,7 +77,7 @@ function usageOfAll(pid: number): Usage {
   };
 }
 
-/** Sums what the processes of a part used, one after the other. */
+/** Sums the use of a part's consecutive processes. */
 function usage(pidNow: () => number | undefined): { ends(): void } & Pick<Part, "cpu" | "memory"> {
   let before_s = 0;
   const now = (): Usage => {
@@ -93,10 +93,13 @@ function usage(pidNow: () => number | undefined): { ends(): void } & Pick<Part, 
 
 const WORDS_OF_GATEWAYS = "pattern write bg/v1/%u/up/#\npattern read bg/v1/%u/down/#\n";
 const WORDS_OF_SERVICE = "user service\ntopic readwrite bg/v1/#\n";
-/** Messages that wait for a busy worker: seconds of work. A gateway offers older ones again anyway. */
+/** Maximum number of messages queued for a busy worker: seconds of work. A gateway resends older messages anyway. */
 const MOSQUITTO_QUEUE = 1_000;
 
-/** A mosquitto that lets everybody in by name, and holds each to its own topics: on loopback, for virtual boxes. */
+/**
+ * Starts a mosquitto on loopback that accepts every user by name and limits each to its own topics, for virtual
+ * gateways.
+ */
 export async function mosquittoPart(
   folder: string,
   name: string,
@@ -140,9 +143,9 @@ export async function mosquittoPart(
   };
 }
 
-/** A cluster of its own. Killed as a power cut kills it. */
+/** Starts its own PostgreSQL cluster. A kill simulates a power cut. */
 export async function postgresPart(folder: string, atEnd: AtEnd): Promise<Part & { readonly url: string }> {
-  // The server's own user must get through to its folder.
+  // The server runs as its own user, who needs access to the folder.
   chmodSync(folder, 0o711);
   const log = { max_wal_size: "4GB", wal_compression: "lz4", checkpoint_timeout: "15min" };
   const settings = { max_connections: "100", shared_buffers: "256MB", ...log };
@@ -168,14 +171,14 @@ export async function postgresPart(folder: string, atEnd: AtEnd): Promise<Part &
 
 export interface ServicePart extends Part {
   readonly lines: () => readonly string[];
-  /** SIGTERM; resolves with the exit code, or the signal's name. */
+  /** Sends SIGTERM. Resolves with the exit code or the signal's name. */
   stop(): Promise<number | string>;
 }
 
 const READY_WITHIN_MS = 120_000;
 const AGAIN_MS = 500;
 
-/** A process of `booth-sim service`; the first line that it prints says that it is ready. */
+/** Starts a process of `booth-sim service`. Its first line of output means that it is ready. */
 export function servicePart(
   name: string,
   argv: readonly string[],
@@ -202,7 +205,7 @@ export function servicePart(
       return program.ended;
     },
     async start() {
-      // As a service manager does: what it needs may be away as well.
+      // Restarts like a service manager, because the process ends if its database or broker is down.
       for (const until = performance.now() + READY_WITHIN_MS; ;) {
         said.push(...(program?.lines ?? []));
         const started = startProgram(SIMULATORS, ["service", ...argv], { atEnd, env });

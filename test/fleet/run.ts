@@ -12,7 +12,7 @@ import { mosquittoPart, type Part, postgresPart, servicePart, usageOf } from "./
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const ADMIN_KEY = "fleet-admin";
-/** A part that was killed stays away for so long, at most: as long as a service manager takes to start it again. */
+/** Maximum time for which a killed part stays down: as long as a service manager takes to restart it. */
 const AWAY_MS = 2_000;
 /** Maximum number of booths whose records are compared one by one. */
 const MAX_COMPARED = 200;
@@ -20,15 +20,15 @@ const MAX_COMPARED = 200;
 export interface FleetRun {
   readonly folder: string;
   readonly gateways: number;
-  /** In the fleet's time. */
+  /** Length of the story in the fleet's time. */
   readonly minutes: number;
   readonly seed: number;
   readonly speed: number;
-  /** In the fleet's time: start of the measurement of what the processes use. */
+  /** Start of the measurement of CPU and memory, in the fleet's time. */
   readonly warm_up_minutes?: number;
-  /** Real time from one kill to the next; null: none is killed. */
+  /** Real time between two kills; null: no kills. */
   readonly kill_every_ms: number | null;
-  /** In the fleet's time: length of the outage of all gateways. */
+  /** Length of the outage of all gateways in the fleet's time. */
   readonly outage_minutes: number;
   readonly outage_pace?: number;
   readonly calm?: boolean;
@@ -48,7 +48,7 @@ export interface FleetResult {
   readonly ack_p99_ms: number;
   readonly account: Account;
   readonly ran: RanFleet;
-  /** By part: percent of a core while the fleet lived, and megabytes in the end. */
+  /** By part: percent of a core during the story, and megabytes at the end. */
   readonly usage: readonly { readonly name: string; readonly cpu_percent: number; readonly mb: number }[];
 }
 
@@ -58,7 +58,7 @@ interface Site {
   readonly urls: readonly string[];
 }
 
-/** Two brokers, PostgreSQL, and two of each role of the service, each a process of its own on this machine. */
+/** Starts two brokers, PostgreSQL, and two processes of each role of the service on this machine. */
 async function startSite({ folder, gateways, atEnd, told }: FleetRun): Promise<Site> {
   const brokers = [await mosquittoPart(folder, "broker-1", atEnd), await mosquittoPart(folder, "broker-2", atEnd)];
   const postgres = await postgresPart(folder, atEnd);
@@ -69,7 +69,7 @@ async function startSite({ folder, gateways, atEnd, told }: FleetRun): Promise<S
   const ports = [await freePort(), await freePort()];
   const named = brokers.flatMap(({ url }) => ["--broker", url.replace("//", "//service@")]);
   const role = (name: string, argv: readonly string[]): Part => {
-    // Under its name PostgreSQL shows whose connections they are.
+    // PostgreSQL shows this name for the service's connections.
     const store = `${postgres.url}?application_name=${name}`;
     return servicePart(name, ["--role", name.replace(/-.*/, ""), "--store", store, ...named, ...argv], { atEnd });
   };
@@ -86,7 +86,7 @@ async function startSite({ folder, gateways, atEnd, told }: FleetRun): Promise<S
   };
 }
 
-/** Plays a fleet's story at a service on real engines, while parts of that are killed; then everything is counted. */
+/** Plays a fleet's story at a service on real engines while its parts are killed, and then counts all records. */
 export async function rideFleet(run: FleetRun): Promise<FleetResult> {
   const site = await startSite(run);
   const { gateways, seed, speed, calm = false } = run;
@@ -142,7 +142,7 @@ export async function rideFleet(run: FleetRun): Promise<FleetResult> {
   return { gateways, batches: meter.acked, kills: killing.count(), lost, doubled, ack_p99_ms, account, ran, usage };
 }
 
-/** Kills a part each time, whichever of those that run the seed says; it is up again some time later. */
+/** Kills a running part each time, chosen by the seed, and restarts it some time later. */
 function killer({ kill_every_ms, seed, told }: FleetRun, { parts }: Site) {
   const next = seededSequence(seed);
   const stopping = new AbortController();
@@ -177,7 +177,10 @@ function killer({ kill_every_ms, seed, told }: FleetRun, { parts }: Site) {
   };
 }
 
-/** CPU seconds of PostgreSQL's connections that figures workers have: what their work costs there is in its own sum as well. */
+/**
+ * Returns the CPU seconds of the figures workers' connections in PostgreSQL. These are also part of PostgreSQL's own
+ * sum.
+ */
 async function figuresInPostgres(store: string): Promise<number> {
   const client = new Client({ connectionString: store });
   try {

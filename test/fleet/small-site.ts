@@ -66,7 +66,7 @@ export async function rideSmall(
   }
 }
 
-/** A mosquitto of the test's own, as the service goes to it. */
+/** Starts a mosquitto for the test, as the service expects it. */
 export async function smallBroker(folder: string): Promise<Pick<BrokerProcess, "service" | "kill" | "start">> {
   const broker = await mosquittoPart(folder, "broker", ofTest);
   await broker.start();

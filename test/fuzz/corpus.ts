@@ -11,7 +11,7 @@ export interface Entry {
   readonly bytes: Buffer;
 }
 
-/** The inputs of one target, by name. Lines of a hex file that begin with # say what it is. */
+/** Returns the inputs of a target by name. Lines of a hex file that begin with # describe the input. */
 export function corpusOf({ name, format }: Pick<Target, "name" | "format">): readonly Entry[] {
   const folder = join(CORPUS, name);
   const files = readdirSync(folder).sort();
@@ -30,7 +30,7 @@ function hexIn(text: string): string {
     .replaceAll(/\s/g, "");
 }
 
-/** Keeps an input that something came of, so that each later run tries it first. Gives its file. */
+/** Stores an input that failed, so that each later run tries it first. Returns its file. */
 export function keep({ name, format }: Pick<Target, "name" | "format">, bytes: Buffer): string {
   const folder = join(CORPUS, name);
   mkdirSync(folder, { recursive: true });

@@ -1,4 +1,4 @@
-/** Changes bytes at a place, by a value. */
+/** Changes bytes at a position, depending on a value. */
 export type Edit = (bytes: Buffer, at: number, value: number) => Buffer;
 
 export const EDITS: readonly Edit[] = [

@@ -13,14 +13,14 @@ it("each folder of the corpus belongs to a target", () => {
   expect(folders).toEqual(TARGETS.map(({ name }) => name).sort());
 });
 
-it.each(TARGETS)("$name: whatever it is given it takes or refuses in order", async (target) => {
+it.each(TARGETS)("$name: every input is accepted or rejected in order", async (target) => {
   const { findings, taken, refused } = await fuzz({ target, corpus: corpusOf(target), runs: target.ci_runs, seed });
   expect(
     findings.map(
       ({ what, why, input }) => `${what}: ${why}\n${input.toString(target.format === "hex" ? "hex" : "utf8")}`,
     ),
   ).toEqual([]);
-  // Both ways are met: inputs that are all refused at the door would prove little.
+  // Both results must occur: inputs that are all rejected at once would prove little.
   expect(taken).toBeGreaterThan(0);
   expect(refused).toBeGreaterThan(0);
 });
@@ -37,7 +37,7 @@ it.each<[string, Target]>([
     },
   ],
   ["a wrong value", { ...BASE, open: () => (input) => (input.includes("13") ? { wrong: "13" } : "taken") }],
-])("finds %s that was planted, and the same with the same seed", async (_, target) => {
+])("the fuzzer finds %s that was planted, and finds it again with the same seed", async (_, target) => {
   const run = () => fuzz({ target, corpus: CORPUS, runs: 2_000, seed: 1 });
   const first = await run();
   const again = await run();

@@ -20,7 +20,7 @@ interface Call {
   readonly seed: number;
 }
 
-/** What was asked for; a text: what to say instead. */
+/** Parses the arguments. Returns the call, or a text to print instead. */
 function callOf(args: string[]): Call | string {
   const options = { runs: { type: "string" }, seed: { type: "string" }, help: { type: "boolean" } } as const;
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true });

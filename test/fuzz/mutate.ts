@@ -2,14 +2,14 @@ import type { Random } from "../../src/domain/machine.ts";
 import { badJson, badText, pick } from "../support/bad-values.ts";
 import { EDITS } from "./edits.ts";
 
-/** Changes to one input at most. */
+/** Maximum number of changes to an input. */
 const MOST_EDITS = 4;
-/** Longer inputs tell nothing new; limits on size have tests of their own. */
+/** Maximum length of an input. Longer inputs find nothing new, and size limits have their own tests. */
 const MOST_BYTES = 65_536;
 
 type Below = (limit: number) => number;
 
-/** Bytes: values, cuts, insertions, repetitions, bits, and the end of another input. */
+/** Mutates bytes: values, cuts, insertions, repetitions, bits, and the end of another input. */
 export function mutatedBytes(corpus: readonly Buffer[], random: Random): Buffer {
   const below: Below = (limit) => Math.floor(random.next() * limit);
   let bytes = pick(random, corpus);
@@ -33,7 +33,7 @@ function spliced(bytes: Buffer, other: Buffer, below: Below): Buffer {
   return Buffer.concat([bytes.subarray(0, below(bytes.length)), other.subarray(below(other.length + 1))]);
 }
 
-/** Text: the same by lines, words and numbers, so that most of it still has its form. */
+/** Mutates text in the same way by lines, words and numbers, so that most of it keeps its form. */
 export function mutatedText(corpus: readonly string[], random: Random): string {
   const below: Below = (limit) => Math.floor(random.next() * limit);
   let text = pick(random, corpus);
@@ -51,7 +51,7 @@ interface Means {
 
 type TextEdit = (text: string, means: Means) => string;
 
-/** Words that mean something to one of our readers. */
+/** Words that have a meaning for one of the readers. */
 const WORDS = /"[^"\n]*"|[\w.+-]+/g;
 
 const TEXT_EDITS: readonly TextEdit[] = [

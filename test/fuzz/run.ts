@@ -23,12 +23,12 @@ export interface FuzzRun {
   readonly seed: number;
 }
 
-/** CPU that one small input may cost: a thousand times what it does, and far less than a loop without an end. */
+/** Maximum CPU time for a small input: a thousand times the usual time, and far less than an endless loop. */
 const MOST_CPU_MS = 5_000;
 const MOST_FINDINGS = 5;
 const OWN_NAMES = Object.getOwnPropertyNames(Object.prototype).length;
 
-/** Judges the corpus as it is, then so many inputs made from it. The same seed makes the same inputs. */
+/** Judges the corpus unchanged, and then this many inputs made from it. The same seed makes the same inputs. */
 export async function fuzz({ target, corpus, runs, seed }: FuzzRun): Promise<FuzzCounts> {
   const judge = await target.open();
   const counts = { runs: 0, taken: 0, refused: 0 };

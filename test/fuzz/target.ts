@@ -1,17 +1,17 @@
-/** What the program made of an input: it was valid, it was refused in order, or something came of it that mustn't. */
+/** The result for an input: it is valid, it is rejected in order, or the program's reaction is wrong. */
 export type Verdict = "taken" | "refused" | { readonly wrong: string };
 
-/** Reads one input as the program would, and judges what came of it. Whatever it throws is a finding. */
+/** Reads an input like the program and judges the result. Every thrown error is a finding. */
 export type Judge = (input: Buffer) => Verdict;
 
 export interface Target {
-  /** Also the name of its folder in the corpus. */
+  /** Name of the target and of its folder in the corpus. */
   readonly name: string;
   /** hex: bytes, mutated as such; text: UTF-8. */
   readonly format: "hex" | "text";
-  /** Inputs in each CI run: about a second of CPU. */
+  /** Number of inputs in each CI run: about a second of CPU. */
   readonly ci_runs: number;
   readonly open: () => Judge | Promise<Judge>;
-  /** Makes an input out of one of the corpus where mutating bytes or text would be of no use. */
+  /** Makes an input from one of the corpus, if mutating bytes or text would be useless. */
   readonly mutate?: (input: Buffer, random: () => number) => Buffer;
 }

@@ -8,7 +8,7 @@ import { mqttAcks, mqttCommands, mqttPackets } from "./targets/mqtt.ts";
 import { opcuaAnswers, opcuaFrames } from "./targets/opcua.ts";
 import { database, tail } from "./targets/stored.ts";
 
-/** Everything that reads what others wrote. */
+/** Every reader of data from outside. */
 export const TARGETS: readonly Target[] = [
   modbusTcp,
   modbusRtu,

@@ -1,5 +1,5 @@
 /**
- * What Home Assistant's MQTT discovery takes, as its own repository has it: keys of a sensor and a binary sensor
+ * The fields that Home Assistant's MQTT discovery accepts, from its own repository: keys of a sensor and a binary sensor
  * (homeassistant/components/mqtt/sensor.py at 17309b7 and binary_sensor.py at 1215908, what both have in common in schemas.py at c6ca7f5,
  * `options` in abbreviations.py at 911803b), of a device and an origin (schemas.py). Read there in November 2026; nothing here was tried
  * against Home Assistant itself.

@@ -45,7 +45,7 @@ export function sparkplugOutput(more: Partial<NonNullable<OutputConfig["sparkplu
 export interface VirtualPlant {
   readonly site: VirtualSite;
   readonly folder: string;
-  /** One for each URL. */
+  /** Brokers, one for each URL. */
   readonly brokers: readonly PlantBroker[];
   readonly broker: PlantBroker;
   /** The outputs of the process that was started last. */

@@ -13,7 +13,7 @@ function named(files: string, pattern: RegExp): string[] {
 
 const sorted = (names: readonly string[]): string[] => [...new Set(names)].sort();
 
-/** What the rows of the table under that heading begin with. */
+/** Returns the names in the first column of the table under that heading. */
 function rowsUnder(heading: string): string[] {
   const section = PAGE.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
   const cells = [...section.matchAll(/^\| ((?:`[a-z_]+`(?:, )?)+) /gm)].map(([, cell = ""]) => cell);

@@ -5,7 +5,7 @@ import { START } from "../support/active-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
 
-/** What a process of a site would start its agent with; it doesn't, the test itself does. */
+/** Returns the parts with which a process of a site would start its agent. The test starts it instead. */
 async function partsOfSite(): Promise<AgentSetup> {
   const taken: AgentSetup[] = [];
   const site = virtualSite({

@@ -4,10 +4,10 @@ import { play } from "./play.ts";
 
 /** Mon 2026-03-02 08:00 in Denver. */
 const MORNING = Date.UTC(2026, 2, 2, 15);
-/** Time that a box without a battery shows a few seconds after the start of its kernel. */
+/** Wall clock of a gateway without a battery, a few seconds after the start of its kernel. */
 const WALL_1970 = 12_000;
 
-it("a box that wakes in 1970 and is put right by NTP after 40 s: no figure knows of it", async () => {
+it("a gateway that boots in 1970 and is synchronized by NTP after 40 s has the same figures as one with the right time", async () => {
   const played = await play({
     name: "1970, NTP after 40 s",
     scenario: "standard-cycle",
@@ -30,7 +30,7 @@ it("a box that wakes in 1970 and is put right by NTP after 40 s: no figure knows
   played.close();
 });
 
-it("an uptime that passes 49.7 days in the middle of a cycle: no mono is too large for any part of the agent", async () => {
+it("an uptime that passes 49.7 days in the middle of a cycle changes no figure, because every part of the agent supports a large mono", async () => {
   const played = await play({
     name: "uptime of 49.7 days",
     scenario: "standard-cycle",

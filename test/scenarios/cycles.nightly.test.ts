@@ -12,7 +12,10 @@ const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
 const SERIAL_POLL_MS = 10_000;
 const BRIDGE_MS = 15_000;
 
-/** The frozen pressure drop, the broken and the short-circuited probe, and the drive that shows 0 in every spray of an hour. */
+/**
+ * The frozen pressure drop, the broken and the short-circuited probe, and the drive that shows 0 in each spray of an
+ * hour.
+ */
 const SENSOR_FAULTS = [
   "stuck exhaust_pressure",
   "sentinel air_temperature",
@@ -39,7 +42,7 @@ describe("cycles", () => {
     { scenario: "fire-contact", hours: 4.5, results: ["complete", "aborted(short)", "complete"] },
     // The run of the second cycle was not seen for 40 min.
     { scenario: "cable-out", hours: 5, results: ["complete", "indeterminate"], incidents: ["gap mode"] },
-  ])("$scenario", async (options) => {
+  ])("$scenario gives the true cycles, figures and incidents", async (options) => {
     const played = await play({ ...options, start: MORNING });
     played.close();
   });
@@ -48,17 +51,17 @@ describe("cycles", () => {
     { scenario: "summer", hours: 11 },
     { scenario: "busy-day", hours: 11 },
     { scenario: "sensor-faults", hours: 11, incidents: SENSOR_FAULTS },
-  ])("$scenario", async (options) => {
+  ])("$scenario gives the true figures and incidents over a working day", async (options) => {
     const played = await play({ ...options, start: BEFORE_WORK });
     played.close();
   });
 
-  it("wrong-serial: from the poll that shows another booth's serial number on, nothing is counted for this one", async () => {
+  it("wrong-serial: nothing is counted for this booth from the first poll that shows another booth's serial number", async () => {
     const end = BEFORE_WORK + 11 * HOUR_MS;
     const foreign = (booth: Booth): readonly Outage[] => {
       const changed = booth.truth(BEFORE_WORK, end).revisions.find(({ initial }) => !initial);
       const polls = Math.ceil(((changed?.at ?? NaN) - BEFORE_WORK) / SERIAL_POLL_MS);
-      // A gap that is still open continues the mode for the length of the bridge.
+      // An open gap continues the mode for the length of the bridge.
       return [{ start: BEFORE_WORK + polls * SERIAL_POLL_MS + BRIDGE_MS, end }];
     };
     const results = ["complete", "complete"];

@@ -42,7 +42,7 @@ it.each([
   expect(use.working_ms).toBe(working_minutes * 60_000);
   expect(use.tz_known).toBe(tz !== "Mars/Olympus");
   expect(truth.in_use_ms).toBe(IN_USE_MS);
-  // A shift that the change of the clock shortens ends before the last cycle.
+  // A shift shortened by the change of the clock ends before the last cycle.
   const shift_end = window.start + 30 * 60_000 + working_minutes * 60_000;
   const late = played.site.booth.truth(shift_end, window.end).in_use_ms;
   expect(Math.abs(figures.overtime_minutes * 60_000 - late)).toBeLessThanOrEqual(2 * 5_000);

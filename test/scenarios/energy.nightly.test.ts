@@ -10,35 +10,38 @@ const MORNING = Date.UTC(2026, 2, 2, 15);
 /** Sizes of the booth's burner and of both fans. */
 const SIZES = { burner_size_btu_h: 1_000_000, motor_size_hp: 20 };
 
-/** The same PLC without meters. */
+/** Returns the same PLC without meters. */
 function unmetered(): ReturnType<typeof clickBooth> {
   const profile = clickBooth();
   return { ...profile, tags: profile.tags.filter(({ role }) => role !== "gas" && role !== "kwh") };
 }
 
 it.each([
-  // The share of the fans in a meter that lights use too.
+  // The fans' share of a meter that also counts lights.
   { scenario: "standard-cycle", hours: 2.5, gas: [0.98, 1.02], kwh: [0.8, 1] },
-  // The estimate leaves out the 40 min without data.
+  // The estimate excludes the 40 min without data.
   { scenario: "cable-out", hours: 5, gas: [0.7, 0.8], kwh: [0.6, 0.7] },
-])("$scenario: what no meter counts is estimated, and equal on both sides", async ({ gas, kwh, ...story }) => {
-  const common = { start: MORNING, profile: unmetered(), booth: SIZES, unlisted: true };
-  const played = await play({ ...common, ...story, name: `${story.scenario} without meters` });
-  const { source, window, truth } = played;
-  const found = energy(source, window);
-  expect([found.gas_source, found.energy_source]).toEqual(["estimate", "estimate"]);
-  const shares = [
-    [(found.gas_therm ?? NaN) / truth.gas_therm, gas],
-    [(found.energy_kwh ?? NaN) / truth.energy_kwh, kwh],
-  ] as const;
-  for (const [share, [low = NaN, high = NaN]] of shares) {
-    expect(share).toBeGreaterThan(low);
-    expect(share).toBeLessThan(high);
-  }
-  played.close();
-});
+])(
+  "$scenario: energy without a meter is estimated, with the same value in gateway and service",
+  async ({ gas, kwh, ...story }) => {
+    const common = { start: MORNING, profile: unmetered(), booth: SIZES, unlisted: true };
+    const played = await play({ ...common, ...story, name: `${story.scenario} without meters` });
+    const { source, window, truth } = played;
+    const found = energy(source, window);
+    expect([found.gas_source, found.energy_source]).toEqual(["estimate", "estimate"]);
+    const shares = [
+      [(found.gas_therm ?? NaN) / truth.gas_therm, gas],
+      [(found.energy_kwh ?? NaN) / truth.energy_kwh, kwh],
+    ] as const;
+    for (const [share, [low = NaN, high = NaN]] of shares) {
+      expect(share).toBeGreaterThan(low);
+      expect(share).toBeLessThan(high);
+    }
+    played.close();
+  },
+);
 
-it("busy-day: a meter with a wrong factor is an incident, one with the right factor isn't", async () => {
+it("busy-day: a meter with a wrong factor causes an incident, one with the right factor doesn't", async () => {
   const profile = clickBooth();
   const tags = profile.tags.map((tag) => (tag.role === "gas" ? { ...tag, factor: 10 } : tag));
   const story = { scenario: "busy-day", start: MORNING - 20 * MINUTE_MS, hours: 17.5 };

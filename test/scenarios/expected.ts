@@ -9,7 +9,10 @@ export interface Outage {
   readonly end: number;
 }
 
-/** How exactly the start of a span is known. seen: to the next poll; lost: to the last poll before; back: when the link is up again. */
+/**
+ * The accuracy with which the start of a span is known. seen: to the next poll; lost: to the last poll before; back:
+ * when the link is up again.
+ */
 export type Sight = "seen" | "lost" | "back";
 
 export interface ExpectedSpan {
@@ -22,12 +25,12 @@ export interface ExpectedSpan {
 /** max(3 x poll interval, 15 s) at polls of up to 5 s. */
 const BRIDGE_MS = 15_000;
 const LIMIT_MS = 12 * 3_600_000;
-/** One step of the hour meter: 0.1 min. */
+/** A step of the hour meter: 0.1 min. */
 const METER_STEP_MS = 6_000;
 
 /**
- * The booth's time line as the gap rule must have it, from the model's truth alone: an outage longer than the bridge
- * is no_data unless mode, cycle counter and hour meter prove that the mode went on.
+ * Returns the booth's time line by the gap rule, computed from the model's truth alone. An outage longer than the
+ * bridge is no_data, unless mode, cycle counter and hour meter prove that the mode continued.
  */
 export function expectedSpans(booth: Booth, window: Window, more: readonly Outage[] = []): ExpectedSpan[] {
   const truth = booth.truth(window.start, window.end);

@@ -15,7 +15,7 @@ import type { VirtualSite } from "../support/virtual-site.ts";
 
 type Cycle = Omit<CycleFact["value"], "supersedes">;
 
-/** All figures that both sides have, in the smallest common units. They must be equal to the last digit. */
+/** All figures of gateway and service in the smallest common units. They must be equal to the last digit. */
 export interface AllFigures extends Figures {
   readonly utilization_pct: number | null;
   readonly overtime_minutes: number;

@@ -25,8 +25,8 @@ function quietAfter({ clock, booth }: VirtualSite, draw: () => number): number {
 }
 
 /**
- * What a PLC of bad manners looks like from behind the driver: a connection that another one holds, is closed when idle or
- * doesn't answer in time, again and again, for seconds; and a block that it doesn't have.
+ * Simulates a badly behaved PLC as the driver sees it: a connection that is taken by another client, closed when idle,
+ * or not answered in time, again and again for seconds; and a block that the PLC doesn't have.
  */
 async function illMannered(site: VirtualSite): Promise<void> {
   const { clock, plc } = site;
@@ -44,7 +44,7 @@ async function illMannered(site: VirtualSite): Promise<void> {
   }
 }
 
-it("a PLC of bad manners: a hundred interruptions of a working day leave no trace in any figure", async () => {
+it("a hundred interruptions of a working day by a badly behaved PLC change no figure", async () => {
   const played = await play({
     scenario: "bad-manners",
     start: BEFORE_WORK,

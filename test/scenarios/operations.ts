@@ -23,7 +23,7 @@ const INCLUDED = [
 type Question = readonly [operation: string, query: Readonly<Record<string, string>>];
 type Answer = Record<string, unknown>;
 
-/** Operations on a window that both box and service have. */
+/** Operations on a window in both gateway and service. */
 const OVER_WINDOWS = [
   "duration_by_mode",
   "frequency_by_mode",

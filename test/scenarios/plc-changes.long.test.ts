@@ -34,7 +34,7 @@ it.each([
   { scenario: "counter-wrap", start: BEFORE_WORK, hours: 11, injected: 3 },
   { scenario: "power-cycle-lost", start: MORNING, hours: 4.5, injected: 8, incidents: ["memory_loss "] },
   { scenario: "filter-change", start: BEFORE_WORK, hours: 11, injected: 2 },
-])("$scenario: counters that wrap or start over keep counting", async ({ injected, ...options }) => {
+])("$scenario: counters that wrap or restart continue to count", async ({ injected, ...options }) => {
   const played = await play({ ...options, booth: BOOTH });
   const { doubled, lost } = miscounted(played);
   const changes = filterMaintenanceHistory(played.source, played.window);
@@ -82,7 +82,7 @@ const FIRMWARE: Scenario = {
   },
 };
 
-it("a firmware update, and the way back: an entry each, dated by its first reading", async () => {
+it("a firmware update and its reversal are an entry each, dated by its first reading", async () => {
   const played = await play({ scenario: FIRMWARE, start: BEFORE_WORK, hours: 11, booth: BOOTH });
   const { truth, source } = played;
   const { firmware_versions, program_versions } = revisionHistory(source);

@@ -25,8 +25,8 @@ export function diceOf(random: Random): Dice {
 type Mode = Extract<Step, { mode: unknown }>["mode"];
 
 /**
- * A length in minutes that keeps clear of what the rules decide by: a stage's length is seen to a poll, and jitter moves
- * its borders by up to 10 s, so that at 5 min of bake both answers would be right.
+ * Draws a length in minutes away from the limits in the rules. A stage's length is known to within a poll, and jitter
+ * moves its borders by up to 10 s, so at 5 min of bake both results would be right.
  */
 function lengthOf(dice: Dice, mode: Mode): number {
   if (mode === "bake") return dice.chance(0.25) ? dice.between(1, 4.5) : dice.between(5.5, 40);

@@ -10,8 +10,8 @@ const REPEATED = 0.3;
 const LOOKS = 3;
 
 /**
- * What a service answers in the end that gets every batch of a story late, in random order, many of them twice. It knows the
- * booth and nothing else when it begins.
+ * Returns the final answers of a service that gets every batch of a story late, in random order, and many of them
+ * twice. At the start it only knows the booth.
  */
 export async function answersAfterRedelivery(site: VirtualSite, window: Window): Promise<string[]> {
   const service = site.service.forgetful();

@@ -67,7 +67,7 @@ async function filled(dataDir: string): Promise<void> {
   cpSync(MADE, dataDir, { recursive: true });
 }
 
-/** Whom the box tells beside the service: nobody is there, which is what the page then says. */
+/** Configures an output and mail. Nobody answers, and the page then shows that. */
 function tellOthers({ configFile }: RealSite): void {
   const config = parse(readFileSync(configFile, "utf8")) as object;
   const outputs = [{ name: "plant", url: "mqtt://127.0.0.1:9", mqtt: { payload: "json" } }];

@@ -9,7 +9,7 @@ import { HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 const TZ = "America/Denver";
 /** Thursday 2026-03-12 14:41 in Denver: a cycle is in its bake, two are done. The clocks changed on 8 March. */
 export const SHOP_NOW = Date.UTC(2026, 2, 12, 20, 41);
-/** That day's midnight. */
+/** Midnight of the last day. */
 const LAST_DAY = Date.UTC(2026, 2, 12, 6);
 /** On the day whose midnight this is the clocks were put forward. */
 const CHANGE_DAY = Date.UTC(2026, 2, 8, 7);

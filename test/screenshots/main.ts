@@ -23,7 +23,7 @@ must be pushed sideways, and measures how soon a slow phone can use the page.
 const RESULTS = fileURLToPath(new URL("../results/screenshots/", import.meta.url));
 const DOCS = fileURLToPath(new URL("../../docs/images/", import.meta.url));
 const PAGE = new URL("../../src/api/page/", import.meta.url);
-/** What a text may weigh with its pictures. */
+/** Maximum size of the documents with their pictures. */
 const MAX_DOCS_BYTES = 150_000;
 
 /** A sheet's width. */
@@ -36,7 +36,7 @@ interface View {
   readonly whose?: "owner";
   /** A button pressed first, by its text's key. */
   readonly press?: string;
-  /** What is unfolded first: their summaries. */
+  /** Summaries of the details to unfold first. */
   readonly unfold?: readonly string[];
   /** As it comes out of a printer. */
   readonly onPaper?: true;
@@ -72,7 +72,7 @@ interface Shot {
   readonly view: string;
   readonly width: Width;
   readonly theme: (typeof THEMES)[number];
-  /** What stands at the top; default: the page's head. */
+  /** Element at the top of the picture. Default: the page's head. */
   readonly from?: string;
 }
 

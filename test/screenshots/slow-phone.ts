@@ -9,7 +9,7 @@ new MutationObserver(() => {
   if (document.querySelector(".today .strip")) seen.strip ??= performance.now();
 }).observe(document, { childList: true, subtree: true });`;
 
-/** Of the page's own files, those that came over the line. */
+/** Counts the page's own files that were transferred over the network. */
 const FETCHED = `(() => {
   const sizes = performance.getEntries().map(({ name, transferSize }) => (/\\.(js|css)$|\\/(#.*)?$/.test(name) ? transferSize : 0)).filter(Boolean);
   return { count: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };

@@ -6,14 +6,16 @@ import { ENDS, NOTHING } from "./seed.ts";
 import { storyOf } from "./stories.ts";
 import type { Story } from "./story.ts";
 
-/** A worker's result for a seed. */
+/** A worker's result for one seed. */
 export interface SeedResult {
   readonly seed: number;
   readonly hours: number;
   readonly faults: number;
   readonly sent: Sent;
   readonly broken: readonly Broken[];
-  /** The shortest story found that breaks one of the same laws; null: none is broken, or it ended its process. */
+  /**
+   * The shortest story found that breaks one of the same laws; null: no law is broken, or the story ended its process.
+   */
   readonly story: Story | null;
 }
 
@@ -25,10 +27,13 @@ export interface BatchOptions {
   readonly done: (result: SeedResult) => void;
 }
 
-/** A story keeps little for long: a larger young generation cuts the cost of garbage collection to a tenth. */
+/** Stories produce short-lived objects: a larger young generation cuts the cost of garbage collection to a tenth. */
 const WORKER_ARGS = ["--max-semi-space-size=64"];
 
-/** Plays consecutive seeds in processes of their own. A seed that ends its process is broken, and the next gets a new one. */
+/**
+ * Plays consecutive seeds in worker processes. A seed that ends its process counts as broken, and the next seed gets a
+ * new process.
+ */
 export async function playSeeds({ from, seeds, workers, done }: BatchOptions): Promise<void> {
   let next = from;
   const some = (): Promise<void> =>

@@ -21,9 +21,12 @@ import { claimWatched, countedClock, orderWatched, WATCHDOG_MS } from "./watch.t
 import { faultyAnswers, faultyHttp, faultyLink, type Uplink } from "./uplink.ts";
 
 const MEMORY = "/dev/shm";
-/** The service manager's patience between two starts of a process that failed. */
+/** Delay with which the service manager restarts a failed process. */
 const RESTART_MS = 5_000;
-/** From SIGTERM to the end of all, whatever an agent has to say goodbye to: outputs take a second at most. */
+/**
+ * Maximum time from SIGTERM to the end of the process, including the last messages of outputs, which take a second at
+ * most.
+ */
 const GOODBYE_MS = 1_500;
 
 export interface BoxOptions {
@@ -34,7 +37,7 @@ export interface BoxOptions {
   /** Random numbers for torn writes. */
   readonly random: () => number;
   readonly trace: (text: string) => void;
-  /** Sees each take as it is appended. */
+  /** Called with each take when it is appended. */
   readonly took: (take: Take) => void;
   /** Returns the outputs' brokers; called once the clock exists. */
   readonly plant: (clock: VirtualClock) => Plant;
@@ -42,40 +45,42 @@ export interface BoxOptions {
   readonly outputs_seed: number;
 }
 
-/** A gateway with its disk: the agent's process is started again whenever it ends, unless the box is retired. */
+/** A gateway with its disk. The agent's process is restarted whenever it ends, until the gateway is retired. */
 export interface Box {
   readonly site: VirtualSite;
   readonly folder: string;
-  /** Everything seen of its outputs. */
+  /** Everything observed of its outputs. */
   readonly seen: Seen;
-  /** Fault of the commits to come; null: the disk works. */
+  /** Fault of the next commits; null: the disk works. */
   disk: DiskFault | null;
-  /** Agents of the next starts call themselves so. */
+  /** Version that agents report from the next start on. */
   version: string;
   /** Counts of starts, of unexpected ends of a process, and of injected fatal errors. */
   readonly counts: { starts: number; failures: number; fatal: number };
   isRunning(): boolean;
-  /** Status of the running agent; null: none runs, or it is still starting. */
+  /** Status of the running agent; null: no agent runs, or it is still starting. */
   status(): AgentStatus | null;
   agent(): Agent | null;
-  /** Sleeps of the process that runs. */
+  /** Number of pending sleeps of the running process. */
   sleeping(): number;
-  /** True instant at which it last told the service manager that all goes well. */
+  /** True instant of the last watchdog beat to the service manager. */
   beatAt(): number;
   start(): void;
-  /** kill -9, and a new start so much later. */
+  /** Simulates kill -9, and starts again after `for_ms`. */
   kill(for_ms: number): void;
-  /** The power fails; `boot` is called when it is back, before the next start. */
+  /** Cuts the power. `boot` is called when the power is back, before the next start. */
   cutPower(for_ms: number, boot: () => void): void;
-  /** SIGTERM; what is done between end and start, then a new start. */
+  /** Sends SIGTERM, calls `between` after the end, then starts again. */
   restart(for_ms: number, between: () => void): Promise<void>;
-  /** Calls `act` at that moment inside the agent, at the latest after `within_ms`. */
+  /** Calls `act` at that moment inside the agent, or after `within_ms` if the moment doesn't occur earlier. */
   at(moment: Moment, within_ms: number, act: () => void): void;
-  /** A loop of the process throws a programmer error now. `hangs`: calls of this port don't settle from then on. */
+  /**
+   * Makes a loop of the process throw a programmer error now. `hangs`: from then on calls of this port never settle.
+   */
   failLoop(loop: AgentLoop, hangs: Port | null): void;
-  /** While no process runs: one bit of the store turns over, `where` of [0, 1) of it. */
+  /** Flips a bit of the store while no process runs. `where` is its relative position in [0, 1). */
   turnBit(where: number): void;
-  /** It never starts again. */
+  /** Stops the gateway permanently. */
   retire(): void;
   close(): void;
 }
@@ -89,34 +94,37 @@ interface Waiting {
 interface State {
   life: Life | null;
   agent: Agent | null;
-  /** True instant before which nothing starts. */
+  /** True instant before which no process starts. */
   start_at: number;
   retired: boolean;
   waiting: Waiting | null;
-  /** The disk before the commit that is under way. */
+  /** The disk's contents before the commit in progress. */
   before: Image | null;
-  /** The disk that a power cut leaves if syncs are late; null: they aren't. */
+  /** The disk's contents after a power cut if syncs are late; null: syncs are not late. */
   unsynced: Image | null;
-  /** Power or an orderly reboot took the memory away since the last start. */
+  /** The memory was lost since the last start, by a power cut or an orderly reboot. */
   is_cut: boolean;
-  /** A bit was turned over since the last start. */
+  /** A bit was flipped since the last start. */
   is_damaged: boolean;
   sleeping: Set<symbol>;
   beat_at: number;
-  /** Makes a loop of the present process fail, by its name. */
+  /** For each loop of the running process, a function that makes it fail. */
   loops: Map<string, (error: Error) => void>;
-  /** In the present process: calls of this port don't settle; `hung` is called for each. */
+  /** The port of the running process whose calls never settle. `hung` is called for each such call. */
   hangs: { readonly port: Port; readonly hung: () => void } | null;
 }
 
-/** The error that is injected into a loop: as a bug in the program would throw. */
+/** The error that is injected into a loop, like an error thrown by a bug. */
 class InjectedError extends TypeError {}
 
-/** A call hangs for so long before the loop fails; if none is made within `HANGS_WITHIN_MS`, the loop fails without one. */
+/**
+ * Time for which a call hangs before the loop fails. If no call is made within `HANGS_WITHIN_MS`, the loop fails
+ * without a hanging call.
+ */
 const HANGS_BEFORE_MS = 1_000;
 const HANGS_WITHIN_MS = 20 * 60_000;
 
-/** After a fatal error a process must have ended within so long, whatever is still pending. */
+/** Time within which a process must end after a fatal error, whatever is still pending. */
 const EXIT_WITHIN_MS = 5_000;
 
 export function openBox(options: BoxOptions): Box {
@@ -143,7 +151,7 @@ export function openBox(options: BoxOptions): Box {
     const { waiting } = state;
     if (options.bug?.is_sync_late === true && port === "ingest" && when === "before") state.unsynced = imageOf(folder);
     if (waiting?.moment.port !== port) return;
-    // Seen before the last call, for a write that is torn.
+    // The disk's contents before the last call, for a torn write.
     if (when === "before" && waiting.left === 1 && port === "ingest") state.before = imageOf(folder);
     if (waiting.moment.when !== when || --waiting.left > 0) return;
     state.waiting = null;
@@ -247,7 +255,7 @@ export function openBox(options: BoxOptions): Box {
       const { life } = state;
       starting.then(
         (agent) => {
-          // It may have been killed while it started.
+          // The process may have been killed during its start.
           if (life === null || life.dead) return;
           state.agent = agent;
           agent.finished.catch((error: unknown) => failed(life, error));
@@ -273,7 +281,7 @@ export function openBox(options: BoxOptions): Box {
     async restart(for_ms, between) {
       const gone = clock.truth() + GOODBYE_MS;
       state.start_at = Number.POSITIVE_INFINITY;
-      // A moment that would come in the midst of the end is done without: a process that is killed there never ends in order.
+      // A moment during the shutdown is skipped: a process killed then would never end in order.
       state.waiting = null;
       if (state.agent === null) {
         if (state.life !== null) end(null);
@@ -334,7 +342,7 @@ export function openBox(options: BoxOptions): Box {
   return box;
 }
 
-/** Lets each loop of a process fail by its name. */
+/** Stores, for each loop of a process, a function that makes it fail. */
 function failable(loops: State["loops"]): LoopWatch {
   return {
     runLoop: (name, loop, signal) => {
@@ -345,7 +353,7 @@ function failable(loops: State["loops"]): LoopWatch {
   };
 }
 
-/** Whether a process may end over it: its disk fails, or what stands on it is damaged. */
+/** Whether an error may end the process: its disk fails, or data on the disk is damaged. */
 function isOfTheDisk(error: unknown, disk: DiskFault | null): boolean {
   return disk !== null || error instanceof StoreRefusal;
 }
@@ -354,11 +362,11 @@ interface Seeing {
   readonly options: BoxOptions;
   readonly state: State;
   readonly site: VirtualSite;
-  /** Records that the service has answered for, or that are set aside. */
+  /** Records that the service has acked or rejected, or that are set aside. */
   readonly answered: Set<number>;
 }
 
-/** Records takes in the ledger, outside the agent's reach. */
+/** Records the takes in the ledger, which the agent can't change. */
 function withLedger(parts: AgentSetup, { options, state, site, answered }: Seeing): AgentSetup {
   const { store, tail } = parts;
   const { ledger } = options;

@@ -5,15 +5,16 @@ import type { LoopWatch } from "../../src/runtime/parts.ts";
 import type { Fold } from "../../src/store/facts/fold.ts";
 import type { ServiceWay } from "../support/virtual-link.ts";
 
-/** The parts that an agent's outputs are made of. */
+/** The parts that an agent's outputs depend on. */
 export interface GivenOutputs {
   readonly machine: OutputMachine;
   readonly booths: readonly OutputBooth[];
 }
 
 /**
- * A fault planted into the parts that an agent is made of; the agent's own code doesn't know of it. Each function gets the sound part and
- * returns the faulty one. `planted.nightly` fails if no story finds the bug, so that a law that has become too mild shows.
+ * A fault planted into the parts that an agent depends on. The agent's own code isn't changed. Each function gets the
+ * correct part and returns the faulty one. `planted.nightly` fails if no story finds the bug, which reveals a law that
+ * has become too weak.
  */
 export interface Bug {
   readonly name: string;
@@ -28,6 +29,6 @@ export interface Bug {
   readonly http?: (http: HttpClient) => HttpClient;
   /** Changes how messages on down/ack are handled. */
   readonly hear?: ServiceWay["hear"];
-  /** A commit counts as durable while it is only in the kernel's memory: a power cut loses the last one. */
+  /** A commit counts as durable while it is only in the kernel's memory, so that a power cut loses the last commit. */
   readonly is_sync_late?: boolean;
 }

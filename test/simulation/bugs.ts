@@ -25,7 +25,7 @@ function farCursor(parts: AgentSetup): AgentSetup {
   return { ...parts, store: { ...parts.store, ack: (stream, upTo) => parts.store.ack(stream, upTo + 40) } };
 }
 
-/** After a failure each answer is that to the request before. */
+/** Answers each request after a failure with the answer to the previous request. */
 function lateAnswers(parts: AgentSetup): AgentSetup {
   let late = false;
   const last = new Map<string, GroupSamples>();
@@ -50,7 +50,7 @@ function lateAnswers(parts: AgentSetup): AgentSetup {
   return { ...parts, booths };
 }
 
-/** The first cycle after a step of the wall clock is reported twice. */
+/** Reports the first cycle after a step of the wall clock twice. */
 function doubleCount(fold: Fold): Fold {
   let stepped = false;
   return {
@@ -83,7 +83,7 @@ function missedChange(fold: Fold): Fold {
   };
 }
 
-/** From the second session on the end of a session isn't reported. */
+/** Doesn't report the end of a session, from the second session on. */
 function lostWakeUp(parts: AgentSetup): AgentSetup {
   let sessions = 0;
   const deaf = (session: LinkSession): LinkSession => {
@@ -150,12 +150,12 @@ interface Said {
   readonly server_time?: unknown;
 }
 
-/** Returns the JSON on the wire; null: not JSON. */
+/** Parses the JSON of a packet; null: not JSON. */
 function saidIn(payload: Buffer): Said | null {
   try {
     return JSON.parse(payload.toString("utf8")) as Said | null;
   } catch {
-    // Most of what isn't JSON is a lie as well.
+    // Most payloads that aren't JSON are false messages too.
     return null;
   }
 }
@@ -199,7 +199,7 @@ function shutWindow(hear: HeardAck): HeardAck {
   };
 }
 
-/** An ack of a chunk is matched by stream and first seq alone. */
+/** Matches the ack of a chunk by stream and first seq only, not by hash. */
 function unhashedChunks(): Pick<Bug, "parts" | "hear"> {
   const hashes = new Map<string, string>();
   const noting = (session: LinkSession, gateway_id: string): LinkSession => ({
@@ -226,7 +226,7 @@ function unhashedChunks(): Pick<Bug, "parts" | "hear"> {
   };
 }
 
-/** A conflict named in an ack of a chunk is held against the batches that are sent instead, for ever. */
+/** Reports a conflict also for the batches that replace a chunk with a conflict, without end. */
 function forkingChunks(parts: AgentSetup): AgentSetup {
   const { link } = parts;
   const named = new Set<number>();
@@ -249,7 +249,7 @@ function forkingChunks(parts: AgentSetup): AgentSetup {
   };
 }
 
-/** Those that the simulation must find. */
+/** Bugs that the simulation must find. */
 export const BUGS: readonly Bug[] = [
   { name: "an ack before the commit is durable", seed: 6, is_sync_late: true },
   { name: "a lost tail", seed: 21, parts: lostTail },

@@ -6,12 +6,17 @@ import { storyOf } from "./stories.ts";
 import type { Story } from "./story.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 
-/** Its booth has filters changed and cycles far from every fault: without them some of this would find nothing to spoil. */
+/**
+ * A seed whose story has filter changes and cycles far from every fault. Otherwise some tests would find no record to
+ * change.
+ */
 const SEED = 2;
 let played: Played;
 let whole: Oracle;
 
-/** A day with a filter changed, a kill and two outages, at a slow poll: quickly told. */
+/**
+ * Returns a story of a day with a filter change, a kill and two outages, with slow polls so that it is played quickly.
+ */
 function story(): Story {
   return {
     ...storyOf(SEED),
@@ -36,7 +41,7 @@ afterAll(() => played.close());
 
 const found = (spoilt: Partial<Oracle>): readonly string[] => checkOracle(played.outcome, { ...whole, ...spoilt });
 
-/** Returns a record from the middle, which has neighbours. */
+/** Returns a record from the middle of the log, which has neighbors. */
 function midst(is: (row: OracleRow) => boolean): OracleRow {
   const own = whole.rows.filter(is);
   const row = own[own.length >> 1];
@@ -47,7 +52,7 @@ function midst(is: (row: OracleRow) => boolean): OracleRow {
 const rowsWith = (row: OracleRow, value: object): readonly OracleRow[] =>
   whole.rows.map((one) => (one === row ? { ...one, value: { ...(one.value as object), ...value } } : one));
 
-it("finds nothing in a sound story, which has records to check", () => {
+it("finds nothing in a correct story, which has records to check", () => {
   expect(checkOutcome(played.outcome)).toEqual([]);
   expect(whole.rows.length).toBeGreaterThan(500);
   expect(whole.stages.length).toBeGreaterThan(20);
@@ -108,7 +113,7 @@ it("finds minutes that are missing", () => {
   expect(found({ minutes: { ...whole.minutes, [mode]: value - 1 } })).toEqual([expect.stringContaining("modes make")]);
 });
 
-it("finds a cycle that is lost, doubled, moved, or counted though it wasn't", () => {
+it("finds a cycle that is missing, doubled, moved, or wrongly counted", () => {
   const cycle = midst(({ kind }) => kind === "c");
   const { counted, end } = cycle.value as { readonly counted: boolean; readonly end: number };
   const newest = Math.max(...whole.rows.map(({ seq }) => seq));

@@ -8,26 +8,26 @@ import { sightOf } from "./checker/sight.ts";
 import { widened } from "./checker/spans.ts";
 
 /**
- * Holds a finished story to account with nothing but what the service holds and answers, and what really happened in the
- * PLC: no code of the gateway's derivation, reports or store has a part in it. Sentences of what is wrong; empty: nothing.
+ * Compares a finished story's truth in the PLC with the data and answers of the service, without the gateway's
+ * derivation, reports or store. Returns a sentence for each error.
  */
 export function checkOutcome(outcome: Outcome): readonly string[] {
   return checkOracle(outcome, oracleOf(outcome));
 }
 
-/** Lies by which the service refuses what it would take. */
+/** False answers by which the service rejects records that it would accept. */
 const REFUSING: readonly string[] = ["reject", "error", "any_field"];
-/** Rejected records are offered again after a pause of five minutes, in turns of the same length. */
+/** Rejected records are sent again after a pause of five minutes, for rounds of the same length. */
 const OFFERED_AGAIN_MS = 15 * 60_000;
 
-/** In which what was refused comes again, in rows of its own. */
+/** Returns the spans in which rejected records are sent again, as separate rows of ascending seqs. */
 function refusedAgainSpans({ spans }: Outcome): readonly Span[] {
   return spans
     .filter(({ fault }) => fault.kind === "lying" && REFUSING.includes(fault.lie))
     .map((span) => widened(span, 0, OFFERED_AGAIN_MS));
 }
 
-/** The same for what a service is said to hold and answer. */
+/** Checks the given data and answers of the service in the same way. */
 export function checkOracle(outcome: Outcome, oracle: Oracle): readonly string[] {
   const { truth, window } = outcome;
   const sight = sightOf(outcome, oracle.rows, oracle.gaps);

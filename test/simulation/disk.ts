@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join } from "node:path";
 import type { Fold } from "../../src/store/facts/fold.ts";
 
-/** A data folder's files as they lie on the disk. */
+/** The files of a data folder as stored on the disk. */
 export type Image = ReadonlyMap<string, Buffer>;
 
-/** SQLite makes the -shm file again: it is memory. */
+/** SQLite recreates the -shm file, which is shared memory. */
 function isOnDisk(name: string): boolean {
   return /\.db(-wal|-journal)?$/.test(name);
 }
@@ -18,7 +18,7 @@ export function imageOf(folder: string): Image {
   );
 }
 
-/** Puts the files back as they were: letting go of a database tidies up, which neither a kill nor a power cut does. */
+/** Restores the files. Closing a database changes them, which neither a kill nor a power cut does. */
 export function restore(folder: string, image: Image): void {
   for (const name of readdirSync(folder)) if (/\.db-/.test(name)) rmSync(join(folder, name));
   for (const [name, bytes] of image) writeFileSync(join(folder, name), bytes);
@@ -27,8 +27,8 @@ export function restore(folder: string, image: Image): void {
 const SECTOR_BYTES = 512;
 
 /**
- * A power cut during a commit, before it was reported as durable: each sector of the write-ahead log is the old or
- * the new one. Once the main file has been written to, the log is complete, and the main file's sectors are mixed.
+ * Simulates a power cut during a commit that wasn't yet reported as durable: each sector of the write-ahead log is old
+ * or new. Once the main file has been written to, the log is complete, and the main file's sectors are mixed.
  */
 export function torn(before: Image, after: Image, random: () => number): Image {
   const name = "store.db";
@@ -39,13 +39,13 @@ export function torn(before: Image, after: Image, random: () => number): Image {
   const to = after.get(part);
   if (to === undefined) return after;
   const mixed = Buffer.from(to);
-  // The log's first sector holds its header, which is synced before anything follows it.
+  // The log's first sector contains its header, which is synced before anything after it.
   for (let at = part === name ? 0 : SECTOR_BYTES; at < mixed.length; at += SECTOR_BYTES)
     if (random() < 0.5) copySector(from, mixed, at);
   return new Map([...after, [part, mixed]]);
 }
 
-/** Beyond the old file's end there was nothing. */
+/** The old file ends before this position. */
 function copySector(from: Buffer, to: Buffer, at: number): void {
   to.fill(0, at, Math.min(to.length, at + SECTOR_BYTES));
   if (at < from.length) from.copy(to, at, at, at + SECTOR_BYTES);
@@ -65,7 +65,9 @@ export function flipBit(folder: string, where: number): void {
 const CODES = { full: "SQLITE_FULL", io: "SQLITE_IOERR_WRITE", fsync: "SQLITE_IOERR_FSYNC" } as const;
 export type DiskFault = keyof typeof CODES;
 
-/** A fold in the midst of whose commits the disk fails, while `fault` says so: what was written of them is taken back. */
+/**
+ * A fold that throws in the middle of a commit while `fault` returns a disk fault, so that the commit is rolled back.
+ */
 export function failingFold(fold: Fold, fault: () => DiskFault | null): Fold {
   return {
     ...fold,

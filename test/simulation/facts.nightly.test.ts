@@ -3,7 +3,7 @@ import { expectKnown, storedFacts, traceOf } from "../support/fact-trace.ts";
 import { play } from "./run.ts";
 import { storyOf } from "./stories.ts";
 
-/** The first hours of a story have its first faults. */
+/** The first hours of a story contain its first faults. */
 const HOURS = 6;
 
 it.each([2, 4, 5, 6, 7])("the facts of seed %i match the recorded ones", async (seed) => {

@@ -17,7 +17,7 @@ export type HttpLie = (typeof HTTP_LIES)[number];
 type Fields = Readonly<Record<string, unknown>>;
 
 const PORTAL = "<!doctype html><html><head><title>Welcome</title></head><body>Please log in.</body></html>";
-/** Answers of other operations, and of none. */
+/** Answers of other operations, and answers that belong to no operation. */
 const OTHERS: readonly unknown[] = [
   { data: [], page: 1, limit: 20, pages: 0, total: 0 },
   { data: [{ id: "b-9", serial_number: "ZZZZ-999-999", name: "another" }], page: 1, limit: 20, pages: 1, total: 1 },
@@ -44,11 +44,11 @@ const HOLDERS: readonly ((body: Fields) => Fields)[] = [
 
 interface Asked {
   readonly request: HttpRequest;
-  /** The request is carried out. */
+  /** Executes the request. */
   readonly send: () => Promise<HttpAnswer>;
 }
 
-/** Returns a false answer. The request may or may not have been carried out. */
+/** Returns a false answer. The request may or may not have been executed. */
 export async function lyingAnswer(lie: HttpLie, { request, send }: Asked, dice: Dice): Promise<HttpAnswer> {
   const isSilent = lie === "html" || lie === "redirect" || lie === "other_operation" || lie === "status";
   const answer = isSilent && dice.chance(0.5) ? { status: 200, headers: {}, text: "{}" } : await send();
@@ -87,7 +87,7 @@ function changed(answer: HttpAnswer, change: (body: Fields) => Fields): HttpAnsw
   return isObject ? { ...answer, text: JSON.stringify(change(body as Fields)) } : answer;
 }
 
-/** Replaces one field at any depth. */
+/** Replaces a field at any depth. */
 function withOdd(body: Fields, at: number, value: unknown): Fields {
   const names = Object.keys(body);
   const place = at * names.length;

@@ -18,26 +18,26 @@ import type { Fault, Story } from "./story.ts";
 import type { Played } from "./run.ts";
 import { declaredSpans, modePolls, modeTagOf } from "./seen.ts";
 
-/** A law that didn't hold, with some of the places. */
+/** A law that was broken, with some of the places. */
 export interface Broken {
   readonly law: string;
   readonly places: readonly string[];
 }
 
-/** The number of places reported of a broken law. */
+/** Maximum number of places reported for a broken law. */
 const MOST_PLACES = 5;
-/** A gap up to three polls, 15 s at least, is bridged. */
+/** A gap of up to three polls, or of 15 s if that is longer, is bridged. */
 const LEAST_BRIDGE_MS = 15_000;
-/** Error of a clock that only the service corrected, over a slow line. */
+/** Error of a clock that only the service corrected over a slow line. */
 const CLOCK_MS = 4_000;
 
-/** Holds a story that is over against every law; empty: all held. */
+/** Checks every law for a finished story. Returns the broken laws. */
 export function judge(played: Played): readonly Broken[] {
   const { ledger, outcome, boxes, swaps } = played;
   const { window, story } = outcome;
   const held = heldRecords(outcome.service.db);
   const takes = ledger.takes;
-  // Readings of the quiet time may still be on their way.
+  // Readings of the quiet time may still be in transit.
   const given_up = givenUp(outcome.service.db);
   const declared = declaredSpans(held, given_up);
   const isDeclared = (at: number): boolean =>
@@ -54,7 +54,7 @@ export function judge(played: Played): readonly Broken[] {
     slack_ms: story.poll_ms + CLOCK_MS,
     unsure: [...outcome.unsure, ...declaredSpans(held, given_up, modeTagOf(profile))],
   };
-  // The last gateway has seen the booth since the last swap.
+  // The last gateway has observed the booth since the last swap.
   const seen = { start: Math.max(window.start, ...swaps.map(({ at }) => at)), end: window.end };
   const now = window.end;
   const service = clipped(boothFigures(outcome.service.db, "b-1", now).stages, window);
@@ -80,7 +80,8 @@ export function judge(played: Played): readonly Broken[] {
     ["an account of its own, from PLC and service alone, agrees", checkOutcome(outcome)],
     ...(declared.length > 0 ? [] : bothSides(played)),
     ...boxes.slice(-1).flatMap(({ folder }) => {
-      // Facts that can't be made again, as bits took records of the log too, are missing here, and no data stands for them.
+      // If flipped bits also destroyed records of the log, facts can't be rebuilt. They are missing then, and no data
+      // is shown instead.
       const isKnown = isMadeAgain(folder) ? () => true : ({ mode }: ModeSpan) => mode !== "no_data";
       const { source, close } = openSource(folder, outcome.truth.to + 3_600_000);
       const { spans } = timeLineOf(source, seen);
@@ -118,7 +119,7 @@ function ofOutputs({ plant, boxes, outcome, ledger }: Played): readonly string[]
   return outputFaults({ plant, boxes, log, due: outcome.window.end, taken });
 }
 
-/** Stories without a time source have one gateway. */
+/** Checks the live values of outputs. Stories without a time source have one gateway. */
 function ofLiveValues({ plant, boxes, ledger, field, outcome }: Played): readonly string[] {
   const { commit_interval_ms } = outcome.story;
   return plant.sides.flatMap((side) => {
@@ -134,10 +135,10 @@ function namesOf({ faults }: Story): { readonly damages: number; readonly isLied
   return { damages: count("bad_bit"), isLiedTo: count("lying") > 0 };
 }
 
-/** The service computes each figure on its own, from what was delivered. */
+/** Compares the figures of the gateway with those that the service computes from the delivered records. */
 function bothSides({ boxes, outcome }: Played): readonly (readonly [string, readonly string[]])[] {
   const [box, ...others] = boxes;
-  // After a swap no box has the whole story.
+  // After a swap no gateway has the whole story.
   if (box === undefined || others.length > 0 || !isMadeAgain(box.folder)) return [];
   const { source, close } = openSource(box.folder, box.site.clock.truth());
   try {
@@ -157,7 +158,7 @@ function more(places: number): string[] {
   return places > MOST_PLACES ? [`and ${places - MOST_PLACES} more`] : [];
 }
 
-/** The booth's stages inside the window; before the first one nothing is known. */
+/** Returns the booth's stages inside the window. The time before the first stage is unknown. */
 function clipped(stages: readonly ModeSpan[], { start, end }: { start: number; end: number }): readonly ModeSpan[] {
   const inside = stages
     .filter((stage) => stage.start < end && stage.end > start)

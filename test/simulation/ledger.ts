@@ -8,15 +8,15 @@ export interface Take {
   readonly entry: TakenEntry;
 }
 
-/** Everything that agents have taken in, kept outside of them. */
+/** Everything that agents have taken, kept outside of them. */
 export interface Ledger {
-  /** In order of taking; without what a power cut or damage took away. */
+  /** Takes in order, without those lost by a power cut or damage. */
   readonly takes: Take[];
   /** Takes that a replaced gateway hadn't delivered completely. */
   readonly gone: Set<Take>;
-  /** Takes that the agent itself has called durable, by stream. */
+  /** Takes that the agent itself has reported as durable, by stream. */
   readonly durable: Map<string, number>;
-  /** Laws broken on the way, as sentences. */
+  /** Broken laws found during the story, as sentences. */
   readonly broken: string[];
 }
 
@@ -28,7 +28,7 @@ export function noteDurable({ durable }: Ledger, stream: string, take: number): 
   durable.set(stream, Math.max(take, durable.get(stream) ?? 0));
 }
 
-/** Whether a take's mode is the one that the PLC had at that instant. */
+/** Whether a take's mode is the PLC's mode at that instant. */
 export function isWhatThePlcSaid(profile: Profile, booth: Booth, { at, entry }: Take): boolean {
   if (entry.kind !== "poll") return true;
   const tag = profile.tags.find(({ role }) => role === "mode")?.name;
@@ -38,7 +38,10 @@ export function isWhatThePlcSaid(profile: Profile, booth: Booth, { at, entry }: 
   );
 }
 
-/** How far a new process finds its stream committed, the last instant of its log, and which takes its tail still has. */
+/**
+ * The state that a new process found: the last committed take of the stream, the last instant of its log, and the takes
+ * in its tail.
+ */
 interface Found {
   readonly stream: string;
   readonly last_take: number;
@@ -47,9 +50,9 @@ interface Found {
 }
 
 /**
- * Compares the takes of a stream with what a new process found: `last_take` in the store and `left` in the tail.
- * Takes in neither are lost. Only a power cut may lose takes, and none that was durable. Losses by a damaged file are
- * judged by what the agent declares.
+ * Compares the takes of a stream with the state that a new process found: `last_take` in the store and `left` in the
+ * tail. Takes in neither are lost. Only a power cut may lose takes, and no durable ones. Losses by a damaged file are
+ * judged by the agent's gap records.
  */
 export function noteFound(
   ledger: Ledger,
@@ -73,8 +76,8 @@ export function noteFound(
 }
 
 /**
- * Starts counting takes again if a damaged file has forgotten its last take; the agent declares the durable ones that
- * it lost. A commit that was never reported may or may not be in the log.
+ * Starts counting takes again if a damaged file has lost its last take. The agent declares the durable takes that it
+ * lost. A commit that was never reported may or may not be in the log.
  */
 function beginAnew({ takes, durable }: Ledger, { stream, last_take, end, left }: Found): void {
   const settled = durable.get(stream) ?? 0;

@@ -27,19 +27,19 @@ type Fields = Readonly<Record<string, unknown>>;
 
 interface Asked {
   readonly batch: unknown;
-  /** The service takes the batch, and tells. */
+  /** Stores the batch and returns the true ack. */
   readonly take: () => Told;
-  /** Acks that were given before. */
+  /** Acks that were sent earlier. */
   readonly before: readonly string[];
 }
-/** Values that a reader of a number, a text or a list doesn't expect. */
+/** Unexpected values in place of a number, a text or a list. */
 export const ODD = [null, "", "x", -1, 0.5, 1e15, 4e15, Number.MAX_SAFE_INTEGER, true, [], {}, [null], "1"] as const;
-/** A list as long as the largest message holds, nearly. */
+/** Length of a list that nearly fills the largest message. */
 const LONG_LIST = 3_000;
-/** Far outside of any batch. */
+/** A seq far outside of any batch. */
 const FAR = 214;
 
-/** Returns a wrong time, in either direction. */
+/** Returns a wrong time, too early or too late. */
 export function wrongTime(dice: Dice, time: number): unknown {
   return dice.one([
     ...[MINUTE_MS, 20 * MINUTE_MS, 100 * MINUTE_MS, DAY_MS, 365 * DAY_MS].flatMap((ms) => [time + ms, time - ms]),
@@ -82,7 +82,7 @@ export function lyingAcks(lie: AckLie, { batch, take, before }: Asked, dice: Dic
     case "reject":
       return one(rejecting(said(isTaken), { batch, isTaken }, dice));
     case "other_stream":
-      // The right hash, for a batch that was not stored.
+      // The hash is right, but the batch was not stored.
       return one({ ...untaken(batch), hash: hashOf(batch), st: dice.one(["another-stream", "", 7]) });
     case "error": {
       const ack = said(isTaken);
@@ -104,14 +104,14 @@ export function lyingAcks(lie: AckLie, { batch, take, before }: Asked, dice: Dic
   }
 }
 
-/** Under another hash. */
+/** Returns the ack under another hash. */
 function misnamed(ack: object, hash: unknown): Fields {
   return "chunk" in ack ? { ...ack, chunk: hash } : { ...ack, hash };
 }
 
 /**
- * Returns an ack of a batch that was not stored, with the hash of no records. A chunk's hash would be a claim, so it
- * gets that hash too.
+ * Returns an ack of a batch that was not stored, with the hash of no records. A chunk's hash would prove storage, so it
+ * is replaced by that hash too.
  */
 function untaken(batch: unknown): Told {
   const { st, s0, k, sent } = batch as {
@@ -141,12 +141,12 @@ function rejecting(ack: Told, { batch, isTaken }: { batch: unknown; isTaken: boo
   const refused = (seqs: readonly unknown[]): Fields => ({ reject: seqs.map((seq) => ({ seq, reason: "no" })) });
   const own = records.map(({ seq }) => seq);
   const { s0, k } = batch as { readonly s0: number; readonly k: readonly string[] };
-  // Rejections of a chunk can't be proven: those of its own seqs would have to be believed.
+  // Rejections of a chunk can't be proven: the agent would have to accept those of the chunk's own seqs.
   const longer = Math.max(LONG_LIST, k.length + 1);
   return dice.one<() => Fields>([
-    // Whole, and with the hash of what is left.
+    // The batch is stored, and the hash is that of the remaining records.
     () => ({ ...ack, ...refused(own), hash: rangeHash([]) }),
-    // The right hash for a batch that was not stored would be a perfect ack.
+    // The right hash for a batch that was not stored would be a valid ack.
     () => ({ ...ack, ...refused(own.slice(0, 1)), ...(isTaken ? { hash: rangeHash(records.slice(1)) } : {}) }),
     () => ({ ...ack, ...refused(own.slice(0, 2)) }),
     () => ({ ...ack, ...refused([s0 - 1, s0 - FAR, s0 + k.length, s0 + k.length + FAR]) }),

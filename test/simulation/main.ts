@@ -21,9 +21,12 @@ network, and the service; kills, power cuts, clock steps, outages. Each is held 
 Result: test/results/simulation.json. A broken seed is printed with the law, and its story as short as it could be made.
 `;
 
-/** Among so many seeds, as CI plays, chunks are sent, and some are refused: otherwise the stories tried too little of them. */
+/**
+ * Number of seeds, as in CI, in which chunks must be sent and some rejected. Otherwise the stories test chunks too
+ * rarely.
+ */
 const TELLING_SEEDS = 20;
-/** Without a terminal, a line in so long at most. */
+/** Minimum interval between two progress lines without a terminal. */
 const TELL_EVERY_MS = 10_000;
 
 const { values } = parseArgs({

@@ -6,12 +6,15 @@ import { HOUR_MS } from "../../src/domain/time.ts";
 
 const STORIES = new URL("once-broken/", import.meta.url);
 
-/** A story's cost depends on its number of polls; longer stories run at night. */
+/** A story's cost depends on its number of polls. Longer stories run at night. */
 const SHORT_POLLS = 6_500;
 
-/** Stories that broke a law once, as short as they were told: how a story is drawn from its seed changes, these don't. */
+/**
+ * Plays stories that broke a law once. They are stored completely, because the story of a seed changes with the
+ * generator.
+ */
 export function onceBroken(length: "short" | "long"): void {
-  // As they were printed.
+  // The stories as the simulation printed them.
   const stories = readdirSync(STORIES).map((name) => {
     return { name, story: JSON.parse(readFileSync(new URL(name, STORIES), "utf8")) as Story };
   });

@@ -2,11 +2,11 @@ import type { Dice } from "../scenarios/random.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 
-/** Orders on down/cmd that make no sense. A sensible order is the office's right, even if it is a mistake. */
+/** Invalid commands on down/cmd. A valid command is the service's right, even if it is a mistake. */
 export const ORDER_LIES = ["orders"] as const;
 const OTHER_SERIAL = "ZZZZ-999-999";
 
-/** Returns the orders, each with its own id. */
+/** Returns the commands, each with its own id. */
 export function lyingOrders(now: number, dice: Dice): readonly unknown[] {
   const expires_at = now + HOUR_MS;
   const all: readonly unknown[] = [

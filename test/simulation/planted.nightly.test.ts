@@ -4,10 +4,10 @@ import type { Bug } from "./bug.ts";
 import { verdictOf } from "./seed.ts";
 import { storyOf } from "./stories.ts";
 
-/** If the bug's own seed doesn't find it any longer, the first seeds are searched up to this one. */
+/** If the bug's own seed doesn't find it, the first seeds are searched up to this one. */
 const MAX_SEED = 200;
 
-/** The laws that a story breaks with the bug and keeps without it. */
+/** Returns the laws that a story breaks with the bug and keeps without it. */
 async function brokenBy(bug: Bug, seed: number): Promise<readonly string[]> {
   const story = storyOf(seed);
   const { broken } = await verdictOf(story, { bug });

@@ -5,7 +5,7 @@ import type { Store } from "../../src/store/port.ts";
 import type { Life } from "../support/virtual-site.ts";
 import type { Port } from "./story.ts";
 
-/** Called before and after each call that the agent makes. May end the process, which then never gets the result. */
+/** Called before and after each call that the agent makes. It may end the process, which then never gets the result. */
 export type Watcher = (port: Port, when: "before" | "after") => void;
 
 /** The surroundings of one process of the agent. */
@@ -18,12 +18,12 @@ export interface Around {
 
 const never = new Promise<never>(() => undefined);
 
-/** Reads the property anew: after a first check the compiler takes its value for settled. */
+/** Reads the property again, because the compiler assumes that its value doesn't change after the first check. */
 function isDead(life: Life): boolean {
   return life.dead;
 }
 
-/** Makes a call, unless the process is dead. A call whose process dies meanwhile never settles. */
+/** Makes a call, unless the process is dead. If the process dies during the call, the promise never settles. */
 export async function through<T>({ life, watch, hangs }: Around, port: Port, call: () => Promise<T>): Promise<T> {
   if (isDead(life) || hangs?.(port) === true) return never;
   watch(port, "before");
@@ -39,12 +39,12 @@ export async function through<T>({ life, watch, hangs }: Around, port: Port, cal
   }
 }
 
-/** The asynchronous methods of a part, each with the port that its calls belong to. */
+/** The asynchronous methods of a part, each with the port of its calls. */
 type PortOf<T> = {
   readonly [K in keyof T as NonNullable<T[K]> extends (...args: never[]) => Promise<unknown> ? K : never]?: Port;
 };
 
-/** Returns the part with each call of these methods made through its port. All other members stay. */
+/** Returns the part with each call of these methods made through its port. All other members are unchanged. */
 export function watched<T extends object>(part: T, ports: PortOf<T>, around: Around): T {
   const methods = Object.entries(ports as Readonly<Record<string, Port>>).map(([name, port]) => {
     const method = Reflect.get(part, name) as (...asked: unknown[]) => Promise<unknown>;
@@ -96,7 +96,7 @@ export function watchedParts(parts: AgentSetup, around: Around): AgentSetup {
   };
 }
 
-/** Appending is synchronous: a process that dies in it has taken the entries, or has not. */
+/** Appending is synchronous: if the process dies in it, the entries are either all appended or not at all. */
 function watchedTail(tail: Tail, { life, watch }: Around): Tail {
   return {
     ...tail,

@@ -1,7 +1,7 @@
 import { type Db, rows } from "../../simulators/service/storage/db.ts";
 import { heldSeqs, recordsOf, type StreamKey } from "../../simulators/service/ingest/records.ts";
 
-/** A record as the service holds it. */
+/** A record as the service stores it. */
 export interface Held {
   readonly stream: string;
   readonly seq: number;
@@ -24,7 +24,7 @@ function streamsOf(db: Db): StreamNamed[] {
   return rows<StreamNamed>(db, "SELECT id, gateway_id, stream_id FROM streams ORDER BY id");
 }
 
-/** Every record of every stream, in order of stream and seq: rows, and what is in chunks that were kept whole. */
+/** Returns every record of every stream, in order of stream and seq: rows, and records inside stored chunks. */
 export function heldRecords(db: Db): readonly Held[] {
   return streamsOf(db).flatMap((stream) => {
     const receivedAt = arrivals(db, stream);
@@ -43,7 +43,7 @@ export function heldRecords(db: Db): readonly Held[] {
   });
 }
 
-/** When a record of the stream came: by itself, or in its chunk. */
+/** Returns a function for the arrival time of a record of the stream, by itself or in its chunk. */
 function arrivals(db: Db, { id, gateway_id }: StreamNamed): (seq: number) => number {
   const ofRow = new Map(
     rows<{ readonly seq: number; readonly received_at: number }>(
@@ -60,7 +60,7 @@ function arrivals(db: Db, { id, gateway_id }: StreamNamed): (seq: number) => num
   return (seq) => ofRow.get(seq) ?? chunks.find(({ to_seq }) => to_seq >= seq)?.received_at ?? NaN;
 }
 
-/** How many of the stream's seqs from..to are held. */
+/** Counts the stored seqs of the stream in from..to. */
 export function countHeld(db: Db, stream: StreamKey, [from, to]: readonly [number, number]): number {
   return heldSeqs(db, stream).reduce(
     (sum, [first, last]) => sum + Math.max(0, Math.min(to, last) - Math.max(from, first) + 1),
@@ -68,7 +68,7 @@ export function countHeld(db: Db, stream: StreamKey, [from, to]: readonly [numbe
   );
 }
 
-/** A range of a stream that was declared as dropped and isn't held completely. */
+/** A range of a stream that was declared as dropped and isn't stored completely. */
 export interface GivenUp {
   readonly stream: string;
   readonly from: number;

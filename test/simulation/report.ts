@@ -12,7 +12,7 @@ const HOURS_A_DAY = 24;
 /** The content of test/results/simulation.json. */
 export interface SimulationReport {
   readonly seeds: number;
-  /** Whole days. */
+  /** Number of whole simulated days. */
   readonly booth_days: number;
   readonly faults: number;
   readonly sent: Sent;
@@ -50,14 +50,14 @@ export function recordSimulation(results: readonly SeedResult[]): SimulationRepo
   return report;
 }
 
-/** Rows of the fault matrix that stories prove, by their faults' kinds. */
+/** Rows of the fault matrix that stories prove, with the kinds of their faults. */
 const MATRIX_ROWS: readonly (readonly [row: number, kinds: readonly Fault["kind"][]])[] = [
   [14, ["cable"]],
   [37, ["clock_step", "no_time"]],
   [46, ["lying"]],
 ];
 
-/** Enters how many faults of these kinds the stories told. Every story with a broken law counts as wrong. */
+/** Enters the number of faults of these kinds in the stories. Every story with a broken law counts as wrong. */
 function recordRow(row: number, kinds: readonly Fault["kind"][], results: readonly SeedResult[]): void {
   const struck = results.map(({ seed, broken }) => ({
     isWrong: broken.length > 0,

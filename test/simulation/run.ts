@@ -21,17 +21,19 @@ import { type Came, goodUplink } from "./uplink.ts";
 import { lookAt, type Watching } from "./watch.ts";
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-/** After the story's end, without faults: what is still waiting is delivered by then. */
+/** Time without faults after the story's end, in which waiting records are delivered. */
 export const QUIET_MS = 60 * MINUTE_MS;
 
-/** Laws that hold at any time are looked at this often. */
+/** Interval at which laws that hold at any time are checked. */
 const LOOK_EVERY_MS = 3 * MINUTE_MS;
 const SLOW_MS = MINUTE_MS;
-/** A figure that grows with time alone is sent once a minute; this includes the way. */
+/** Maximum delay of a figure that grows with time and is sent once a minute, including the transfer. */
 const TOLD_WITHIN_MS = 61_000;
 /** Outputs draw from their own random sequence. */
 const OUTPUTS_APART = 5_000_011;
-/** Each one reads the oldest record that waits: at one a minute they would cost a third of a quiet day. */
+/**
+ * Each heartbeat reads the oldest waiting record. At one a minute they would take a third of the time of a quiet day.
+ */
 export const HEARTBEAT_MS = 5 * MINUTE_MS;
 
 export interface RunOptions {
@@ -40,15 +42,15 @@ export interface RunOptions {
   readonly trace?: (at: number, text: string) => void;
 }
 
-/** Messages that came at the service and at the outputs, and the faults of the field. */
+/** Counts of messages that arrived at the service and at the outputs, and of field faults. */
 export interface Sent extends Came {
-  /** Outputs that took part, and messages that came at their brokers. */
+  /** Number of outputs, and of messages at their brokers. */
   readonly outputs: number;
   readonly told: number;
   readonly field: FieldCounts;
 }
 
-/** A story that was played, whatever came of it. */
+/** A story that was played, whatever its result. */
 export interface Played {
   readonly outcome: Outcome;
   readonly ledger: Ledger;
@@ -56,7 +58,7 @@ export interface Played {
   /** Hash of all log lines and of the service's records. */
   readonly hash: string;
   readonly boxes: readonly Box[];
-  /** Replaced gateways with the instant; the last box is the present one. */
+  /** Replaced gateways, each with its instant. The last box is the present gateway. */
   readonly swaps: readonly Swap[];
   readonly lines: readonly string[];
   readonly plant: Plant;
@@ -132,7 +134,7 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
       old.retire();
       const next = boxFor(site);
       boxes.push(next);
-      // `watching` tells processes apart by this count.
+      // `watching` distinguishes processes by this count.
       next.counts.starts = old.counts.starts;
       swaps.push({ stream: ledger.takes.at(-1)?.entry.stream ?? "", at });
       clock.reboot(clock.truth());
@@ -205,7 +207,7 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
       ...uplink.came,
       outputs: there.sides.length,
       told: toldIn(there),
-      // A fatal error strikes only if its loop ran.
+      // A fatal error occurs only if its loop ran.
       field: { ...countsOf(field), fatal: boxes.reduce((sum, { counts }) => sum + counts.fatal, 0) },
     },
     ledger,
@@ -233,7 +235,7 @@ function toldIn({ sides }: Plant): number {
   return sides.reduce((sum, { broker }) => sum + broker.events.filter(({ kind }) => kind === "message").length, 0);
 }
 
-/** A gateway that was taken away at that instant, with its stream. */
+/** A gateway that was removed at that instant, with its stream. */
 export interface Swap {
   readonly stream: string;
   readonly at: number;
@@ -251,7 +253,7 @@ function goneWith({ stream, at }: Swap, { takes, gone }: Ledger, { service, cloc
   return [{ start, end: after ?? clock.truth() }];
 }
 
-/** Enters the serial number as a user does, and repeats it until the box has accepted it. */
+/** Enters the serial number like a user, and repeats it until the gateway accepts it. */
 function enterSerial(stage: Stage, after_ms: number): void {
   const box = stage.box();
   void box.site.clock.sleep(after_ms).then(() => {

@@ -12,7 +12,7 @@ export const ENDS = "a story comes to its end";
 export interface Verdict {
   readonly broken: readonly Broken[];
   readonly hash: string;
-  /** Faults that struck. */
+  /** Number of faults that occurred. */
   readonly faults: number;
   readonly sent: Sent;
 }
@@ -28,7 +28,7 @@ export const NOTHING: Sent = {
   field: NO_FIELD,
 };
 
-/** The law that outputs keep by not being noticed. */
+/** The law that outputs have no effect on polls, commits and delivery. */
 export const UNNOTICED = "outputs hold up neither poll nor commit nor delivery";
 
 /** Plays a story and checks the laws. An unexpected error counts as a broken law. */
@@ -48,7 +48,10 @@ export async function verdictOf(story: Story, options: RunOptions = {}): Promise
   }
 }
 
-/** The same story without its outputs: every take at the same instant, every record at the service too. */
+/**
+ * Plays the story without its outputs and compares: every take and every record at the service must have the same
+ * instant.
+ */
 async function comparedWith(played: Played, story: Story, { bug = null }: RunOptions): Promise<readonly Broken[]> {
   if (story.is_compared !== true) return [];
   const { outputs, ...rest } = story;
@@ -69,8 +72,9 @@ async function comparedWith(played: Played, story: Story, { bug = null }: RunOpt
 }
 
 /**
- * Returns takes and records as sorted lines without their numbers: the order of two records of one instant is open.
- * It also decides how polls are cut into coverage records, so these are left out; each poll is among the takes.
+ * Returns takes and records as sorted lines without their numbers, because the order of two records of one instant is
+ * undefined. That order also decides how polls are split into coverage records, so these are left out. Each poll is
+ * among the takes.
  */
 function accountOf({ ledger, outcome }: Played): readonly string[] {
   const takes = ledger.takes.map(({ at, entry }) => {

@@ -4,7 +4,7 @@ import type { Take } from "./ledger.ts";
 import type { Span } from "./outcome.ts";
 import type { GivenUp, Held } from "./records.ts";
 
-/** Returns the tag whose readings are the booth's mode; null: the profile has none. */
+/** Returns the tag whose readings are the booth's mode; null: the profile has no such tag. */
 export function modeTagOf({ tags }: Profile): string | null {
   return tags.find(({ role }) => role === "mode")?.name ?? null;
 }
@@ -24,7 +24,7 @@ export function modePolls(profile: Profile, takes: readonly Take[]): readonly Po
 }
 
 /**
- * Returns the spans of boots without a confirmed time, each from the last take before the boot to the first one after
+ * Returns the spans of boots without a confirmed time, each from the last take before the boot to the first take after
  * it.
  */
 export function unsureSpans(takes: readonly Take[], held: readonly Held[]): readonly Span[] {
@@ -53,8 +53,8 @@ export function unsureSpans(takes: readonly Take[], held: readonly Held[]): read
 }
 
 /**
- * Returns the spans of dropped records of a stream: from the last held record before them to the first one after.
- * With a tag, to the first later record with that tag's value, which only a change or a heartbeat logs.
+ * Returns the spans of a stream's dropped records: from the last stored record before them to the first one after. With
+ * a tag, each span ends at the first later record with that tag's value, which only a change or a heartbeat logs.
  */
 export function declaredSpans(
   held: readonly Held[],

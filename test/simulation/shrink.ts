@@ -1,10 +1,10 @@
 import type { Story } from "./story.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 
-/** Replays at most; a story that is long still after that is short enough to read. */
+/** Maximum number of replays. A story that is still long after these is short enough to read. */
 const MOST_REPLAYS = 40;
 
-/** A shorter story that is still broken: without faults, by halves and then singly, and with fewer hours. */
+/** Returns a shorter story that is still broken. First removes halves of the faults, then single faults, then hours. */
 export async function shrunk(story: Story, isBroken: (story: Story) => Promise<boolean>): Promise<Story> {
   let best = story;
   let replays = 0;

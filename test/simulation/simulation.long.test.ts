@@ -28,7 +28,7 @@ it("a seed gives the same story and the same trace each time, to the last log li
   expect(again.hash).toBe(once.hash);
 });
 
-it("a story has at least a day of booth life and twenty faults in order, all from its seed", () => {
+it("a story has at least a day of booth life and twenty faults in order, all drawn from its seed", () => {
   for (let seed = 1; seed <= 200; seed += 1) {
     const story = storyOf(seed);
     expect(story).toEqual(storyOf(seed));
@@ -40,7 +40,7 @@ it("a story has at least a day of booth life and twenty faults in order, all fro
   }
 });
 
-it("the first hundred seeds have every lie, and a PLC that loses each share of its answers", () => {
+it("the first hundred seeds have every false answer, and a PLC that loses each share of its answers", () => {
   const faults = Array.from({ length: 100 }, (_, i) => storyOf(i + 1).faults).flat();
   const lies = new Set(faults.flatMap((fault) => (fault.kind === "lying" ? [fault.lie] : [])));
   const shares = new Set(faults.flatMap((fault) => (fault.kind === "lossy" ? [fault.share] : [])));
@@ -48,7 +48,7 @@ it("the first hundred seeds have every lie, and a PLC that loses each share of i
   expect([...shares].sort((a, b) => a - b)).toEqual([0.01, 0.05, 0.1, 0.2]);
 });
 
-it("the first hundred seeds have every fault of chunks and a service without chunks", () => {
+it("the first hundred seeds have every fault of chunks, and a service without chunks", () => {
   const stories = Array.from({ length: 100 }, (_, i) => storyOf(i + 1));
   const faults = stories.flatMap((story) => story.faults);
   const troubles = new Set(faults.flatMap((fault) => (fault.kind === "chunks" ? [fault.how] : [])));
@@ -70,7 +70,7 @@ it("the first three hundred seeds have every wrong type, closing device, loop wi
   );
 });
 
-it("the faults that the field reported strike after the first six hours of a story", () => {
+it("the faults reported from the field start after the first six hours of a story", () => {
   for (let seed = 1; seed <= 200; seed += 1) {
     const faults = storyOf(seed).faults.filter(({ kind }) => FIELD_KINDS.some((one) => one === kind));
     for (const { at_ms } of faults) expect(at_ms).toBeGreaterThan(6 * HOUR_MS);

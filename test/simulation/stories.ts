@@ -18,12 +18,15 @@ import {
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 const MINUTES_A_DAY = 24 * 60;
-/** Mon 2026-03-02 06:00 in Denver; stories begin within the three weeks after it, the change to summer time among them. */
+/**
+ * Monday 2026-03-02 06:00 in Denver. Stories start within the three weeks after it, which contain the change to summer
+ * time.
+ */
 const FIRST_START = Date.UTC(2026, 2, 2, 13);
 const LEAST_FAULTS = 20;
 const ZONES = ["America/Denver", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "UTC"] as const;
 
-/** The seed's story: a day of booth life or more, and 20 faults or more. */
+/** Returns the seed's story: a day of booth life or more, and 20 faults or more. */
 export function storyOf(seed: number): Story {
   const dice = diceOf(seededRandom(seed));
   const hours = Math.round(dice.between(24, 30));
@@ -52,7 +55,8 @@ export function storyOf(seed: number): Story {
     ...(field.repeated_days === 0 ? {} : { repeated_days: field.repeated_days }),
     tz,
     profile: "click-booth",
-    // Slower polls than that could see a stage on the other side of the limits that the booth's lengths keep clear of.
+    // With slower polls, a stage could be seen on the other side of a limit. The booth's lengths keep a certain
+    // distance from limits.
     poll_ms: dice.chance(0.01) ? 1_000 : dice.one([5_000, 10_000, 10_000, 10_000]),
     commit_interval_ms: dice.chance(0.03) ? 60_000 : dice.one([300_000, 600_000, 900_000]),
     budget_bytes: is_small ? SMALL_BYTES : null,
@@ -69,17 +73,17 @@ export function storyOf(seed: number): Story {
   };
 }
 
-/** Outputs are drawn from their own random sequence. One story in so many is played without them too. */
+/** Outputs are drawn from their own random sequence. One story in this many is also played without them. */
 const OUTPUTS_APART = 6_000_011;
 const COMPARED_EACH = 25;
 
-/** Faults that the field reported are drawn apart from the rest too. */
+/** Faults reported from the field are drawn from their own random sequence. */
 const FIELD_APART = 7_000_003;
 
-/** Chunks are drawn apart from the rest. */
+/** Chunks are drawn from their own random sequence. */
 const CHUNKS_APART = 4_000_003;
 
-/** Number of records that half an hour without the service leaves. */
+/** Number of records that accumulate in half an hour without the service. */
 const LEAST_BACKLOG = 60;
 
 /** A commit of 5 to 15 min has some 30 to 130 records. */
@@ -101,7 +105,10 @@ function chunkTroubleOf(dice: Dice, { at_ms, for_ms }: Outage, hours: number): r
   return [{ at_ms: begin, kind: "chunks", how: dice.one(CHUNK_TROUBLES), for_ms: minutes(dice, 2, 40) }];
 }
 
-/** A second press soon after the first can fall between two polls of a minute: filters are changed as faults, where it shows. */
+/**
+ * Whether polls can see the step. A second reset soon after the first can fall between two polls of a minute, so
+ * filters are changed as faults, when polls can see it.
+ */
 function isSeen(step: Step): boolean {
   return !("kind" in step && step.kind === "press");
 }
@@ -124,7 +131,7 @@ export function scenarioOf(story: Story): Scenario {
   return { ...scenario, tz: story.tz, beats: [...beats, ...repeatedBeats(beats, story.repeated_days ?? 0)] };
 }
 
-/** The last beat again on each of so many days. */
+/** Repeats the last beat on each of `days` days. */
 function repeatedBeats(beats: readonly Beat[], days: number): readonly Beat[] {
   const last = beats.at(-1);
   if (last === undefined) return [];
@@ -136,24 +143,24 @@ function faultOf(dice: Dice, within_ms: number): Fault {
   return { at_ms, ...dice.one(KINDS)(dice) };
 }
 
-/** So small that the store must drop records after some hours without the service. */
+/** A size so small that the store must drop records after some hours without the service. */
 const SMALL_BYTES = 260_000;
 
-/** While records are dropped the time must be known: else it is open which records are missing. */
+/** While records are dropped the time must be known. Otherwise it is undefined which records are missing. */
 const NOT_WITH_SMALL_STORE: readonly string[] = ["power_cut", "reboot", "clock_step", "service_down"];
 
 function longOutage(hours: number): Fault {
   return { at_ms: HOUR_MS, kind: "service_down", for_ms: Math.floor(hours * 0.7) * HOUR_MS };
 }
 
-/** Some booths get another gateway, hours after the beginning and before the end. */
+/** Draws a replacement of the gateway for some booths, hours after the start and before the end. */
 function swapOf(dice: Dice, hours: number): readonly Fault[] {
   if (!dice.chance(0.1)) return [];
   const at_ms = Math.floor(dice.between(6, hours - 4) * HOUR_MS);
   return [{ at_ms, kind: "swap", for_ms: minutes(dice, 2, 40) }];
 }
 
-/** Draws faults while a box is being bound. */
+/** Draws faults during the binding of a gateway. */
 function firstContact(dice: Dice, serial_at_ms: number | null): readonly Fault[] {
   if (!dice.chance(0.5)) return [];
   const at_ms = Math.max(0, (serial_at_ms ?? 0) - 1);
@@ -174,7 +181,7 @@ function seconds(dice: Dice, low: number, high: number): number {
   return Math.floor(dice.between(low, high) * 1_000);
 }
 
-/** Mostly at some call inside the agent, else at any instant. */
+/** Draws a moment: mostly a call inside the agent, otherwise any instant. */
 function momentOf(dice: Dice): Moment | null {
   if (dice.chance(0.3)) return null;
   return { port: dice.one(PORTS), nth: Math.floor(dice.between(1, 6)), when: dice.one(["before", "after"]) };
@@ -197,7 +204,7 @@ function filtersOf(dice: Dice): readonly FilterType[] {
 
 const STEPS_MS = [86_400_000, -86_400_000, HOUR_MS, -HOUR_MS, 1_500, -1_500] as const;
 
-/** Once, a few times, or for minutes. */
+/** Draws the number of false answers: one, a few, or all for some minutes. */
 function lying(dice: Dice): FaultKind {
   return {
     kind: "lying",
@@ -210,7 +217,7 @@ function lying(dice: Dice): FaultKind {
 
 type Draw = (dice: Dice) => FaultKind;
 
-/** Each stands in the list as often as it is to be drawn. */
+/** A kind is listed as often as its probability requires. */
 const KINDS: readonly Draw[] = [
   ...twice((dice) => ({ kind: "kill", moment: momentOf(dice), for_ms: seconds(dice, 1, 8) })),
   (dice) => ({ kind: "restart", upgrade: dice.chance(0.5), for_ms: seconds(dice, 1, 8) }),

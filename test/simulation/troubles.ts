@@ -13,29 +13,29 @@ import type { ChunkTrouble, Fault, Moment, WallAtBoot } from "./story.ts";
 import type { Lying, Uplink } from "./uplink.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 
-/** The parts that faults act on. */
+/** The parts that faults change. */
 export interface Stage {
-  /** The gateway that holds the booth. */
+  /** Returns the gateway that has the booth. */
   box(): Box;
   readonly uplink: Uplink;
   readonly plant: Plant;
   readonly field: FieldState;
-  /** By name. */
+  /** Name of the profile. */
   readonly profile: string;
-  /** True instant at which the last fault of reading the PLC was put right. */
+  /** True instant at which the last fault of reading the PLC ended. */
   plc_well_since: number;
-  /** Another box takes its place. */
+  /** Replaces the gateway. */
   swap(for_ms: number): void;
 }
-/** A moment that doesn't come within this is done without. */
+/** A moment that doesn't occur within this time is skipped. */
 const MOMENT_WITHIN_MS = 3_600_000;
-/** NTP puts a wrong clock right so long after it went wrong. */
+/** Time after which NTP corrects a wrong clock. */
 const NTP_AFTER_MS = 25 * 60_000;
 const USUAL_LATENCY_MS = 20;
-/** Between two reset buttons; the filters' group is polled once a minute. */
+/** Time between two reset buttons. The filters' group is polled once a minute. */
 const BETWEEN_BUTTONS_MS = 4_000;
 
-/** Those that the way to the service has to get over. */
+/** Faults of the connection to the service. */
 const ON_THE_WAY: readonly Fault["kind"][] = [
   "service_down",
   "latency",
@@ -49,7 +49,7 @@ const ON_THE_WAY: readonly Fault["kind"][] = [
   "foreign",
 ];
 
-/** Lets a fault happen now. What has a length is ended by itself. */
+/** Starts a fault now. A fault with a length ends by itself. */
 export function strike(stage: Stage, fault: Fault): void {
   const undo = upset(stage, fault);
   const { struck } = stage.field;
@@ -105,7 +105,7 @@ function upset(stage: Stage, fault: Fault): Undo {
       return null;
     case "clock_step":
       clock.stepWall(fault.step_ms);
-      // Setting the clock removes the kernel's confirmation.
+      // Setting the clock clears the kernel's flag that the clock is synchronized.
       clock.setSynced(false);
       ntpLater(stage);
       return null;
@@ -205,7 +205,7 @@ function upsetPlc(stage: Stage, fault: PlcFault): Undo {
 
 type EndingFault = Extract<Fault, { kind: "kill" | "restart" | "power_cut" | "reboot" | "bad_bit" }>;
 
-/** The agent's process ends, and its box with it or not. */
+/** Ends the agent's process, with or without the gateway's power. */
 function end(stage: Stage, fault: EndingFault): void {
   const box = stage.box();
   const { for_ms } = fault;
@@ -237,7 +237,7 @@ function atMoment(box: Box, moment: Moment | null, act: () => void): void {
   else box.at(moment, MOMENT_WITHIN_MS, act);
 }
 
-/** The box has another boot from now on, its clock stands as its battery has it, and NTP comes later. */
+/** Starts a new boot with the wall clock of the battery. NTP corrects the clock later. */
 function boot(stage: Stage, { wall }: { readonly wall: WallAtBoot }): void {
   const { clock } = stage.box().site;
   const shown = { right: 0, "1970": -clock.truth() + 12_000, day_ahead: DAY_MS, day_behind: -DAY_MS }[wall];
@@ -246,7 +246,7 @@ function boot(stage: Stage, { wall }: { readonly wall: WallAtBoot }): void {
   if (wall !== "right") ntpLater(stage);
 }
 
-/** Puts the clock right in this boot, unless it ends before. */
+/** Corrects the clock in this boot, unless the boot ends earlier. */
 function ntpLater(stage: Stage): void {
   const { field } = stage;
   const { clock } = stage.box().site;
@@ -256,13 +256,13 @@ function ntpLater(stage: Stage): void {
   });
 }
 
-/** As NTP does. */
+/** Corrects the clock like NTP. */
 export function putRight(clock: VirtualClock): void {
   clock.stepWall(clock.truth() - clock.wall());
   clock.setSynced(true);
 }
 
-/** Makes a user's entry; a failed one isn't repeated. */
+/** Makes a user's entry. A failed entry isn't repeated. */
 function enter(box: Box, { filter, ago_ms, at_ms }: Extract<Fault, { kind: "entry" }>): void {
   const change = { id: `entry-${at_ms}`, filter, ago_ms, by: "alex" };
   box
@@ -271,7 +271,7 @@ function enter(box: Box, { filter, ago_ms, at_ms }: Extract<Fault, { kind: "entr
     .catch(() => undefined);
 }
 
-/** A filter with a counter of about 0 isn't changed: the change could not be seen between two polls. */
+/** Minimum use of a filter before it is changed: polls can't see the reset of a counter of about 0. */
 const LEAST_USE_MS = 60_000;
 
 function press({ site: { clock, booth } }: Box, filter: FilterType): void {
@@ -280,7 +280,7 @@ function press({ site: { clock, booth } }: Box, filter: FilterType): void {
   if (totals.in_use_ms - (filters[filter]?.counter0_ms ?? totals.in_use_ms) > LEAST_USE_MS) booth.press(filter, now);
 }
 
-/** All is well from now on. */
+/** Ends all faults. */
 export function heal(stage: Stage): void {
   const box = stage.box();
   const { clock, plc, booth, service } = box.site;

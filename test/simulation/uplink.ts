@@ -10,13 +10,13 @@ import type { ChunkTrouble, Lie } from "./story.ts";
 import type { Clock } from "../../src/domain/machine.ts";
 import type { BatchOutcome, LinkSession, ServiceLink } from "../../src/delivery/port.ts";
 
-/** The faults of the way to the service, in addition to the virtual service's own switches. */
+/** The faults of the connection to the service, in addition to the virtual service's own switches. */
 export interface Uplink {
-  /** HTTP answers with it instead; null: as the service has it. */
+  /** The fault of HTTP answers; null: the service's answers are unchanged. */
   http: 401 | 403 | 429 | 500 | 503 | "cut" | null;
-  /** Lies under way, in the order in which they started. */
+  /** Active lies in order of their start. */
   readonly lying: Set<Lying>;
-  /** Formats that the service accepts unless a fault changes it. */
+  /** Formats that the service accepts, unless a fault changes it. */
   readonly takes: readonly string[];
   /** The present fault of chunks; null: the service accepts them. */
   chunks: Exclude<ChunkTrouble, "not_taken"> | null;
@@ -24,15 +24,15 @@ export interface Uplink {
   readonly came: Came;
   /** Number of batches that will be delivered twice. */
   doubled: number;
-  /** How often so far the way changed for the worse or the better: faults, their ends, sessions thrown away. */
+  /** How often the connection has changed so far: faults, their ends, ended sessions. */
   upsets: number;
-  /** How often the way to the service was closed. */
+  /** How often the connection to the service was closed. */
   closings: number;
   /** The broker ends the session after each ack. */
   closes_after_ack: boolean;
   /** Answers that are nested too deeply or too large. */
   readonly foreign: Set<Foreign>;
-  /** Ends each session that stands. */
+  /** Functions that end each open session. */
   readonly ends: Set<() => void>;
 }
 
@@ -42,15 +42,15 @@ export interface Came {
   refused_chunks: number;
 }
 
-/** A lie under way. */
+/** An active lie. */
 export interface Lying {
   readonly lie: Lie;
-  /** Answers that are still to be lies. */
+  /** Number of further answers that are lies. */
   left: number;
   readonly dice: Dice;
 }
 
-/** The lie of those kinds that the next answer is; null: it is the truth. */
+/** Returns the lie of those kinds for the next answer; null: the answer is true. */
 function lyingIn<T extends Lie>(uplink: Uplink, kinds: readonly T[]): { readonly lie: T; readonly dice: Dice } | null {
   for (const lying of uplink.lying) {
     const lie = kinds.find((kind) => kind === lying.lie);
@@ -62,7 +62,7 @@ function lyingIn<T extends Lie>(uplink: Uplink, kinds: readonly T[]): { readonly
   return null;
 }
 
-/** Acks given before that a liar may give again. */
+/** Number of earlier acks that a lie may repeat. */
 const MOST_BEFORE = 20;
 
 /** Returns the function that makes the messages on down/ack. */
@@ -133,15 +133,15 @@ export function goodUplink(takes: readonly string[] = ["chunk/1"]): Uplink {
   };
 }
 
-/** A batch comes again after so long, as from a broker that wasn't sure. */
+/** Delay after which a batch is delivered again, as by a broker that missed an acknowledgement. */
 const AGAIN_MS = 3_000;
 
-/** `isDown`: nothing gets through, and so nothing is answered, be it a lie. */
+/** Adds the faults to an HTTP client. `isDown`: the connection is down, so there is no answer, not even a false one. */
 export function faultyHttp(http: HttpClient, uplink: Uplink, isDown: () => boolean): HttpClient {
   return {
     async send(request) {
       const { http: fault } = uplink;
-      // A refusal comes before the request is carried out, a cut answer after it.
+      // A rejection replaces the execution of the request. A cut answer follows it.
       if (fault !== null && fault !== "cut") return refusal(fault);
       const lying = lyingIn(uplink, HTTP_LIES);
       if (lying !== null && !isDown())

@@ -14,27 +14,29 @@ import { untrueStatus, type Weather } from "./laws/status.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Uplink } from "./uplink.ts";
 
-/** How long something must have held for people to be shown it: reading it fails, or works again, within this. */
+/** Maximum time until a failed or a restored connection to the PLC is shown. */
 const PLC_MS = 60_000;
-/** The widest wait between two tries to connect, and an ack's. */
+/** The longest pause between two connects plus the deadline of an ack. */
 const SERVICE_WELL_MS = 4 * 60_000;
-/** Slower than this nothing is promised of it. */
+/** Limit for the delay of the connection. The laws require nothing of slower connections. */
 const SLOW_MS = 500;
-/** Sleeps of one agent with one booth; each loop has one or two. */
+/** Maximum number of pending sleeps of an agent with one booth. Each loop has one or two. */
 const MOST_SLEEPS = 40;
-/** Longer than the unit's: a beat each 10 s would be a tenth of all that happens. */
+/** Longer than in the unit. A beat every 10 s would be a tenth of all events. */
 export const WATCHDOG_MS = 120_000;
 
-/** State kept between two looks. */
+/** State kept between two checks. */
 export interface Watching {
-  /** True instants since when the way to the service has been well, or closed; null: it isn't. */
+  /**
+   * True instants since which the connection to the service has been well, or closed; null: it is not in that state.
+   */
   well_since: number | null;
   closed_since: number | null;
   started_at: number;
   starts: number;
   upsets: number;
   closings: number;
-  /** The records that waited when all was well again; null: all isn't well. */
+  /** The records that waited when all faults had ended; null: a fault is active. */
   due: Due | null;
   readonly field: FieldWatching;
 }
@@ -61,14 +63,14 @@ export interface Look {
   readonly box: Looked;
   readonly ledger: Ledger;
   readonly uplink: Uplink;
-  /** True instant since which no fault has kept the PLC from being read, but for its power and its cable. */
+  /** True instant since which no fault has prevented reading the PLC, except for its power and its cable. */
   readonly plc_well_since: number;
-  /** A closed way shows within so long. */
+  /** Maximum time until a closed connection is shown. */
   readonly shown_ms: number;
   readonly field: FieldState;
 }
 
-/** Looks at what the agent shows and holds, and writes down what is wrong with it. */
+/** Checks the agent's status and data, and notes what is wrong. */
 export function lookAt(watching: Watching, look: Look): void {
   const { box, ledger, uplink } = look;
   const { clock, service } = box.site;
@@ -81,7 +83,7 @@ export function lookAt(watching: Watching, look: Look): void {
   const upsets = uplink.upsets + service.way.lost_acks;
   watching.well_since = isWell && upsets === watching.upsets ? (watching.well_since ?? now) : null;
   watching.upsets = upsets;
-  // Between two looks it may have been open for a moment.
+  // The connection may have been open for a moment between two checks.
   const isStillClosed = service.way.down && uplink.closings === watching.closings;
   watching.closings = uplink.closings;
   watching.closed_since = isStillClosed ? (watching.closed_since ?? now) : service.way.down ? now : null;
@@ -118,16 +120,16 @@ export function lookAt(watching: Watching, look: Look): void {
   for (const text of wrong) ledger.broken.push(`what people are shown is so: ${new Date(now).toISOString()} ${text}`);
 }
 
-/** After a fault of the way, or a lie, has ended; beside that what the backlog itself takes. */
+/** Maximum delay of delivery after the end of a fault or a lie, in addition to the time for the backlog. */
 const DELIVERED_WITHIN_MS = 10 * 60_000;
-/** Far slower than any service here takes them. */
+/** A low limit: every service here accepts records much faster. */
 const DRAINED_PER_S = 100;
-/** A refused key, or a serial number that isn't known, is asked for again after 22.5 min at the latest. */
+/** A rejected key or an unknown serial number is retried after 22.5 min at the latest. */
 const BOUND_WITHIN_MS = 25 * 60_000;
 /** States in which the booth isn't bound yet, or waits for a confirmation. */
 const NOT_BOUND = ["unprovisioned", "serial_entered", "awaiting_confirm"];
 
-/** "": nothing that waits has waited too long. */
+/** Returns an error if records have waited too long; otherwise "". */
 function lateDelivery(
   watching: Watching,
   { booths: [booth] }: AgentStatus,
@@ -161,7 +163,7 @@ function plcOf({ site: { clock, booth, plc } }: Looked): Weather["plc"] {
   return out.length === 0 ? "all" : out.some(({ start, end }) => start <= from && end >= to) ? "never" : "mixed";
 }
 
-/** Counts the records that the service lacks of the stream that reaches furthest. */
+/** Counts the records that the service lacks in the stream with the highest seq. */
 function lackingUpTo({ site: { service } }: Looked, acked_seq: number): number {
   const [furthest] = rows<{ id: number; gateway_id: string; seq: number }>(
     service.db,
@@ -178,7 +180,10 @@ function pendingOf({ takes, durable }: Ledger): number {
   return takes.length - 1 - first;
 }
 
-/** Sees in which order each session sends. `answered`: what the service has answered for, or what is set aside; kept up to date here. */
+/**
+ * Notes in which order each session sends. `answered` contains the records that the service has answered, or that are
+ * set aside; it is updated here.
+ */
 export function orderWatched(link: ServiceLink, ledger: Ledger, answered: Set<number>): ServiceLink {
   return {
     async connect(account, signal) {
@@ -194,7 +199,7 @@ export function orderWatched(link: ServiceLink, ledger: Ledger, answered: Set<nu
           for (const seq of seqs) answered.add(seq);
           order = { ...order, held_seq: outcome.held_seq };
         }
-        // A batch that was refused or is too long is sent again, in halves or after a rest, while other batches continue.
+        // A rejected or too long batch is sent again, in halves or after a pause, while other batches continue.
         if (isRefusal(outcome)) order = { ...order, lanes: [] };
         return outcome;
       };
@@ -208,7 +213,7 @@ export function orderWatched(link: ServiceLink, ledger: Ledger, answered: Set<nu
           const { from, to } = chunk;
           const seqs = Array.from({ length: to - from + 1 }, (_, index) => from + index);
           const outcome = await inOrder(seqs, () => session.sendChunk(stream, generation, chunk));
-          // On a conflict its range goes again in batches, while others go on.
+          // After a conflict the range is sent again in batches, while others continue.
           if (outcome.kind === "conflict") order = { ...order, lanes: [] };
           return outcome;
         },
@@ -222,7 +227,7 @@ function isRefusal(outcome: BatchOutcome): boolean {
   return isWhole || (outcome.kind === "acked" && outcome.rejected.length > 0);
 }
 
-/** Sees under which ids the booth is claimed: the same claim keeps its id however often it is made. */
+/** Notes the ids of the booth's claims: a repeated claim must keep its id. */
 export function claimWatched(http: HttpClient, ledger: Ledger, claims: Map<string, string>): HttpClient {
   return {
     send(request) {
@@ -240,7 +245,7 @@ export function claimWatched(http: HttpClient, ledger: Ledger, claims: Map<strin
   };
 }
 
-/** Knows which of its sleeps go on. */
+/** Knows the pending sleeps of a process. */
 export function countedClock(clock: Clock, sleeping: Set<symbol>): Clock {
   return {
     ...clock,

@@ -4,7 +4,7 @@ import type { Random } from "../../src/domain/machine.ts";
 import { pick } from "../support/bad-values.ts";
 import type { RealSite } from "../support/real-site.ts";
 
-/** The lines between the agent and what it talks to. */
+/** The lines between the agent and its peers. */
 export interface Lines {
   readonly plc: TcpProxy;
   readonly http: TcpProxy;
@@ -23,18 +23,18 @@ function onLine(name: string, line: TcpProxy, faults: Partial<Faults>): SoakFaul
     name: `${name}: ${Object.keys(faults).join(", ")}`,
     begin: () => {
       Object.assign(line.faults, faults);
-      // Those that stand are reset too.
+      // Open connections are reset too.
       if (faults.refuse === true) line.cut();
     },
     end: () => {
       Object.assign(line.faults, noFaults());
-      // A side that never hears of the other's end would wait for ever.
+      // The other side of a silent connection gets no end of it and would wait forever.
       if (faults.silent === true) line.cut();
     },
   };
 }
 
-/** Everything that happens again and again for years. None of it spoils a value that a checksum protects. */
+/** Faults that occur regularly over years of operation. They don't change values that a checksum protects. */
 export function soakFaults(site: RealSite, { plc, http, mqtt }: Lines): readonly SoakFault[] {
   const once = (name: string, begin: () => unknown): SoakFault => ({ name, begin, end: () => undefined });
   return [
@@ -56,11 +56,11 @@ export function soakFaults(site: RealSite, { plc, http, mqtt }: Lines): readonly
 export interface StrikeOptions {
   readonly faults: readonly SoakFault[];
   readonly random: Random;
-  /** Waits so many ms; rejects when the faults are to end. */
+  /** Waits for `ms`. Rejects when the faults must end. */
   readonly wait: (ms: number) => Promise<void>;
-  /** How often each fault began. */
+  /** Number of times that each fault started. */
   readonly counts: Map<string, number>;
-  /** After each end, since a service that came back is another one. */
+  /** Called after each fault's end, because a service that is back has a new connection. */
   readonly mended: () => void;
 }
 
@@ -68,8 +68,8 @@ const SHORTEST_MS = 200;
 const LONGEST_MS = 2_500;
 
 /**
- * Strikes one fault after the other, with a pause of the same length between two, until `wait` rejects. A fault that
- * has started is ended.
+ * Injects one fault after the other, with a pause of the same length after each, until `wait` rejects. A fault that has
+ * started is ended.
  */
 export async function strike({ faults, random, wait, counts, mended }: StrikeOptions): Promise<void> {
   for (;;) {

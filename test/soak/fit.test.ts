@@ -4,7 +4,7 @@ import { slopePerHour, trendOf, troubles, type Look } from "./fit.ts";
 
 const CALM: Look = { at_s: 0, live_mb: 20, private_mb: 60, resident_mb: 120, files: 40, wal_mb: 0.5, backlog: 0 };
 
-/** Twelve hours, a look a minute. */
+/** Twelve hours with a measurement a minute. */
 function looks(of: (hour: number, index: number) => Partial<Look>): Look[] {
   return Array.from({ length: 720 }, (_, index) => ({ ...CALM, at_s: index * 60, ...of(index / 60, index) }));
 }
@@ -35,6 +35,6 @@ it.each([
   ],
   ["a log that isn't checkpointed", looks((hour) => ({ wal_mb: hour })), ["the write-ahead log grew to 12.0 MB"]],
   ["three looks", looks(() => ({})).slice(0, 3), ["only 3 looks at the agent"]],
-])("%s", (_, run, expected) => {
+])("the trend of a run has the right troubles: %s", (_, run, expected) => {
   expect(troubles(trendOf(run))).toEqual(expected);
 });

@@ -1,24 +1,27 @@
-/** Rules that judge a long run. Pure. */
+/** Pure rules that judge a long run. */
 
 /** A measurement of the agent, `at_s` seconds after the start of the run. */
 export interface Look {
   readonly at_s: number;
-  /** In use after a full collection, by the main thread. */
+  /** Memory of the main thread in use after a full collection. */
   readonly live_mb: number;
   readonly private_mb: number;
   readonly resident_mb: number;
   readonly files: number;
   readonly wal_mb: number;
-  /** Records that the service hasn't acked. */
+  /** Number of records that the service hasn't acked. */
   readonly backlog: number;
 }
 
-/** The run's first third is warm-up: code is compiled, the heap and the WAL find their size. */
+/** The first third of the run is warm-up: code is compiled, and the heap and the WAL reach their size. */
 const WARM_UP = 1 / 3;
-/** More looks tell a slope no better. */
+/** Maximum number of measurements. More don't make a slope more accurate. */
 const MOST_POINTS = 300;
 
-/** MB an hour, by the median of the slopes between all pairs of points (Theil-Sen): a third of them may be far off. */
+/**
+ * Returns the slope in MB an hour: the median of the slopes between all pairs of points (Theil-Sen), which tolerates
+ * almost a third of outliers.
+ */
 export function slopePerHour(points: readonly (readonly [at_s: number, value: number])[]): number {
   const step = Math.max(1, Math.ceil(points.length / MOST_POINTS));
   const some = points.filter((_, index) => index % step === 0);
@@ -44,7 +47,7 @@ interface Growth {
 export interface Trend {
   readonly looks: number;
   readonly live: Growth;
-  /** Memory of the process, garbage and all threads included. */
+  /** Memory of the process with its garbage and all threads. */
   readonly taken: Growth;
   readonly files_before: number;
   readonly files_after: number;
@@ -55,7 +58,7 @@ export interface Trend {
 
 /** Memory in use rises and falls with connections and batches, and grows slightly while code is still compiled. */
 const LIVE_NOISE_MB = 3;
-/** A heap takes memory before it collects; the store's thread too. */
+/** A heap takes memory before it collects, also in the store thread. */
 const TAKEN_NOISE_MB = 25;
 const LEAK_MB_PER_H = 0.5;
 
@@ -69,7 +72,7 @@ function growthOf(warm: readonly Look[], noise_mb: number, of: (look: Look) => n
   };
 }
 
-/** After the warm-up. */
+/** Returns the trend after the warm-up. */
 export function trendOf(looks: readonly Look[]): Trend {
   const end = looks.at(-1)?.at_s ?? 0;
   const warm = looks.filter(({ at_s }) => at_s >= end * WARM_UP);
@@ -87,14 +90,14 @@ export function trendOf(looks: readonly Look[]): Trend {
   };
 }
 
-/** A connection more or less at the moment of a look. */
+/** Additional connections that may be open at the moment of a measurement. */
 const SPARE_FILES = 3;
-/** The log is checkpointed at half a megabyte; a reader may hold it for a while. */
+/** The log is checkpointed at half a megabyte. A reader may delay that for a while. */
 const MOST_WAL_MB = 8;
-/** Fewer looks say nothing of a trend. */
+/** Minimum number of measurements for a trend. */
 const LEAST_LOOKS = 12;
 
-/** Returns what is wrong, as sentences. */
+/** Returns what is wrong with a run, as sentences. */
 export function troubles(trend: Trend): readonly string[] {
   const { live, taken, files_before, files_after, most_wal_mb, looks } = trend;
   const grown = (what: string, { growth_mb, allowed_mb }: Growth): string[] =>

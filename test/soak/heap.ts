@@ -1,6 +1,6 @@
 import { once } from "node:events";
 
-/** A look into a running Node over its inspector (started with --inspect=127.0.0.1:0). */
+/** Access to the memory of a running Node process over its inspector (started with --inspect=127.0.0.1:0). */
 export interface HeapWatch {
   /** Returns the memory in use after a full collection: MB of the main thread's heap and its external memory. */
   live(): Promise<number>;
@@ -15,7 +15,7 @@ interface Answer {
 
 const LIVE = "(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())";
 
-/** @param line what Node printed: "Debugger listening on ws://..." */
+/** @param line the line printed by Node: "Debugger listening on ws://..." */
 export async function heapWatch(line: string): Promise<HeapWatch> {
   const url = /ws:\/\/\S+/.exec(line)?.[0];
   if (url === undefined) throw new Error(`no inspector in: ${line}`);

@@ -34,7 +34,7 @@ function undoing(): Undoing {
   };
 }
 
-/** Returns the options, or a text to print instead. */
+/** Parses the arguments. Returns the options, or a text to print instead. */
 function callOf(args: string[]): Omit<SoakOptions, "atEnd"> | string {
   const text = { type: "string" } as const;
   const options = { hours: text, seconds: text, speed: text, seed: text, help: { type: "boolean" } } as const;

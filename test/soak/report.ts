@@ -5,7 +5,7 @@ import type { SoakResult } from "./soak.ts";
 
 const LINES = 20;
 
-/** A run as a text for people, to be kept. Pure but for the machine's name. */
+/** Formats a run as a text to be kept. Pure except for the machine's name. */
 export function reportOf({ options, looks, trend, struck, ...result }: SoakResult): string {
   const total = [...struck.values()].reduce((all, count) => all + count, 0);
   const { seconds, speed, seed } = options;

@@ -12,9 +12,9 @@ import { heapWatch, type HeapWatch } from "./heap.ts";
 import { trendOf, troubles, type Look, type Trend } from "./fit.ts";
 
 export interface SoakOptions {
-  /** How long faults strike and the agent is watched. */
+  /** Time in which faults are injected and the agent is measured. */
   readonly seconds: number;
-  /** Booth seconds per second. */
+  /** Simulated seconds per second. */
   readonly speed: number;
   readonly seed: number;
   readonly atEnd: AtEnd;
@@ -25,32 +25,35 @@ export interface SoakResult {
   readonly options: Pick<SoakOptions, "seconds" | "speed" | "seed">;
   readonly looks: readonly Look[];
   readonly trend: Trend;
-  /** How often each fault began. */
+  /** Number of times that each fault started. */
   readonly struck: ReadonlyMap<string, number>;
   readonly polls: number;
   readonly records: number;
-  /** Held by the box and not by the service. */
+  /** Number of records that the gateway has and the service lacks. */
   readonly lost: number;
-  /** Rows that the service holds beyond the box's. */
+  /** Number of rows that the service has in addition to the gateway's. */
   readonly doubled: number;
-  /** Failures as sentences; empty: passed. */
+  /** Failures as sentences; empty: the run passed. */
   readonly troubles: readonly string[];
 }
 
-/** With a thirteenth of a core it took 25 s, nearly all of it Node loading the agent. */
+/** With a thirteenth of a core the start took 25 s, nearly all of it for loading the agent. */
 const STARTS_WITHIN_MS = 180_000;
 const LAST_LINES = 20;
-/** Each collects garbage: what is left is what counts. */
+/** Maximum number of measurements. Each of them collects garbage, so that only live memory is measured. */
 const MOST_LOOKS = 240;
 const SHORTEST_LOOK_MS = 1_000;
 
-/** The real agent as a process, polled and delivering through lines that fail; then whether all of it arrived. */
+/**
+ * Runs the real agent as a process that polls and delivers over failing connections. Then checks whether all records
+ * arrived.
+ */
 export async function soak(options: SoakOptions): Promise<SoakResult> {
   const { site, lines } = await siteWithLines(options);
   const agent = site.startAgent();
   const heap = await heapWatch(await agent.line(/Debugger listening/));
   options.atEnd(() => heap.close());
-  // Not asked for by status: hundreds of questions a second would be what a starved machine is busy with.
+  // Waits for a log line, because hundreds of status requests a second would load a slow machine.
   await agent.line(/first records acked/, STARTS_WITHIN_MS).catch((cause: unknown) => {
     throw new Error(`no record was delivered; the agent said:\n${agent.lines.slice(-LAST_LINES).join("\n")}`, {
       cause,
@@ -133,7 +136,7 @@ async function siteWithLines({ speed, atEnd }: SoakOptions): Promise<{ site: Rea
   return { site, lines: { plc, http, mqtt } };
 }
 
-/** The service would give its own broker's address to the agent; the agent gets the proxy's instead. */
+/** Gives the agent the proxy's address instead of the service's own broker. */
 function brokerThrough(site: RealSite, { port }: TcpProxy): void {
   Object.assign(site.service.service, { mqttUrl: () => `mqtt://127.0.0.1:${port}` });
 }

@@ -12,22 +12,22 @@ import { seededRandom } from "../support/seeded-random.ts";
 const FOLD = countingFold(12);
 const ALWAYS = { start: 0, end: Number.MAX_SAFE_INTEGER };
 
-/** What became of flips. Every flip is one of the first four; `wrong` counts values and missing records. */
+/** Counts of the results of flips. Each flip is one of the first four. `wrong` counts values and missing records. */
 export interface Rot {
   readonly flips: number;
-  /** All was there. */
+  /** The copy had all records. */
   harmless: number;
-  /** Rows were taken out, and a gap record says which. */
+  /** Rows were removed, and a gap record names them. */
   quarantined: number;
-  /** The file was set aside and salvaged into a new one. */
+  /** The file was set aside and salvaged into a new file. */
   salvaged: number;
-  /** The store refused the file, saying so. */
+  /** The store rejected the file with a message. */
   refused: number;
-  /** Records that a gap record gave up, over all flips. */
+  /** Number of records that gap records declared lost, over all flips. */
   declared: number;
-  /** Records that can no longer be read, over all flips. */
+  /** Number of records that can't be read, over all flips. */
   lost: number;
-  /** Values that were never written, and records that are missing without a word. */
+  /** Number of values that were never written, and of records that are missing without a gap record. */
   wrong: number;
   readonly examples: string[];
 }
@@ -45,19 +45,21 @@ function open(folder: string): Opened {
   return { writer: keptStoreIn(folder, { fold: FOLD, uuid, salvaged }), salvages: () => salvages };
 }
 
-/** The files of a store, the write-ahead log among them: it is copied while the store is open, as a kill would leave it. */
+/** The files of a store with the write-ahead log, copied while the store is open, as after a kill. */
 export interface StoreImage {
   readonly name: string;
   readonly bytes: Buffer;
 }
 
-/** Nothing has been flipped yet. */
+/** Returns the counts before the first flip. */
 export function emptyRot(flips: number): Rot {
   const none = { harmless: 0, quarantined: 0, salvaged: 0, refused: 0, declared: 0, lost: 0, wrong: 0 };
   return { flips, ...none, examples: [] };
 }
 
-/** A store of some thousand records, flipped in one bit per copy: in the database, or in its write-ahead log. */
+/**
+ * Makes a store of some thousand records, and flips one bit in each copy: in the database, or in its write-ahead log.
+ */
 export function rot(folder: string, flips: number, seed: number): Rot {
   const { images, truth } = filledStore(join(folder, "whole"), COMMITS);
   const random = seededRandom(seed);
@@ -83,12 +85,12 @@ function flipped(bytes: Buffer, at: number, bit: number): Buffer {
   return spoilt;
 }
 
-/** Commits of 30 readings. */
+/** Number of commits, each with 30 readings. */
 const COMMITS = 120;
-/** The last commits of a store, which stand in its write-ahead log alone. */
+/** Number of last commits that are only in the write-ahead log. */
 const IN_WAL = 8;
 
-/** Makes a store of so many commits; returns its files, and the records by seq. The folder must not exist yet. */
+/** Makes a store of this many commits. Returns its files, and the records by seq. The folder must not exist. */
 export function filledStore(
   whole: string,
   commits: number,
@@ -117,14 +119,14 @@ function minute(take: number): LogRecord[] {
   return Array.from({ length: 30 }, (_, i) => reading(take * 60_000 + i * 2_000, `tag_${i % 9}`, take + i));
 }
 
-/** `copy`: the folder; `truth`: what was written, by seq. */
+/** `copy`: the folder; `truth`: the written records by seq. */
 export interface RotCase {
   readonly copy: string;
   readonly truth: ReadonlyMap<number, string>;
   readonly what: string;
 }
 
-/** Opens a harmed copy as an agent does, and enters what came of it. */
+/** Opens a damaged copy like an agent, and counts the result. */
 export function judgeCopy(result: Rot, { copy, truth, what }: RotCase): void {
   const found = (problems: readonly string[]): void => {
     if (problems.length === 0) return;
@@ -170,7 +172,7 @@ function declaredBy(told: readonly Placed[]): Set<number> {
   return declared;
 }
 
-/** What is delivered. */
+/** Returns the errors in the records for delivery. */
 function problemsIn(told: readonly Placed[], { truth, declared }: Judged): string[] {
   const problems: string[] = [];
   const bySeq = new Map(told.map((record) => [record.seq, JSON.stringify(record)]));
@@ -183,7 +185,7 @@ function problemsIn(told: readonly Placed[], { truth, declared }: Judged): strin
   return problems;
 }
 
-/** What reports say: every reading of the log, every fact by its time. */
+/** Returns the errors in the data for reports: every reading of the log, every fact by its time. */
 function problemsInReports(folder: string, { truth, declared }: Judged): string[] {
   const reader = openReader(folder, FOLD);
   const told = [...reader.log("s-1", ALWAYS), ...reader.facts("s-1", "m", ALWAYS)] as Placed[];

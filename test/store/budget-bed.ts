@@ -26,7 +26,7 @@ export function openBudgeted(folder: string, budget: StoreBudget): Writer {
   return createWriter({ db: openStoreFile(folder), fold, now: () => 0, wall: () => 0, uuid: () => "s-1", budget });
 }
 
-/** Nobody has vouched for its clock yet. */
+/** Makes a bed whose clock is unconfirmed. */
 export function unsynced(budget: StoreBudget): Bed {
   const folder = memoryFolder();
   const writer = openBudgeted(folder, budget);
@@ -49,7 +49,10 @@ export function commit(one: Bed, records: readonly LogRecord[]): void {
   one.writer.ingest(one.stream, records, ++one.take);
 }
 
-/** An hour's commit: a value each half minute, which no pattern makes smaller than a measured one would be. */
+/**
+ * Commits an hour with a value each half minute. The values follow no pattern, so they compress no better than measured
+ * ones.
+ */
 export function hour(one: Bed, index: number): void {
   commit(
     one,
@@ -59,7 +62,7 @@ export function hour(one: Bed, index: number): void {
   );
 }
 
-/** Database and WAL. */
+/** Returns the size of the database and its WAL. */
 export function bytesOf(folder: string): number {
   return [storePath(folder), `${storePath(folder)}-wal`].reduce((sum, path) => sum + statSync(path).size, 0);
 }
@@ -79,7 +82,7 @@ export function keptIn(one: Bed): Kept {
   return kept;
 }
 
-/** Seqs that are neither stored nor declared as given up. */
+/** Returns the seqs that are neither stored nor declared as dropped. */
 export function lostIn(one: Bed, { log, facts, gaps }: Kept): readonly number[] {
   const all = Array.from({ length: one.writer.info(one.stream).newest_seq }, (_, index) => index + 1);
   return all.filter(

@@ -8,7 +8,7 @@ export interface CountingState extends DeriveState {
   readonly count: number;
 }
 
-/** A fold that costs nothing: its state counts, and each `factEvery` records make a stage. */
+/** A fast fold: its state counts records, and each `factEvery` records make a stage. */
 export function countingFold(factEvery: number): Fold {
   return {
     version: 1,

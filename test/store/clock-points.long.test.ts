@@ -17,13 +17,13 @@ const POINTS = casesOf(100);
 const SEED = seedOf("test/store/clock-points.long");
 const STAGES = modelStages(LENGTH_MS);
 
-/** A boot from `from` to `to` of true time. */
+/** A boot that lasts from `from` to `to` in true time. */
 interface Boot extends Pick<ClockedLife, "boot" | "wall" | "kernel" | "service"> {
   readonly from: number;
   readonly to: number;
 }
 
-/** Lives through the boots, committed a minute at a time, as a booth of its own. */
+/** Plays the boots as a booth of its own, with a commit per minute. */
 function live(
   writer: Writer,
   name: string,
@@ -69,7 +69,7 @@ interface Count {
   wrong: number;
 }
 
-/** Records that are missing or twice there, and time that is. */
+/** Counts records and time that are missing or doubled. */
 function countRecords(count: Count, writer: Writer, { stream, logged }: { stream: string; logged: number }): void {
   const records = writer.read(stream, 1, 100_000);
   const seqs = new Set(records.map(({ seq }) => seq));
@@ -111,7 +111,7 @@ it("after a boot in 1970 and a sync at any point every reading gets its true tim
   tell("1970 at boot, put right at random points by kernel or service", count);
 });
 
-/** Where the boots end and begin, clear of the model's own borders, which are seen to a poll. */
+/** Draws the ends and starts of boots, away from the model's own borders, which are known only to within a poll. */
 function cuts(polls: (low: number, high: number) => number): {
   cut: number;
   lost: { from: number; to: number };
@@ -145,7 +145,7 @@ it("a boot between two others that never learns the time loses and doubles nothi
     const spans = spansOf(writer, lived.stream, LENGTH_MS);
     const seen = spans.reduce((sum, { mode, start, end }) => sum + (mode === "no_data" ? 0 : end - start), 0);
     const most = LENGTH_MS - (back - lost.to) - (lost.from - cut);
-    // Two borders of the lost boot are known to a poll each; a gap up to the bridge is filled.
+    // Two borders of the lost boot are known to within a poll each. A gap up to the bridge is filled.
     const isKept = seen >= most - 2 * POLL_MS && seen <= LENGTH_MS;
     const ok = isTrue(spans, 0, cut - POLL_MS) && isTrue(spans, back + POLL_MS, LENGTH_MS) && tile(spans) && isKept;
     if (!ok) count.wrong += 1;

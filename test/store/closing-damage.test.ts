@@ -6,10 +6,10 @@ import { PLAIN } from "../support/parameters.ts";
 import { ingestEntries, sqlOn, writerIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-/** Enough for the oldest rows to be merged. */
+/** Number of polls after which the oldest rows are merged. */
 const POLLS = 5_000;
 
-/** Each poll has a value that changed. */
+/** Returns a script in which each poll has a changed value. */
 function busy(): Script {
   const booth = script(PLAIN);
   for (let i = 0; i < POLLS; i += 1) poll(booth, { mode: i % 1_000 < 500 ? 3 : 4, level: i });
@@ -26,7 +26,7 @@ function takeIn(folder: string, { entries }: Script, upTo: number) {
   return { writer, stream };
 }
 
-/** Seqs of the log's rows. */
+/** Returns the ranges of seqs in the log's rows. */
 function logRows(folder: string): readonly { readonly first_seq: number; readonly last_seq: number }[] {
   const db = new Database(storePath(folder), { readonly: true });
   try {

@@ -9,7 +9,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 const CHILD = fileURLToPath(new URL("./disk-child.ts", import.meta.url));
 
-/** A small file system in memory, mounted for one test. Needs root. */
+/** Mounts a small file system in memory for one test. Needs root. */
 export function smallDisk(
   megabytes: number,
   folder: string = temporaryFolder(),
@@ -24,23 +24,23 @@ function run(command: string, ...args: string[]): void {
   if (status !== 0) throw new Error(`${command} ${args.join(" ")}: ${stderr}`);
 }
 
-/** A kept store under a clock that the test moves. */
+/** Opens a kept store under a clock that the test moves. */
 export function storeOn(dataDir: string, ballast_bytes: number): { readonly store: KeptStore; pass(ms: number): void } {
   let now = 0;
   return { store: keptStoreIn(dataDir, { ballast_bytes, now: () => now }), pass: (ms) => void (now += ms) };
 }
 
-/** What a child said that committed on a disk that fails. */
+/** Results of a child process that committed on a failing disk. */
 export interface DiskRun {
-  /** Numbers up to here were called durable. */
+  /** Numbers up to this one were reported as durable. */
   readonly durable: number;
-  /** How often a commit failed, by code. */
+  /** Number of failed commits by code. */
   readonly failures: Readonly<Record<string, number>>;
 }
 
 /**
- * Runs the child under libfiu's faults until it ends by itself. `on` may turn faults on and off by its pid: the child goes on once
- * `on` is through with its line, and libfiu answers a control once it holds.
+ * Runs the child under libfiu's faults until it ends by itself. `on` may switch faults by the child's process id. The
+ * child waits until `on` has handled its line, and libfiu answers a command only once it is in effect.
  */
 export async function runFailing(
   how: { readonly folder: string; readonly commits: number },
@@ -65,7 +65,7 @@ export async function runFailing(
   return { durable, failures };
 }
 
-/** Numbers up to `durable` that the store hasn't, and those that it has more than once. */
+/** Counts the numbers up to `durable` that the store lacks, and those that it has more than once. */
 export function countNumbers(folder: string, durable: number): { readonly lost: number; readonly doubled: number } {
   const store = keptStoreIn(folder);
   store.openStream("booth-1");

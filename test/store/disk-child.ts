@@ -4,10 +4,10 @@ import { clockRecord, reading } from "../support/records.ts";
 import { keptStoreIn } from "../support/store.ts";
 
 /**
- * Commits numbered readings, ten at a time, until `commits` have succeeded, each again until it does. Says of each what became of
- * it, a line at a time: "c NUMBER" durable up to there, "x CODE" failed. After each it waits for a line on its input, so that a
- * fault that is switched on at a line is there for the next commit, however slow the machine is. Ends without closing the store,
- * as a kill would.
+ * Commits numbered readings, ten at a time, until `commits` have succeeded, and repeats each failed commit. Prints a
+ * line for each attempt: "c NUMBER" if all numbers up to NUMBER are durable, "x CODE" if it failed. Then it waits for a
+ * line of input, so that a fault that the test switches on applies to the next commit, however slow the machine is.
+ * Ends without closing the store, like a kill.
  */
 const [folder = "", commits = "0"] = process.argv.slice(2);
 const STDOUT = 1;

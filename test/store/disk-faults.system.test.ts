@@ -13,7 +13,7 @@ const MEGABYTE = 1_000_000;
 
 type Store = ReturnType<typeof storeOn>["store"];
 
-/** Ten numbered readings as one commit. */
+/** Commits ten numbered readings. */
 function commit(store: Store, group: number, text = ""): void {
   const records = Array.from({ length: 10 }, (_, i) => reading((group * 10 + i) * 1_000, "number", group * 10 + i + 1));
   const filling = text === "" ? [] : [reading((group * 10 + 9) * 1_000, "text", text)];
@@ -43,7 +43,7 @@ it.each([
   ["EROFS", { errno: 30, row: 9, name: "read-only in mid-run" }],
   ["ENOSPC", { errno: 28, row: 7, name: "no space in mid-run" }],
 ] as const)(
-  "a disk that fails every write with %s for a while loses nothing, and is used again afterwards",
+  "a disk that fails every write with %s for a while loses nothing and is used again afterwards",
   async (_, fault) => {
     const { errno, row, name } = fault;
     const folder = temporaryFolder();
@@ -69,10 +69,10 @@ it("if other files fill the disk, the ballast is deleted so that commits continu
   for (; group < 20; group += 1) commit(store, group);
   expect(low()).toBe(false);
   fill(join(folder, "others"));
-  // Nothing that packs well.
+  // Text that can't be compressed.
   const text = randomBytes(15_000).toString("base64");
   let failures = 0;
-  // First into the space that the ballast gave back, then against the wall.
+  // First fills the space freed by the ballast, and then fails.
   for (let tries = 0; failures < 5 && tries < 1_000; tries += 1) {
     try {
       commit(store, group, text);
@@ -106,14 +106,14 @@ function fill(path: string): void {
       content = Buffer.alloc(content.length + size.bytes, "o");
       writeFileSync(path, content);
     } catch {
-      // Less fits.
+      // The rest of the disk is smaller than the content.
       content = content.subarray(0, content.length - size.bytes);
       size.bytes = Math.floor(size.bytes / 2);
     }
   }
 }
 
-it("a file system that is read-only at the start is reported in a sentence, and the store stays unchanged", () => {
+it("a file system that is read-only at the start is reported with a clear message, and the store stays unchanged", () => {
   const disk = smallDisk(16);
   const { folder } = disk;
   const first = storeOn(folder, 0).store;

@@ -16,7 +16,7 @@ it("a check finds the store sound while the agent merges rows during the check",
     writer.ingest(stream, take === 1 ? [clockRecord(0), ...polled] : polled, take);
   };
   for (let i = 0; i < 40; i += 1) commit(20);
-  // Enough for a chunk: the rows that the look has begun with are gone after it.
+  // Enough records for a chunk, so that rows read at the start of the check don't exist at its end.
   let looks = 0;
   const found = checkStore(folder, () => {
     looks += 1;
@@ -29,7 +29,7 @@ it("a check finds the store sound while the agent merges rows during the check",
     problems: [],
     streams: [{ newest_seq: 801, damaged_rows: 0, missing: 0 }],
   });
-  // The next look sees what came.
+  // The next check sees the new records.
   expect(checkStore(folder, () => undefined)).toMatchObject({ sound: true, streams: [{ newest_seq: 8_801 }] });
   writer.close();
 });

@@ -13,10 +13,10 @@ import { seededRandom } from "../support/seeded-random.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
 const DAYS = 40;
-/** Seldom enough for a small file. */
+/** A slow interval, so that the file is small. */
 const POLL_MS = 30_000;
 const POLLS_PER_COMMIT = 40;
-/** From then on the service is away: what comes waits. */
+/** From then on the service is down and records wait. */
 const AWAY_FROM = (DAYS - 1.6) * DAY_MS;
 
 const FITTED = withFilters(
@@ -30,7 +30,7 @@ const PARAMETERS = {
   tz: "Europe/Berlin",
 };
 
-/** The codes of a cycle, how many minutes each takes, and how hot it is then. */
+/** The mode codes of a cycle, the minutes of each, and the temperature. */
 const CYCLE = [
   [2, 6, 21],
   [3, 25, 24],
@@ -51,7 +51,10 @@ interface Told {
   readonly exhaust_minutes: number;
 }
 
-/** The days as the PLC told of them: each but Sundays six cycles from eight on, changes of two filters, an outage in mid-spray. */
+/**
+ * Returns the script of the days: six cycles from eight o'clock on each day except Sundays, changes of two filters, and
+ * an outage during spray.
+ */
 function tellDays(): Script {
   const random = seededRandom(40);
   const booth = script(PARAMETERS);
@@ -78,7 +81,7 @@ function tellDays(): Script {
   return booth;
 }
 
-/** The booth stays in a mode, and its counters show each five minutes how long. */
+/** Keeps the booth in a mode. Its counters show the elapsed time every five minutes. */
 function stayIn(told: Told, ms: number, { mode, air }: { readonly mode: number; readonly air: number }): Told {
   const { booth, cycles } = told;
   const end = booth.now + ms;
@@ -105,12 +108,15 @@ function stayIn(told: Told, ms: number, { mode, air }: { readonly mode: number; 
   };
 }
 
-/** The store of a folder as the agent opens it: looked after, at the days' end by default. */
+/** Opens the folder's store like the agent, with maintenance, by default at the end of the days. */
 export function keepFortyDays(dataDir: string, wall = (): number => T0 + DAYS * DAY_MS): KeptStore {
   return keptStoreIn(dataDir, { fold: deriveFold, wall, uuid: () => "s-forty-days" });
 }
 
-/** Writes forty days of a booth into a folder's store as the agent does: what the service took goes by age, the rest waits. */
+/**
+ * Writes forty days of a booth into a folder's store like the agent. Acked records are deleted by age, and the others
+ * wait.
+ */
 export function writeFortyDays(folder: string): void {
   const { entries } = tellDays();
   let now = T0;
@@ -128,7 +134,7 @@ export function writeFortyDays(folder: string): void {
   writer.close();
 }
 
-/** What people and the service are told of the forty days. */
+/** Returns everything that users and the service see of the forty days. */
 export function fortyDaysOf(folder: string): unknown {
   const now = T0 + DAYS * DAY_MS;
   const { source, close } = openSource(folder, now);

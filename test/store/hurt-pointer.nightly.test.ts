@@ -13,9 +13,9 @@ import { memoryFolder } from "../support/temporary.ts";
 
 const PAGE_BYTES = 512;
 const COMMITS = 24;
-/** In each commit, and so in each row. */
+/** Number of readings in each commit, and so in each row. */
 const READINGS = 2;
-/** So that a row fills several pages. */
+/** Text length with which a row fills several pages. */
 const TEXT_BYTES = 900;
 
 function open(folder: string): Writer {
@@ -38,7 +38,7 @@ function all(writer: Writer): ReadonlyMap<number, Placed> {
   return new Map(allRecords(writer).map((record) => [record.seq, record]));
 }
 
-/** Looks, takes in as much as would use pages that were freed, and looks again. */
+/** Checks the store, ingests enough records to reuse freed pages, and checks again. */
 function goOn(writer: Writer): void {
   while (writer.check());
   for (let take = 500; take < 504; take += 1) writer.ingest("s-1", polled(take), take);
@@ -46,19 +46,19 @@ function goOn(writer: Writer): void {
   writer.ingest("s-1", polled(504), 504);
 }
 
-/** A store's file whose records `truth` holds by seq, and the places of its pointers to other pages. */
+/** A store's file, with its records by seq and the positions of its pointers to other pages. */
 interface Whole {
   readonly bytes: Buffer;
   readonly truth: ReadonlyMap<number, Placed>;
   readonly pointers: readonly number[];
-  /** Heads of pages that hold rows. SQLite reads nothing of a page whose head is damaged. */
+  /** Positions of the heads of pages with rows. SQLite reads nothing from a page with a damaged head. */
   readonly heads: ReadonlySet<number>;
 }
 
-/** Records of the rows and facts in one page, at most. */
+/** Maximum number of records of the rows and facts in one page. */
 const PAGE_RECORDS = 16;
 
-/** Rows of several pages each: what a page begins with is the number of the next. */
+/** Makes a store of rows with several pages each. Each page starts with the number of the next one. */
 function longRows(): Whole {
   const folder = memoryFolder();
   const writer = open(folder);
@@ -75,7 +75,9 @@ function longRows(): Whole {
   return { bytes, truth, pointers, heads };
 }
 
-/** The same after its older half has gone by age: the list of free pages leads to all that it used. */
+/**
+ * Makes such a store after its older half was deleted by age. The list of free pages contains all pages that it used.
+ */
 function freePages(): Whole {
   const { bytes: full, truth: before } = longRows();
   const folder = memoryFolder();

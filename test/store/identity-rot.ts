@@ -7,21 +7,24 @@ const BOOTHS = ["booth-1", "booth-2", "booth-3"];
 const MAIN = "identity.db";
 const COPY = "identity.copy.db";
 
-/** What became of flips; each is one of the first three. */
+/** Counts of the results of flips. Each flip is one of the first three. */
 export interface IdentityRot {
   readonly flips: number;
-  /** Found as it was, in the file that was hit. */
+  /** Unchanged, from the damaged file. */
   whole: number;
-  /** Found as it was, in the copy. */
+  /** Unchanged, from the copy. */
   from_copy: number;
-  /** The only file left can't be used: a new identity, which says that another one was lost. */
+  /** The only remaining file is unusable. A new identity is created that reports the loss of the old one. */
   lost: number;
-  /** Something else than what was written. */
+  /** The identity differs from the written one. */
   wrong: number;
   readonly examples: string[];
 }
 
-/** Flips one bit per turn of an identity: every second time in its file beside a good copy, else in the copy with the file gone. */
+/**
+ * Flips one bit per turn of an identity: alternately in its file with an intact copy, and in the copy with the file
+ * deleted.
+ */
 export function rotIdentity(folder: string, flips: number, seed: number): IdentityRot {
   const whole = join(folder, "whole");
   mkdirSync(whole);
@@ -80,7 +83,7 @@ function judge(result: IdentityRot, { turn, truth, what }: { turn: string; truth
       result.examples.push(what);
     }
   } catch (error) {
-    // Nothing keeps the agent from starting.
+    // The agent must always start.
     result.wrong += 1;
     result.examples.push(`${what}: ${String(error)}`);
   }

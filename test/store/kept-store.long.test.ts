@@ -8,7 +8,7 @@ import { fortyDaysOf, keepFortyDays } from "./forty-days.ts";
 import { changedBy, rebuild } from "../support/rebuild.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
-/** Files that a release wrote: they are never written anew, so that its stores open with all later code. */
+/** Files written by a release. They are never rewritten, so that later code must open stores of that release. */
 const FIXTURES = join(import.meta.dirname, "../fixtures");
 const NAME = "store-9";
 

@@ -17,7 +17,7 @@ import { DAY_MS } from "../../src/domain/time.ts";
 
 const EACH = 20;
 
-/** A store whose fold notes the seqs that it folds. */
+/** Opens a store whose fold notes the seqs that it folds. */
 function storeIn(dataDir: string): { readonly store: KeptStore; readonly folded: number[] } {
   const folded: number[] = [];
   const counting = countingFold(1_000);
@@ -35,7 +35,7 @@ function spoil(folder: string, sql: string): void {
   expect(sqlOn(folder, sql)).toBeGreaterThan(0);
 }
 
-/** The seqs that a start folds, and the resulting state. */
+/** Returns the seqs that a start folds, and the resulting state. */
 function startOf(folder: string) {
   const { store, folded } = storeIn(folder);
   store.openStream("booth-1");
@@ -44,7 +44,7 @@ function startOf(folder: string) {
   return seen;
 }
 
-it("a damaged state is made again from the last kept state, or from the log's begin if all are damaged", () => {
+it("a damaged state is restored from the last kept state, or from the start of the log if all are damaged", () => {
   const folder = temporaryFolder();
   const { store } = storeIn(folder);
   store.openStream("booth-1");
@@ -94,7 +94,7 @@ it("the next check removes a damaged kept state, and the next commit keeps anoth
   store.close();
 });
 
-it("a start from a kept state forgets the modes if records after that state are missing", () => {
+it("a start from a kept state has no modes if records after that state are missing", () => {
   const folder = temporaryFolder();
   storeIn(folder).store.close();
   const db = new Database(storePath(folder));

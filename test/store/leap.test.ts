@@ -29,7 +29,7 @@ function commit(one: Bed, records: readonly LogRecord[]): void {
   one.writer.ack(one.stream, newest_seq);
 }
 
-/** Somebody vouches that the time is `off` from what is right. */
+/** Confirms a time that is wrong by `off`. */
 function vouch(one: Bed, mono: number, off = 0): void {
   const right = clockRecord(mono);
   commit(one, [{ ...right, value: { wall: T0 + mono + off, state: "synced" } } as LogRecord]);
@@ -45,7 +45,7 @@ function hours(one: Bed, from: number, to: number): void {
   }
 }
 
-/** Two days by the right time, all of it delivered. */
+/** Returns a bed after two days with the right time, all of it delivered. */
 function lived(): Bed {
   const folder = memoryFolder();
   const writer = open(folder);
@@ -55,19 +55,19 @@ function lived(): Bed {
   return one;
 }
 
-/** Between two commits a time that was wrong is mended. */
+/** Corrects a wrong time between two commits. */
 function mended(one: Bed): void {
   while (one.writer.mend());
 }
 
-/** How far each reading stands from its right time, ms. */
+/** Returns the difference of each reading from its right time, in ms. */
 function errors(one: Bed): readonly number[] {
   const records = allRecords(one.writer, one.stream, one.writer.info(one.stream).oldest_seq);
   return records.filter(({ kind }) => kind === "r").map(({ time, mono }) => time - T0 - mono);
 }
 
-describe("after a leap of the clock", () => {
-  it("a year ahead no record is deleted if the time is corrected within a day, and all get their right time", () => {
+describe("a store after a leap of the clock by a year", () => {
+  it("deletes no record if the time is corrected within a day, and gives all records their right time", () => {
     const one = lived();
     vouch(one, 48 * HOUR_MS, YEAR);
     hours(one, 48, 71);
@@ -82,7 +82,7 @@ describe("after a leap of the clock", () => {
     one.writer.close();
   });
 
-  it("a year ahead records are deleted by age only after a day, also after a restart", () => {
+  it("deletes records by age only after a day, also after a restart", () => {
     const one = lived();
     vouch(one, 48 * HOUR_MS, YEAR);
     hours(one, 48, 60);
@@ -98,10 +98,10 @@ describe("after a leap of the clock", () => {
 });
 
 describe("a wrong time without older records", () => {
-  it("is corrected too: the state kept with it is put back, and all kept records get their right time", () => {
+  it("is corrected too: the state kept with it is corrected, and all kept records get their right time", () => {
     const one = lived();
     vouch(one, 48 * HOUR_MS, YEAR);
-    // The time stands so long that what was right before it has gone by its age.
+    // The wrong time lasts so long that all records with the right time were deleted by age.
     hours(one, 48, 48 + 5 * 24);
     expect(one.writer.info(one.stream).oldest_seq).toBeGreaterThan(48 * PER_HOUR);
     const end = 48 + 5 * 24;

@@ -10,7 +10,7 @@ import { memoryFolder } from "../support/temporary.ts";
 
 const COMMITS = 300;
 const EACH = 20;
-/** The header and every small table: streams, origins, places of boots. */
+/** Bytes of the header and of every small table: streams, origins, positions of boots. */
 const LOST_BYTES = 8_192;
 
 function open(folder: string): OpenedFolder {
@@ -27,7 +27,7 @@ function wipe(path: string): void {
 it("a store without its first 8 KB is salvaged for its booth, whose stream the identity knows", () => {
   const folder = memoryFolder();
   const first = open(folder);
-  // So that the second stream isn't the first name again.
+  // The second stream must not have the first name again.
   first.store.openStream("booth-0");
   const { stream } = first.store.openStream("booth-1");
   for (let take = 1; take <= COMMITS; take += 1) {

@@ -16,10 +16,10 @@ import { ingestEntries } from "../support/store.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
 const STAGES = 60;
-/** Short, so that no page ends within it. It stands before every row's seq. */
+/** A short name, so that no page ends within it. It precedes every row's seq. */
 const STREAM = "s-1";
 
-/** A store of many rows and facts, as bytes. */
+/** Makes a store of many rows and facts, as bytes. */
 function manyRows(folder: string): Buffer {
   const now = (): number => 0;
   const writer = createWriter({ db: openStoreFile(folder), fold: deriveFold, now, wall: now, uuid: () => STREAM });
@@ -31,8 +31,8 @@ function manyRows(folder: string): Buffer {
 }
 
 /**
- * Whether a look through all rows from `oldest` on and the facts before it finds something wrong, and how many of these a search by
- * their keys doesn't find.
+ * Checks whether a scan of all rows from `oldest` on and of the facts before it finds damage. Also counts the entries
+ * that a search by key doesn't find.
  */
 function lookedThrough(file: string, oldest_seq: number): { readonly seen: boolean; readonly hidden: number } {
   const db = new Database(file);

@@ -12,7 +12,7 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 const base = (mono: number) => ({ boot: "b1", mono, at: T0 + mono, tag: "", quality: "good" }) as const;
 const parametersAt = (mono: number, value = PARAMETERS): LogRecord => ({ kind: "p", ...base(mono), value });
 
-/** A derivation whose facts are changed on the way to the file. */
+/** Makes a derivation whose facts are changed before they are stored. */
 function spoilt(change: (fact: Fact) => Fact): Fold {
   const step: Fold["step"] = (state, record) => {
     const out = deriveFold.step(state, record);
@@ -36,7 +36,7 @@ const later = [
 ];
 
 describe("a fact with instants that no column accepts", () => {
-  it("of half a millisecond is committed and found by its window, and commits continue", () => {
+  it("is committed and found by its window if it lasts half a millisecond, and commits continue", () => {
     const folder = temporaryFolder();
     const writer = writerIn(folder);
     const { stream } = writer.openStream("booth-1");
@@ -69,7 +69,7 @@ describe("a fact with instants that no column accepts", () => {
     ["without an end", Infinity],
     ["beyond all time", 1e300],
     ["before all time", -1e300],
-  ])("beginning %s is committed as any other, and commits continue", (_, start) => {
+  ])("is committed like any other if it starts %s, and commits continue", (_, start) => {
     const folder = temporaryFolder();
     const odd = (fact: Fact): Fact =>
       fact.kind === "m" ? { ...fact, value: { ...fact.value, start, end: start } } : fact;
@@ -80,7 +80,7 @@ describe("a fact with instants that no column accepts", () => {
     const { newest_seq } = writer.info(stream);
     const held = writer.read(stream, 1, 1_000);
     expect(held.map(({ seq }) => seq)).toEqual(Array.from({ length: newest_seq }, (_, index) => index + 1));
-    // The look through all that is stored finds nothing damaged.
+    // The scan of the whole store finds no damage.
     while (writer.check());
     expect(writer.ingest(stream, [coverage(10 * MINUTE_MS, 11 * MINUTE_MS)], 3).storage.quarantined).toBe(0);
     writer.close();

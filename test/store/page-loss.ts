@@ -7,19 +7,22 @@ import { emptyRot, filledStore, judgeCopy, type StoreImage } from "./bit-rot.ts"
 const PAGE_BYTES = 512;
 const WAL_HEAD_BYTES = 32;
 const FRAME_BYTES = 24 + PAGE_BYTES;
-/** Commits of 30 readings: two closed chunks of 4,000 records and 35 open rows, as after six minutes without a chunk. */
+/**
+ * Number of commits with 30 readings each: two closed chunks of 4,000 records and 35 open rows, as after six minutes
+ * without a chunk.
+ */
 const COMMITS = 300;
-/** Pages of one kind are spoilt in steps, so that each kind is tried at most so often. */
+/** Maximum number of pages of a kind that are damaged, spread evenly. */
 const MOST_OF_A_KIND = 12;
 
-/** The cost of one spoilt page of a kind, over all pages of that kind that were tried. */
+/** The loss caused by one damaged page, over all tested pages of that kind. */
 export interface PageLoss {
   readonly kind: string;
   readonly pages: number;
   readonly records: number;
   readonly mean: number;
   readonly most: number;
-  /** Wrong values, and records missing without a gap record. */
+  /** Number of wrong values, and of records missing without a gap record. */
   readonly wrong: number;
   readonly examples: readonly string[];
 }
@@ -29,7 +32,10 @@ interface Place {
   readonly at: number;
 }
 
-/** Fills one page after the other with zeros, each in a copy of its own, opens the copy as an agent does, and counts the lost records by kind of page. */
+/**
+ * Fills one page after the other with zeros, each in its own copy, opens the copy like an agent, and counts the lost
+ * records by kind of page.
+ */
 export function spoilPages(folder: string): readonly PageLoss[] {
   const { images, truth } = filledStore(join(folder, "whole"), COMMITS);
   const places = Map.groupBy(placesIn(folder, images), ({ kind }) => kind);
@@ -65,7 +71,7 @@ function zeroed(bytes: Buffer, at: number): Buffer {
   return spoilt;
 }
 
-/** Every page of the database file by its kind, and every page image of the write-ahead log. */
+/** Returns every page of the database file by its kind, and every page image of the write-ahead log. */
 function placesIn(folder: string, images: readonly StoreImage[]): readonly (Place & { readonly kind: string })[] {
   const [main, wal] = images;
   if (main === undefined || wal === undefined) throw new Error("a store has a database file and a write-ahead log");
@@ -88,7 +94,10 @@ function placesIn(folder: string, images: readonly StoreImage[]): readonly (Plac
   return [...found, ...framesBeforeLastCommit(wal).map((at) => ({ kind: "write-ahead log", name: wal.name, at }))];
 }
 
-/** Where page images stand in the write-ahead log. A spoilt last commit looks like one that a power cut tore, and is dropped. */
+/**
+ * Returns the positions of page images in the write-ahead log, except for the last commit. If that one is damaged, it
+ * looks like one torn by a power cut and is dropped.
+ */
 function framesBeforeLastCommit({ bytes }: StoreImage): readonly number[] {
   const frames = Math.floor((bytes.length - WAL_HEAD_BYTES) / FRAME_BYTES);
   const heads = Array.from({ length: frames }, (_, frame) => WAL_HEAD_BYTES + frame * FRAME_BYTES);

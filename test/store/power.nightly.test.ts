@@ -4,10 +4,13 @@ import { cutPower } from "./power/cuts.ts";
 import { memoryFolder } from "../support/temporary.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 
-/** Makes somewhat more than 10,000 writes and syncs, while rows are thinned, acks move and the agent restarts once. */
+/**
+ * Number of commits with somewhat more than 10,000 writes and syncs, while rows are deleted, acks move and the agent
+ * restarts once.
+ */
 const COMMITS = 330;
 
-it("a store whose power is cut after any write, or with any loss of those not synced, opens clean with everything durable", () => {
+it("a store opens clean with everything durable after a power cut at any write, with any loss of unsynced writes", () => {
   const random = seededRandom(5);
   const plan = { commits: COMMITS, ordered_every: 1, lossy_every: 5, losses: 1, legal_every: 61 };
   const cuts = cutPower(memoryFolder(), plan, () => random.next());

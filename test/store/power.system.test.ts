@@ -5,7 +5,10 @@ import { cutPower, type Cuts } from "./power/cuts.ts";
 import { memoryFolder } from "../support/temporary.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 
-/** Makes somewhat more than 10,000 writes and syncs, while rows are thinned, acks move and the agent restarts once. */
+/**
+ * Number of commits with somewhat more than 10,000 writes and syncs, while rows are deleted, acks move and the agent
+ * restarts once.
+ */
 const COMMITS = 330;
 
 function report(cuts: Cuts, fault: string): void {
@@ -16,8 +19,8 @@ function report(cuts: Cuts, fault: string): void {
   process.stdout.write(`${JSON.stringify(cuts)}\n`);
 }
 
-describe("a store whose power is cut", () => {
-  it("opens clean with everything durable, whatever was lost, torn or overtaken of the writes not synced", () => {
+describe("a store after a power cut", () => {
+  it("opens clean with everything durable, whatever unsynced writes were lost, torn or reordered", () => {
     const random = seededRandom(3);
     const plan = { commits: COMMITS, ordered_every: 50, lossy_every: 20, losses: 2, legal_every: 500 };
     const cuts = cutPower(memoryFolder(), plan, () => random.next());
@@ -28,7 +31,7 @@ describe("a store whose power is cut", () => {
     expect(cuts.thinned).toBeGreaterThan(1_000);
   });
 
-  it("loses on a disk that takes syncs for nothing, so these cuts can tell", () => {
+  it("loses records on a disk that ignores syncs, so the test detects such losses", () => {
     const random = seededRandom(4);
     const plan = { commits: 60, ordered_every: 1_000_000, lossy_every: 20, losses: 2, deaf: true };
     expect(cutPower(memoryFolder(), plan, () => random.next()).lost).toBeGreaterThan(10);

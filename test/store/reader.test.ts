@@ -30,7 +30,7 @@ it("an open reader returns after each commit the same stages and readings as a n
         .map(({ seq, boot, mono, tag, value, quality, time }) => ({ seq, boot, mono, tag, value, quality, time })),
     );
   }
-  // Some commits close a stage, others add only what stands behind the last one.
+  // Some commits close a stage, others only add to the open one.
   expect(stages).toEqual([0, 0, 1, 1, 2, 3]);
   asked.close();
   writer.close();

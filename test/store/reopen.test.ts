@@ -9,7 +9,10 @@ import { clockRecord, reading } from "../support/records.ts";
 import { keptStoreIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-/** A store of two takes, the third of which finds damage that can't be salvaged, since the new file can't be written. */
+/**
+ * Makes a store with two takes. The third take finds damage that can't be salvaged, because the new file can't be
+ * written.
+ */
 function strandedStore(): {
   readonly store: KeptStore;
   readonly mend: () => void;

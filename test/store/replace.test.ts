@@ -6,7 +6,7 @@ import { storeOn } from "./disk-bed.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
-/** A store with so many readings; nobody has it open. */
+/** Makes a closed store with this many readings. */
 function filled(folder: string, readings: number): void {
   const { store } = storeOn(folder, 0);
   store.openStream("booth-1");

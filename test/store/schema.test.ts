@@ -11,7 +11,7 @@ import { clockRecord, reading } from "../support/records.ts";
 import { writerIn } from "../support/store.ts";
 import { memoryFolder, temporaryFolder } from "../support/temporary.ts";
 
-/** A store that holds something, and nobody has open. */
+/** Makes a closed store with some records. */
 function madeStore(): string {
   const folder = temporaryFolder();
   const writer = writerIn(folder);

@@ -5,7 +5,7 @@ import { clockRecord, coverage, reading } from "../support/records.ts";
 import { allRecords, writerIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-/** A store of one booth with ten readings behind its clock record. */
+/** Makes a store of one booth with ten readings after its clock record. */
 function filled(folder: string): { writer: Writer; stream: string } {
   const writer = writerIn(folder);
   const { stream } = writer.openStream("booth-1");
@@ -32,7 +32,7 @@ it("a record that was set aside keeps its reason over a restart, and the next co
   again.close();
 });
 
-it("a record that the service refused by its seq needs no declaration", () => {
+it("a record that the service rejected by its seq needs no declaration", () => {
   const { writer, stream } = filled(temporaryFolder());
   writer.setAside(stream, [{ seq: 4, reason: "unknown kind", declare: false }]);
   writer.ingest(stream, [reading(20_000, "mode", 2)], 2);
@@ -40,14 +40,14 @@ it("a record that the service refused by its seq needs no declaration", () => {
   writer.close();
 });
 
-it("the store keeps the newest ten thousand refused records", () => {
+it("the store keeps the newest ten thousand rejected records", () => {
   const { writer, stream } = filled(temporaryFolder());
   const refusals = Array.from({ length: 10_200 }, (_, index) => ({ seq: index + 1, reason: "no", declare: false }));
   expect(writer.setAside(stream, refusals)).toMatchObject({ count: 10_000, newest: { seq: 10_200 } });
   writer.close();
 });
 
-it("contextRecords finds exactly the parameter and clock records of a stretch", () => {
+it("contextRecords returns exactly the parameter and clock records of a range", () => {
   const { writer, stream } = filled(temporaryFolder());
   for (let take = 2; take <= 400; take += 1) {
     const mono = take * 10_000;

@@ -3,7 +3,7 @@ import { DEFAULT_BUDGET } from "../../src/domain/storage.ts";
 import { openStoreThread } from "../../src/store/thread/thread.ts";
 import { clockRecord, reading } from "../support/records.ts";
 
-/** Commits three times through the store's thread, and counts how often its own loop turned while each was under way. */
+/** Commits three times through the store thread. Counts the turns of its own event loop during each commit. */
 const [folder = ""] = process.argv.slice(2);
 const TURN_MS = 10;
 const { store } = openStoreThread({ dataDir: folder, standbyDir: `${folder}-standby`, budget: DEFAULT_BUDGET });

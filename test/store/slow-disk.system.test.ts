@@ -24,7 +24,7 @@ it("fsyncs of two seconds don't block the thread that polls", () => {
     .map((line) => JSON.parse(line) as { turns: number; commit_ms: number });
   process.stdout.write(`${JSON.stringify(commits)}\n`);
   expect(commits).toHaveLength(3);
-  // 2 s hold 200 turns of 10 ms; a thread that waited for the disk would have had one or two.
+  // In 2 s there are 200 turns of 10 ms. A thread that waits for the disk has one or two.
   const slow = commits.filter(({ commit_ms }) => commit_ms >= 2_000);
   const wrong = slow.filter(({ turns }) => turns <= 50).length;
   recordFault({

@@ -7,7 +7,10 @@ import { clockRecord, reading } from "../support/records.ts";
 import { writerIn } from "../support/store.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
-/** A store whose last commit stands in its write-ahead log alone, as a kill leaves it; the stream's row there is hurt or not. */
+/**
+ * Makes a store whose last commit is only in its write-ahead log, as after a kill. If `isHurt`, the stream's row in the
+ * log is damaged.
+ */
 function killedStore(isHurt: boolean): string {
   const folder = memoryFolder();
   const first = writerIn(folder);
@@ -21,7 +24,7 @@ function killedStore(isHurt: boolean): string {
   copyFileSync(storePath(folder), storePath(copy));
   const wal = readFileSync(`${storePath(folder)}-wal`);
   second.close();
-  // The log's rows don't name the booth.
+  // The log's other rows don't contain the booth's name.
   for (let at = wal.indexOf("booth-1"); isHurt && at >= 0; at = wal.indexOf("booth-1", at + 1)) wal[at] = 0x42;
   writeFileSync(join(copy, "store.db-wal"), wal);
   return copy;
@@ -34,7 +37,7 @@ it.each([
   const folder = killedStore(isHurt);
   salvage({ dataDir: folder, wall: () => 0 });
   const writer = writerIn(folder);
-  // Known to be less than it was, it would have the tail's entries taken in a second time.
+  // If the take number were too low, the tail's entries would be ingested twice.
   expect(writer.openStream("booth-1")).toMatchObject({ newest_seq: 3, last_take: take });
   writer.close();
 });

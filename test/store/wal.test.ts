@@ -8,7 +8,10 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 const FRAME_BYTES = 24 + 512;
 
-/** A store that was let go of as by a kill, so that its last commits stand in the write-ahead log; `newest` after each of them. */
+/**
+ * Makes a store that ends as by a kill, with its last commits in the write-ahead log. `newest`: the newest seq after
+ * each of them.
+ */
 function killedStore(): { readonly folder: string; readonly newest: readonly number[] } {
   const folder = temporaryFolder();
   const { store } = storeIn(folder);
@@ -32,7 +35,7 @@ function storeIn(folder: string) {
   return { store: keptStoreIn(folder, { salvaged }), salvages: () => salvages };
 }
 
-/** Where the frames of each commit begin and end in the log. */
+/** Returns the positions of each commit's frames in the log. */
 function commitsIn(wal: Buffer): { readonly from: number; readonly to: number }[] {
   const commits: { from: number; to: number }[] = [];
   let from = 32;
@@ -87,7 +90,7 @@ describe("the end of the write-ahead log", () => {
     const { from, to } = commitsIn(wal).at(-1) ?? { from: 0, to: 0 };
     expect(readWal(path).end).toBe("whole");
     const ends = new Set<string>();
-    // A step that is no multiple of a byte, so that every field of a frame and every bit of a byte is met.
+    // The step is not a multiple of 8 bits, so every field of a frame and every bit of a byte is tested.
     for (let bit = from * 8; bit < to * 8; bit += 331) {
       const flipped = Buffer.from(wal);
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));

@@ -4,7 +4,7 @@ import type { BoothStatus } from "../../src/domain/status.ts";
 import { temporaryFolder } from "./temporary.ts";
 import { virtualSite, type VirtualSite, type VirtualSiteOptions } from "./virtual-site.ts";
 
-/** Mon 2026-03-02 07:50 in Denver: the day's first cycles follow. */
+/** Monday 2026-03-02 07:50 in Denver, shortly before the first cycles of the day. */
 export const START = Date.UTC(2026, 2, 2, 14, 50);
 export const MINUTE = 60_000;
 
@@ -12,11 +12,14 @@ export interface ActiveSite {
   readonly site: VirtualSite;
   readonly agent: Agent;
   readonly folder: string;
-  /** The log's name at the service. */
+  /** The name of the booth's log at the service. */
   readonly stream: string;
 }
 
-/** A site whose booth is bound and has been recording for a while; closed at the test's end, where nothing may have failed. */
+/**
+ * Starts a site whose booth is bound and has recorded for a while. The test's end closes it, and expects that nothing
+ * failed.
+ */
 export async function activeSite(
   options: Partial<VirtualSiteOptions> & { readonly for_ms?: number } = {},
 ): Promise<ActiveSite> {

@@ -1,4 +1,4 @@
-/** Rows of cells as lines of text, each column as wide as its widest cell. */
+/** Formats rows of cells as lines of text. Each column is as wide as its widest cell. */
 export function aligned(rows: readonly (readonly string[])[]): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) =>

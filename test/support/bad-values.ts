@@ -6,7 +6,7 @@ export function pick<T>(random: Random, list: readonly T[]): T {
   return found;
 }
 
-/** No upper-case SQL: what an answer shows of that is the service's own. */
+/** The fragments contain no SQL keyword in upper case: upper-case SQL in an answer therefore comes from the service. */
 const SQL = [
   "' or '1'='1",
   "'; drop table booths; --",
@@ -70,7 +70,7 @@ export function badText(random: Random): string {
 
 const NUMBERS = [0, -0, -1, 1, 0.5, 1e-320, 1e308, -1e308, 2 ** 31, 2 ** 53, -(2 ** 53), 1e21, 253_402_300_800_000];
 
-/** A value of any JSON type. */
+/** Returns a random value of any JSON type. */
 export function badValue(random: Random, depth = 0): unknown {
   const kind = Math.floor(random.next() * (depth > 3 ? 5 : 9));
   if (kind === 0) return null;
@@ -80,11 +80,11 @@ export function badValue(random: Random, depth = 0): unknown {
   const size = Math.floor(random.next() * 4);
   const children = Array.from({ length: size }, () => badValue(random, depth + 1));
   if (kind < 7) return children;
-  // From entries: a key __proto__ is then an own one, as JSON.parse makes it.
+  // Builds the object from entries, so that a key __proto__ becomes an own property, as in JSON.parse.
   return Object.fromEntries(children.map((child, i) => [i === 0 ? "__proto__" : badText(random), child]));
 }
 
-/** Text that stands where JSON should: broken, huge, deep, or with keys that mean something else. */
+/** Returns text instead of valid JSON: broken, huge, deeply nested, or with keys that have a special meaning. */
 export function badJson(random: Random): string {
   const deep = Math.floor(random.next() * 3_000);
   return pick(random, [

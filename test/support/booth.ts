@@ -10,14 +10,14 @@ import type { TakenEntry } from "../../src/domain/taken.ts";
 /** 2025-03-03T00:00:00Z, a Monday. */
 export const T0 = 1_740_960_000_000;
 const BOOT = "boot-1";
-/** Mono at which the scripts begin. */
+/** Mono at the start of each script. */
 export const MONO0 = 1_000_000;
-/** Polls of a quiet time are thinned to this, which is under the bridge. */
+/** The interval of polls in a quiet time. It is shorter than the time that a bridge covers. */
 const QUIET_POLL_MS = 10_000;
 
 export type Values = Readonly<Record<string, TagValue>>;
 
-/** A booth's life as it is polled, with a stopwatch: times are ms since the start. */
+/** The polls of one booth, written by a test. Times are milliseconds since the start. */
 export interface Script {
   readonly entries: TakenEntry[];
   readonly values: Record<string, TagValue>;
@@ -33,13 +33,13 @@ export function script(parameters: Parameters): Script {
 
 type Loose = LogRecord extends infer R ? (R extends LogRecord ? Pick<R, "kind" | "value"> : never) : never;
 
-/** A record that isn't a poll, now. */
+/** Appends a record other than a poll at the current time. */
 export function put(one: Script, { kind, value }: Loose): void {
   const base = { boot: BOOT, mono: MONO0 + one.now, at: T0 + one.now, tag: "", quality: "good" };
   add(one, { kind: "record", record: { kind, value, ...base } as LogRecord });
 }
 
-/** A technician enters that a filter was changed at `at`. */
+/** Appends a technician's entry that a filter was changed at `at`. */
 export function enterFilter(
   one: Script,
   at: number = one.now,
@@ -61,7 +61,10 @@ function add(one: Script, entry: Without<TakenEntry>): void {
   one.entries.push({ ...entry, take: one.entries.length + 1, stream: "s" });
 }
 
-/** One answered poll, now; values that differ from the last ones are its changes. null: a bad reading. */
+/**
+ * Appends an answered poll at the current time. Values that differ from the last ones are its changes; null is a bad
+ * reading.
+ */
 export function poll(one: Script, values: Values = {}, group = "fast"): void {
   const changes = Object.entries(values)
     .filter(([tag, value]) => one.values[tag] !== value)
@@ -70,7 +73,7 @@ export function poll(one: Script, values: Values = {}, group = "fast"): void {
   add(one, { kind: "poll", boot: BOOT, mono: MONO0 + one.now, at: T0 + one.now, group, answered: true, changes });
 }
 
-/** Changes to the values now, and holds them for `ms`; the last poll comes just before the end. */
+/** Changes the values at the current time and holds them for `ms`. The last poll is just before the end. */
 export function stay(one: Script, ms: number, values: Values = {}): void {
   const end = one.now + ms;
   poll(one, values);
@@ -85,17 +88,17 @@ export function stay(one: Script, ms: number, values: Values = {}): void {
   one.now = end;
 }
 
-/** Nothing is polled for `ms`: the gap is one longer, from the last poll. */
+/** Polls nothing for `ms`. The gap also contains the time since the last poll. */
 export function silence(one: Script, ms: number): void {
   one.now += ms;
 }
 
-/** Forgets what was last read: the next poll logs every value it is given, as after an outage. */
+/** Forgets the last values, so that the next poll logs each of its values, as after an outage. */
 export function forget(one: Script): void {
   for (const tag of Object.keys(one.values)) Reflect.deleteProperty(one.values, tag);
 }
 
-/** What came from there on, by index of the entries, was another boot of the box, whose mono began anew. */
+/** Moves the entries from index `from` on to a new boot of the gateway, whose mono starts again. */
 export function reboot({ entries }: Script, from: number): void {
   for (const entry of entries.splice(from)) {
     if (entry.kind === "poll") entries.push({ ...entry, boot: "boot-2", mono: entry.mono - MONO0 + 1000 });
@@ -108,7 +111,7 @@ export interface Folded {
   readonly records: Stored<LogRecord>[];
 }
 
-/** Commits the entries in chunks of the sizes given (all at once by default) and folds them. */
+/** Commits the entries in chunks of the given sizes (default: one chunk) and folds them. */
 export function fold(entries: readonly TakenEntry[], parameters: Parameters, sizes: readonly number[] = []): Folded {
   return foldRecords(commit(entries, parameters, sizes));
 }
@@ -140,19 +143,19 @@ export function foldRecords(records: readonly Stored<LogRecord>[], from: DeriveS
   return { state, facts, records: [...records] };
 }
 
-/** Folds the script; its last poll makes a commit of its own, so that the fold sees time pass up to it. */
+/** Folds the script. Its last poll is a commit of its own, so that the fold knows the time up to that poll. */
 export function run(one: Script, parameters: Parameters): Folded {
   return fold(one.entries, parameters, [Math.max(1, one.entries.length - 1), 1]);
 }
 
 type FactOf<K extends FactDraft["kind"]> = Extract<FactDraft, { kind: K }>;
 
-/** Values of the facts of one kind. */
+/** Returns the values of the facts of one kind. */
 export function valuesOf<K extends FactDraft["kind"]>(facts: readonly FactDraft[], kind: K): FactOf<K>["value"][] {
   return facts.filter((fact) => fact.kind === kind).map((fact) => fact.value as FactOf<K>["value"]);
 }
 
-/** Stages as short text: mode, start and end in ms since the start. */
+/** Formats stages as short text: mode, start and end in milliseconds since the start. */
 export function stageTexts(facts: readonly FactDraft[]): string[] {
   return valuesOf(facts, "m").map(({ mode, start, end }) => `${mode} ${start - T0}-${end - T0}`);
 }

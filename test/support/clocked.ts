@@ -19,24 +19,24 @@ import type { EpochMs, Milliseconds } from "../../src/domain/units.ts";
 import { T0 } from "./booth.ts";
 import { PLAIN } from "./parameters.ts";
 
-/** What a box with a clock of its own lives through. Times are ms since the boot. */
+/** The truth about a gateway with its own clock. Times are milliseconds since the boot. */
 export interface ClockedLife {
   readonly parameters: Parameters;
   readonly boot: string;
   readonly length_ms: number;
   readonly poll_ms: number;
-  /** Mode code at a time. */
+  /** Returns the mode code at a time. */
   readonly mode: (ms: number) => number;
-  /** What the wall clock shows. */
+  /** Returns the time that the wall clock shows. */
   readonly wall: (ms: number) => number;
   readonly kernel: (ms: number) => boolean;
-  /** The service's time minus mono, as far as it was heard by then. */
+  /** Returns the service's time minus mono, as known at that time; null: not known yet. */
   readonly service: (ms: number) => number | null;
-  /** Mono at the first poll; default 0. */
+  /** Mono at the first poll. Default: 0. */
   readonly mono0?: number;
 }
 
-/** Taken entries of the life: the clock is looked at with every poll, by the watch itself. */
+/** Returns the taken entries of this life. The real clock watch reads the clock with each poll. */
 export function clockedEntries(life: ClockedLife, take0 = 0): TakenEntry[] {
   const entries: TakenEntry[] = [];
   const mono0 = life.mono0 ?? 0;
@@ -46,7 +46,7 @@ export function clockedEntries(life: ClockedLife, take0 = 0): TakenEntry[] {
   };
   const record = (ms: number, kind: LogRecord["kind"], value: unknown): void =>
     add({ kind: "record", record: { kind, ...when(ms), tag: "", value, quality: "good" } });
-  // With each poll an answer of each way.
+  // With each poll, the gateway gets the service's time by HTTP and by an ack.
   let heard: readonly Heard[] = [];
   const reading = (ms: number): ClockReading => {
     const mono = mono0 + ms;
@@ -78,14 +78,16 @@ const CODES: Readonly<Record<string, number>> = Object.fromEntries(
   Object.entries(PLAIN.modes).map(([code, mode]) => [mode, Number(code)]),
 );
 
-/** What a booth's model did from T0 on, by its own time, which no clock of any box has a part in. */
+/**
+ * Returns the true stages of a booth's model from T0 on, in the model's own time. They depend on no gateway's clock.
+ */
 export function modelStages(length: Milliseconds): readonly StageTruth[] {
   const profile = findProfile("click-booth");
   const identity = { plc_serial: "ABCD-123-123" };
   return boothFor({ profile, scenario: standardCycle, seed: 1, start: T0, identity }).truth(T0, T0 + length).stages;
 }
 
-/** The mode code that the model's PLC shows `ms` after T0. */
+/** Returns the mode code that the model's PLC shows `ms` after T0. */
 export function codeAt(stages: readonly StageTruth[], ms: Milliseconds): number {
   const stage = stages.find(({ end }) => end > T0 + ms) ?? stages.at(-1);
   return CODES[stage?.mode ?? ""] ?? NaN;
@@ -97,7 +99,9 @@ interface Span {
   readonly end: EpochMs;
 }
 
-/** Whether the spans that overlap the window are the model's, each border between them within `poll_ms` of its own. */
+/**
+ * Checks that the stages that overlap the window match the model's, with each border within `poll_ms` of the true one.
+ */
 export function areTrue(
   spans: readonly Span[],
   stages: readonly StageTruth[],

@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { onTestFinished } from "vitest";
 import { eventually } from "./eventually.ts";
 
-/** Listens and takes nobody: its thread hangs, and the kernel keeps one or two who wait for it. */
+/** A program that listens but never accepts: its thread hangs, and the kernel queues one or two connections. */
 const HANGS = `
   const { createServer } = require("node:net");
   const { parentPort } = require("node:worker_threads");
@@ -13,7 +13,10 @@ const HANGS = `
   });
 `;
 
-/** A port of this machine to which a connection is never made nor refused, as one behind a firewall that drops what comes. */
+/**
+ * Returns a port of this machine that neither accepts nor refuses connections, like a port behind a firewall that drops
+ * packets.
+ */
 export async function deafPort(): Promise<number> {
   const worker = new Worker(HANGS, { eval: true });
   onTestFinished(() => worker.terminate().then(() => undefined));
@@ -33,6 +36,6 @@ export async function deafPort(): Promise<number> {
   return port;
 }
 
-/** Connections of this process that neither stand nor have failed: each would hold a stop up. */
+/** Counts connection attempts of this process that are still pending. Each would delay a stop. */
 export const connecting = (): number =>
   process.getActiveResourcesInfo().filter((kind) => kind === "ConnectWrap").length;

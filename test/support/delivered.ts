@@ -9,7 +9,7 @@ import type { RealSite } from "./real-site.ts";
 const ROUNDS = 5;
 const WITHIN_MS = 60_000;
 
-/** Starts and stops the agent until the service holds all that the agent holds; nothing new may be read meanwhile. */
+/** Starts and stops the agent until the service has all its records. The agent must not read anything new meanwhile. */
 export async function drain(site: RealSite): Promise<ReturnType<typeof ownRecords>> {
   for (let round = 0; round < ROUNDS; round += 1) {
     const agent = site.startAgent();
@@ -28,7 +28,7 @@ export async function drain(site: RealSite): Promise<ReturnType<typeof ownRecord
   throw new Error("the service never held all that the agent held");
 }
 
-/** Whether the service's records of that stream are the box's own, by their hash. */
+/** Compares the service's records of the stream with the gateway's by their hash. */
 export function isSameAtService(site: RealSite, own: ReturnType<typeof ownRecords>): boolean {
   const row = findStream(site.service.db, own.stream);
   const stored = row === undefined ? [] : storedRange(site.service.db, row, [1, own.records.length]);

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Longer than anything here takes on a busy machine: it is a deadline, not a measurement. */
+/** A deadline, not a measurement: longer than any step of a test takes on a busy machine. */
 const WITHIN_MS = 120_000;
-/** From one look to the next: soon at first, then seldom, as looking takes CPU from what is looked at. */
+/** The pauses between two checks. They grow, because a check takes CPU from the program under test. */
 const LOOK_AGAIN_MS = { first: 5, growth: 1.2, most: 50 } as const;
 
-/** Looks until the probe gives something (undefined: not yet); rejects at the deadline, saying what didn't happen. */
+/**
+ * Calls the probe until it returns a value (undefined: not yet). Rejects at the deadline and names what didn't happen.
+ */
 export async function eventually<T>(
   what: string,
   probe: () => T | undefined | Promise<T | undefined>,
@@ -20,7 +22,7 @@ export async function eventually<T>(
   }
 }
 
-/** The same for a condition. */
+/** Waits until the condition is true. Rejects at the deadline and names what didn't happen. */
 export async function until(condition: () => boolean, what: string, within_ms?: number): Promise<void> {
   await eventually(what, () => (condition() ? true : undefined), within_ms);
 }

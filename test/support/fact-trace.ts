@@ -5,13 +5,13 @@ import Database from "better-sqlite3";
 import { expect } from "vitest";
 import { storePath } from "../../src/store/open.ts";
 
-/** What the derivation makes of a booth's life, as short as it can be told: every fact, in its order, with its seq. */
+/** A short trace of the facts that the derivation makes from a booth's life: each fact in order, with its seq. */
 
 const FILE = fileURLToPath(new URL("../golden/facts.json", import.meta.url));
-/** Of the hash: two lives that differ have the same one less than once in 10^19. */
+/** Digits of the hash. Two different lives have the same hash less than once in 10^19. */
 const HEX_DIGITS = 16;
 
-/** How many of each kind, and a hash of all that they say: "c3 d2 m12 0123456789abcdef". */
+/** Counts the facts of each kind and adds a hash of their content: "c3 d2 m12 0123456789abcdef". */
 export function traceOf(facts: readonly { readonly kind: string }[]): string {
   const counts = new Map<string, number>();
   for (const { kind } of facts) counts.set(kind, (counts.get(kind) ?? 0) + 1);
@@ -19,12 +19,12 @@ export function traceOf(facts: readonly { readonly kind: string }[]): string {
   return [...told, hashOf(facts)].join(" ");
 }
 
-/** Of the text that JSON makes of it. */
+/** Hashes the value's JSON text. */
 export function hashOf(value: unknown): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, HEX_DIGITS);
 }
 
-/** Every fact of a store, those that a later one took the place of among them. */
+/** Reads all facts of a store, including superseded ones. */
 export function storedFacts(folder: string): { readonly seq: number; readonly kind: string; readonly body: string }[] {
   const db = new Database(storePath(folder), { readonly: true });
   try {
@@ -36,7 +36,10 @@ export function storedFacts(folder: string): { readonly seq: number; readonly ki
   }
 }
 
-/** The trace is the one of that name in test/golden/facts.json, where it is written anew when what it tells of was changed on purpose. */
+/**
+ * Expects the trace stored under that name in test/golden/facts.json. The golden file is rewritten when facts change on
+ * purpose.
+ */
 export function expectKnown(name: string, trace: string): void {
   const known = JSON.parse(readFileSync(FILE, "utf8")) as Readonly<Record<string, string>>;
   expect({ [name]: trace }).toEqual({ [name]: known[name] });

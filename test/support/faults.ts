@@ -4,15 +4,15 @@ import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 
 const RESULTS = fileURLToPath(new URL("../results", import.meta.url));
-/** Test files run in processes of their own; each holds the file for some milliseconds. */
+/** Test files run in separate processes. Each process holds the lock for some milliseconds. */
 const LOCK_TIMEOUT_MS = 10_000;
 
-/** One exercised row of the fault matrix. */
+/** An exercised row of the fault matrix. */
 export interface FaultEntry {
   /** Number of the row. */
   readonly row: number;
   readonly fault: string;
-  /** How often the fault was brought about. */
+  /** Number of times that the test injected the fault. */
   readonly injected: number;
   readonly lost: number;
   readonly doubled: number;
@@ -20,10 +20,10 @@ export interface FaultEntry {
   readonly passed: boolean;
 }
 
-/** Puts the entry into test/results/faults.json, in place of an earlier one for the same row and fault. */
+/** Writes the entry to test/results/faults.json. It replaces an earlier entry for the same row and fault. */
 export function recordFault(entry: FaultEntry, folder: string = RESULTS): void {
   mkdirSync(folder, { recursive: true });
-  // An exclusive transaction is a lock that ends with its process, however that ends.
+  // An exclusive transaction is a lock that the operating system releases when the process ends.
   const lock = new Database(join(folder, "faults.lock"), { timeout: LOCK_TIMEOUT_MS });
   try {
     lock.exec("BEGIN EXCLUSIVE");
@@ -39,7 +39,7 @@ export function recordFault(entry: FaultEntry, folder: string = RESULTS): void {
 
 function readEntries(file: string): FaultEntry[] {
   try {
-    // Written by this module alone.
+    // Only this module writes the file.
     return JSON.parse(readFileSync(file, "utf8")) as FaultEntry[];
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];

@@ -11,7 +11,7 @@ import { SERIAL, type VirtualService } from "./virtual-service.ts";
 import { nameOf, matchOf, OPERATIONS } from "../../src/api/operations.ts";
 import { reportAnswer, type Report, type ReportAnswer, type ReportRequest } from "../../src/api/report.ts";
 
-/** The figures that both sides give for a window, in the service's units and names. */
+/** The figures that the gateway and the service both return for a window, in the service's units and names. */
 export interface Figures {
   readonly minutes: Readonly<Record<string, number>>;
   readonly starts: Readonly<Record<string, number>>;
@@ -20,7 +20,7 @@ export interface Figures {
   readonly cycle_count: number;
 }
 
-/** A gateway's store as reports see it. */
+/** Opens a gateway's store as a source for reports. */
 export function openSource(folder: string, now_ms: number): { readonly source: Source; readonly close: () => void } {
   const reader = openReader(folder);
   const [info] = reader.streams();
@@ -65,7 +65,7 @@ export function serviceFigures(service: VirtualService, window: Window): Figures
   };
 }
 
-/** The booth as the gateway's status has it, for reports without an agent. */
+/** Returns the booth as the gateway's status shows it, for reports without an agent. */
 export function localBooth(source: Source): LocalBooth {
   return {
     booth: "booth-1",
@@ -92,12 +92,14 @@ export function localBooth(source: Source): LocalBooth {
   };
 }
 
-/** Path of a booth's operation, e.g. "runtime"; one that begins with a slash is the path itself. */
+/**
+ * Returns the path of a booth's operation, such as "runtime". An argument that starts with a slash is already a path.
+ */
 export function pathOf(operation: string): string {
   return operation.startsWith("/") ? operation : `/api/booths/b-1/${operation}`;
 }
 
-/** What the box answers for an operation. Throws where it isn't 200. */
+/** Returns the gateway's answer to an operation. Throws if the status isn't 200. */
 export function boxAnswer(source: Source, operation: string, query: Query = {}): Record<string, unknown> {
   const path = pathOf(operation);
   const request = requestAt({ path, query, booths: [localBooth(source)], now_ms: source.now_ms });
@@ -107,13 +109,13 @@ export function boxAnswer(source: Source, operation: string, query: Query = {}):
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-/** A GET as it is asked for over HTTP. */
+/** A GET request, as a client sends it over HTTP. */
 export interface PathRequest extends Pick<ReportRequest, "query" | "booths" | "now_ms"> {
-  /** Without the query, e.g. /api/booths/b-1/runtime */
+  /** The path without the query, for example /api/booths/b-1/runtime. */
   readonly path: string;
 }
 
-/** All of them, by name: the reports' thread loads each when it is asked for. */
+/** All reports by name. The gateway's report thread loads each report only on its first request. */
 const REPORTS = new Map<string, Report>();
 for (const operation of OPERATIONS) {
   const { runs } = operation;
@@ -121,14 +123,14 @@ for (const operation of OPERATIONS) {
   if (runs.kind === "box report") REPORTS.set(nameOf(operation), { kind: runs.kind, tell: await runs.load() });
 }
 
-/** What the box's server asks its reports' thread for. Throws where the path names no report. */
+/** Returns the request that the gateway's server sends to its report thread. Throws if the path names no report. */
 export function requestAt({ path, ...more }: PathRequest): ReportRequest {
   const match = matchOf("GET", path);
   if (match.kind !== "here") throw new Error(`${path} names nothing here`);
   return { operation: nameOf(match.operation), params: match.params, ...more };
 }
 
-/** The report made at once, in this thread. */
+/** Makes the report synchronously in this thread. */
 export function answerReport(request: ReportRequest, reader: StoreReader): ReportAnswer {
   const report = REPORTS.get(request.operation);
   if (report === undefined) throw new Error(`${request.operation} is no report`);

@@ -20,7 +20,7 @@ export interface Filled {
   readonly file_bytes: number;
 }
 
-/** Days of the booth with 60 tags, packed. */
+/** Packed days of the booth with 60 tags. */
 interface Made {
   readonly rows: readonly LogRow[];
   readonly facts: readonly FactRow[];
@@ -30,17 +30,23 @@ interface Made {
 
 interface Filling {
   /**
-   * So many days are made and packed, the others are copies of them, each time under another boot: a hundred times as quick where it's
-   * only about how much there is.
+   * The number of days that are generated and packed. The others are copies under another boot, which is a hundred
+   * times faster if only the amount matters.
    */
   readonly own?: number;
-  /** A fact behind each change of the mode, as stages make them; else facts are left out. Of all days, so none may be copies. */
+  /**
+   * Adds a fact after each change of the mode, as for stages. Default: no facts. All days must then be generated, not
+   * copied.
+   */
   readonly has_facts?: boolean;
 }
 
 const made = new Map<string, Made>();
 
-/** Puts so many days of the booth with 60 tags into a store, as closed chunks. What was made once in a process is made for all its families. */
+/**
+ * Writes days of the booth with 60 tags into a store as closed chunks. Other calls in the same process reuse the
+ * generated days.
+ */
 export function fillStore(folder: string, days: number, { own = days, has_facts = false }: Filling = {}): Filled {
   mkdirSync(folder, { recursive: true });
   const key = `${own} ${String(has_facts)}`;
@@ -117,7 +123,10 @@ function stageAt(
   return packFact(STREAM, fact, { version: 1, prev });
 }
 
-/** The same records so much later, as another boot's: told from the row's start, they needn't be packed anew. */
+/**
+ * Shifts a row's records in time and to another boot. A row stores times relative to its start, so it needn't be packed
+ * again.
+ */
 function movedRow(row: LogRow, by: { readonly seq: number; readonly ms: number }): LogRow {
   const { stream_id, mono0, placed, whole, packed } = row;
   const first_seq = row.first_seq + by.seq;
@@ -126,6 +135,6 @@ function movedRow(row: LogRow, by: { readonly seq: number; readonly ms: number }
   const t0 = row.t0 + by.ms;
   const head = JSON.stringify([stream_id, first_seq, last_seq, boot, mono0, t0, placed, whole]);
   const moved = { ...row, first_seq, last_seq, boot, t0, crc: crc32(packed, crc32(head)) };
-  if (row.first_seq === 1) unpackLog(moved); // throws where its checksum is another by now
+  if (row.first_seq === 1) unpackLog(moved); // throws if the checksum no longer matches
   return moved;
 }

@@ -1,6 +1,9 @@
 const WIDTH = 118;
 
-/** JSON that a person compares: what fits stands on one line, plain values fill lines, everything else goes one by one. */
+/**
+ * Formats JSON for comparison by people: an object that fits takes one line, plain values fill lines, everything else
+ * has a line each.
+ */
 export function laidOut(value: unknown, indent = ""): string {
   const flat = JSON.stringify(value);
   if (typeof value !== "object" || value === null || indent.length + flat.length <= WIDTH) return flat;
@@ -25,7 +28,10 @@ function filled(items: readonly unknown[], width: number): string[] {
   return lines;
 }
 
-/** Puts names in place of what differs from run to run: given words first, then ids, hashes and ports as they appear. */
+/**
+ * Replaces the parts that differ from run to run with names: first the given words, then ids, hashes and ports in order
+ * of appearance.
+ */
 export function withoutChance(text: string, known: Readonly<Record<string, string>>): string {
   const named = Object.entries(known).reduce((so_far, [word, name]) => so_far.replaceAll(word, name), text);
   const kinds: readonly (readonly [string, RegExp])[] = [

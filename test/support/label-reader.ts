@@ -6,10 +6,10 @@ export interface Picture {
   readonly isDark: (x: number, y: number) => boolean;
 }
 
-/** A module's side in pixels, as a reader of pictures wants it. */
+/** Pixels per module; the QR reader needs several. */
 const DOT = 4;
 
-/** The code of a label in SVG: one path with a square for each dark module. */
+/** Returns the code of a label in SVG: one path with a square for each dark module. */
 export function codeOf(svg: string): Picture {
   const [, path = ""] = /<path d="([^"]*)"/.exec(svg) ?? [];
   const dark = new Set([...path.matchAll(/M(\d+) (\d+)h1v1h-1z/g)].map(([, x = "", y = ""]) => `${x} ${y}`));
@@ -19,7 +19,7 @@ export function codeOf(svg: string): Picture {
   return { width: size, height: size, isDark };
 }
 
-/** Its pixels as a reader of pictures wants them: four bytes each. */
+/** Returns the pixels in the format of the QR reader: four bytes each. */
 function pixels({ width, height, isDark }: Picture): Uint8ClampedArray {
   const found = new Uint8ClampedArray(4 * width * height).fill(255);
   for (let at = 0; at < width * height; at += 1) {
@@ -28,7 +28,7 @@ function pixels({ width, height, isDark }: Picture): Uint8ClampedArray {
   return found;
 }
 
-/** What the QR code in it holds, by a reader of another author's. */
+/** Reads the text of the picture's QR code with a third-party reader. */
 export function qrIn(picture: Picture): string | undefined {
   return jsqr.default(pixels(picture), picture.width, picture.height)?.data;
 }

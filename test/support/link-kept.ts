@@ -7,22 +7,22 @@ import { eventually } from "./eventually.ts";
 import type { Program } from "./processes.ts";
 
 /**
- * Whether an agent kept its link to a simulated PLC. On a machine that is busy elsewhere the PLC is now and then too late with an
- * answer: the agent then takes a fresh connection and asks again, and calls the link degraded where that becomes frequent. Neither
- * is a break.
+ * Checks whether an agent kept its link to a simulated PLC. On a busy machine the PLC's answers are sometimes late. The
+ * agent then reconnects and retries, and reports a degraded link if that is frequent. Neither counts as a break.
  */
 
-/** How long an agent waits for an answer where a link must not break, whatever else the machine does meanwhile. */
+/** The answer timeout for tests in which the link must not break, however busy the machine is. */
 export const PATIENT = { answer_timeout_ms: 20_000 } as const;
 
-/** What the agent's log says of links that broke. */
+/** Returns the lines of the agent's log about broken links. */
 export function breaksTold({ lines }: Program): readonly string[] {
   return lines.filter((line) => line.includes('"event":"plc_down"'));
 }
 
 /**
- * Waits until each connection that the PLC took but the agent's first is accounted for by an answer that came too late: those are counted
- * as a poll ends. One that the PLC refused since it hadn't heard yet of the end of the one before comes of such an answer too.
+ * Waits until a late answer accounts for each connection after the agent's first. The agent counts late answers at the
+ * end of a poll. A late answer also explains a connection that the PLC refused because the previous connection was
+ * still open.
  */
 export async function onlyItsOwn({ connections, refused }: ServerCounts, runtimeDir: string): Promise<void> {
   await eventually(`${connections} connections to the PLC are the agent's`, async () => {
@@ -31,7 +31,7 @@ export async function onlyItsOwn({ connections, refused }: ServerCounts, runtime
   });
 }
 
-/** How many answers came too late: each costs a connection of its own. */
+/** Returns the number of late answers. Each of them costs a connection. */
 async function answersMissed(runtimeDir: string): Promise<number> {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     request({ socketPath: join(runtimeDir, SOCKET_NAME), path: "/metrics" }, resolve)

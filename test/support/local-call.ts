@@ -11,7 +11,10 @@ interface LocalCall {
   readonly body?: object;
 }
 
-/** A control of the local API as the agent's socket has it, by its name; a Refusal is its answer. No socket, so that virtual time can run. */
+/**
+ * Returns a control of the agent's local API by its name; a Refusal becomes its answer. It uses no socket, so that
+ * virtual time can run.
+ */
 export async function localControl(name: string): Promise<(call: LocalCall) => Promise<Plain>> {
   const operation = operationNamed(name);
   if (operation?.runs.kind !== "control") throw new Error(`${name} is no control`);

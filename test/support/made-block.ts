@@ -2,20 +2,20 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format } from "prettier";
 
-/** Parts of documents that are made from code or measurements, between two comments that a reader doesn't see. */
+/** Blocks of documents that are generated from code or measurements. Two invisible comments mark each block. */
 
 const ROOT = new URL("../../", import.meta.url);
 const begin = (name: string): string => `<!-- made: ${name} -->`;
 const END = "<!-- end -->";
 
 export interface MadeBlock {
-  /** Below the project's root. */
+  /** Path of the document below the project's root. */
   readonly document: string;
   readonly name: string;
   readonly markdown: string;
 }
 
-/** The document as it is, and as it should be; throws where it has no such block. */
+/** Returns the document's present and expected text. Throws if the document has no such block. */
 export async function madeDocument({ document, name, markdown }: MadeBlock): Promise<{
   readonly file: string;
   readonly is: string;
@@ -30,7 +30,7 @@ export async function madeDocument({ document, name, markdown }: MadeBlock): Pro
   return { file, is, should: `${is.slice(0, from)}${begin(name)}\n\n${body}\n${is.slice(to)}` };
 }
 
-/** Writes the block into its document. */
+/** Writes the generated block into its document. */
 export async function writeBlock(block: MadeBlock): Promise<void> {
   const { file, should } = await madeDocument(block);
   writeFileSync(file, should);

@@ -3,7 +3,7 @@ import type { FilterType } from "../../src/domain/booth.ts";
 
 const COUNTER: CounterParameters = { step: 1, modulus: 65_536, max_rate_per_h: 6, retained: true };
 
-/** A tag of the group `fast`. */
+/** Makes a tag of the group `fast`. */
 export function tag(role: TagRole, unit = "", extra: Partial<TagParameters> = {}): TagParameters {
   return { role, bay: 0, unit, factor: 1, group: "fast", deadband: 0, heartbeat_ms: 3_600_000, ...extra };
 }
@@ -12,7 +12,7 @@ export function minutesTag(filter: FilterType): TagParameters {
   return tag("filter_minutes", "min", { filter, counter: { step: 0.1, max_rate_per_h: 61.2, retained: true } });
 }
 
-/** A booth with one bay, polled every second; codes as in the CLICK-like profile. */
+/** A booth with one bay that is polled every second, with the mode codes of the CLICK-like profile. */
 export const PARAMETERS: Parameters = {
   profile: "test",
   profile_version: "1.0.0",
@@ -50,20 +50,20 @@ export const PARAMETERS: Parameters = {
   filters: {},
 };
 
-/** The same booth without counters: then no gap over the bridge is ever attributed. */
+/** The same booth without counters. Gaps longer than the bridge are then never attributed to a mode. */
 export const PLAIN: Parameters = { ...PARAMETERS, tags: { mode: tag("mode") } };
 
 export function withFilters(filters: Parameters["filters"], tags: Parameters["tags"] = {}): Parameters {
   return { ...PARAMETERS, filters, tags: { ...PARAMETERS.tags, ...tags } };
 }
 
-/** Of a booth whose PLC has no cycle counter: derived cycles count. */
+/** Removes the PLC's cycle counter, so that derived cycles count. */
 export function uncounted(parameters: Parameters): Parameters {
   const tags = Object.entries(parameters.tags).filter(([, { role }]) => role !== "cycle_counter");
   return { ...parameters, tags: Object.fromEntries(tags) };
 }
 
-/** A booth with every sensor that the checks look at. */
+/** A booth with every sensor that the checks use. */
 export const SENSED: Parameters = {
   ...PARAMETERS,
   tags: {

@@ -5,39 +5,39 @@ import { fileURLToPath } from "node:url";
 import { eventually } from "./eventually.ts";
 import { ofTest, type AtEnd } from "./temporary.ts";
 
-/** The bins, started as npm does but by this very Node. */
+/** The entry points of the programs. Tests start them as npm does, but with the Node that runs the tests. */
 export const GATEWAY = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 export const SIMULATORS = fileURLToPath(new URL("../../simulators/main.ts", import.meta.url));
 
-/** For a test that starts many processes: what takes 20 s alone takes minutes on a machine that is busy elsewhere. */
+/** Timeout for a test that starts many processes: 20 s of work take minutes on a busy machine. */
 export const MANY_PROCESSES_MS = 240_000;
 
 export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Options of Node itself, before the file. */
+  /** Options for Node itself, placed before the file. */
   readonly node?: readonly string[];
-  /** Modes of files count for it, also where the tests run as root. */
+  /** File permissions apply to the program even if the tests run as root. */
   readonly mortal?: boolean;
-  /** What starts it, in its place and with its process id, as unshare does. */
+  /** A command that starts the program and keeps the process id, such as unshare. */
   readonly within?: readonly string[];
-  /** When it is killed, if it still runs: at the end of the test. */
+  /** Registers when the program is killed if it still runs. Default: at the end of the test. */
   readonly atEnd?: AtEnd;
 }
 
-/** util-linux: root without the two capabilities that pass over modes. */
+/** util-linux: root without the two capabilities that ignore file permissions. */
 const MORTAL = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"];
 
-/** A program of ours as a process of its own; killed at the end of the test, if it still runs. */
+/** A gateway or simulator program as a separate process. If it still runs, the test's end kills it. */
 export interface Program {
   readonly pid: number;
-  /** Lines of both outputs so far. */
+  /** Lines of stdout and stderr so far. */
   readonly lines: readonly string[];
   readonly out: () => string;
   readonly err: () => string;
-  /** Resolves with the exit code, or the signal's name, once the process has gone and its outputs are read. */
+  /** Resolves with the exit code or the signal's name, once the process has ended and its output is read. */
   readonly ended: Promise<number | string>;
   isRunning(): boolean;
-  /** Waits for a line; what was printed before counts. */
+  /** Waits for a matching line. Earlier lines count. */
   line(pattern: RegExp, within_ms?: number): Promise<string>;
   signal(name: NodeJS.Signals): void;
 }
@@ -79,7 +79,7 @@ export function startProgram(file: string, argv: readonly string[], options: Pro
   };
 }
 
-/** Runs a program to its end. */
+/** Runs a program until it ends. */
 export async function runProgram(
   file: string,
   argv: readonly string[],
@@ -90,7 +90,7 @@ export async function runProgram(
   return { code, out: program.out(), err: program.err() };
 }
 
-/** Whether a process of that id runs; one that has ended and only waits to be buried doesn't. */
+/** Checks whether the process runs. A zombie doesn't count as running. */
 export function isAlive(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -101,7 +101,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Nothing of the service manager or the tests' own tools may reach the program. */
+/** Removes the variables of the service manager and the test tools from the environment. */
 function cleanEnvironment(): Record<string, string> {
   const { PATH = "", HOME = "", TMPDIR } = process.env;
   return { PATH, HOME, USER: "tester", NO_COLOR: "1", ...(TMPDIR === undefined ? {} : { TMPDIR }) };

@@ -1,7 +1,7 @@
 import { findProfile } from "../../src/config/profile.ts";
 import type { ModbusPoint, ModbusProfile, ModbusQuirks, ModbusTag, OpcuaProfile } from "../../src/domain/profile.ts";
 
-/** The shipped one, and profiles made in place for tests that need a shape rather than a real device. */
+/** The shipped profiles, and profiles for tests that need a certain shape instead of a real device. */
 
 export function point(partial: Partial<ModbusPoint> = {}): ModbusPoint {
   return { table: "holding", address: 0, type: "uint16", scale: 1, offset: 0, sentinels: [], ...partial };
@@ -18,21 +18,21 @@ export const QUIRKS: ModbusQuirks = {
   connect_delay_ms: 0,
 };
 
-/** The shipped profile that most tests play. */
+/** Loads the shipped profile that most tests use. */
 export function clickBooth(): ModbusProfile {
   const profile = findProfile("click-booth");
   if (profile.protocol !== "modbus") throw new Error("click-booth is no Modbus profile");
   return profile;
 }
 
-/** The shipped one for OPC UA. */
+/** Loads the shipped profile for OPC UA. */
 export function plcnextBooth(): OpcuaProfile {
   const profile = findProfile("plcnext-booth");
   if (profile.protocol !== "opcua") throw new Error("plcnext-booth speaks OPC UA");
   return profile;
 }
 
-/** One tag per point, t0, t1, ..., all in group g. */
+/** Makes a profile with a tag per point (t0, t1, ...), all in group g. */
 export function profileOf(points: readonly ModbusPoint[], quirks: Partial<ModbusQuirks> = {}): ModbusProfile {
   return {
     name: "made",

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 
-/** Bytes of one request on a connection of its own, and what came back until the other side closed. */
+/** The answer to one raw request: the bytes that the server sent until it closed the connection. */
 export interface RawAnswer {
   /** 0: the connection was closed without an answer. */
   readonly status: number;
@@ -8,12 +8,12 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** "100 Continue" and its like come before the answer. */
+/** Interim answers such as "100 Continue", which precede the final answer. */
 const INTERIM = /^(?:HTTP\/1\.1 1\d\d [^\r]*\r\n(?:[^\r]+\r\n)*\r\n)+/;
-/** Longer than any answer takes on a busy machine. */
+/** A deadline that is longer than any answer takes on a busy machine. */
 const ANSWER_MS = 60_000;
 
-/** Sends bytes as they are, from one of loopback's addresses; rejects where the server neither answers nor closes. */
+/** Sends raw bytes from one of the loopback addresses. Rejects if the server neither answers nor closes. */
 export function sendRaw(port: number, bytes: Buffer, from = "127.0.0.1"): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -27,7 +27,7 @@ export function sendRaw(port: number, bytes: Buffer, from = "127.0.0.1"): Promis
     };
     socket.setTimeout(ANSWER_MS, () => socket.destroy(new Error("neither an answer nor an end")));
     socket.on("data", (chunk) => chunks.push(chunk));
-    // A server that has answered may close while the rest of the request is still on its way.
+    // A server may answer and close before it has read the whole request.
     socket.on("error", (error: NodeJS.ErrnoException) =>
       ["ECONNRESET", "EPIPE"].includes(error.code ?? "") ? undefined : reject(error),
     );

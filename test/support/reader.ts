@@ -6,7 +6,7 @@ import type { Parameters } from "../../src/domain/parameters.ts";
 import type { Source } from "../../src/reports/source.ts";
 import { type Folded, run, type Script, T0 } from "./booth.ts";
 
-/** What a store would answer of a folded log. */
+/** Makes a reader that answers from a folded log as a store would. */
 export function readerOf({ state, facts, records }: Folded): StoreReader {
   const stored = facts.map((fact, index) => ({ ...fact, seq: records.length + index + 1 }));
   return {
@@ -26,7 +26,7 @@ export function readerOf({ state, facts, records }: Folded): StoreReader {
   };
 }
 
-/** Each record with the corrected time that the fold gives it. */
+/** Returns the records with the corrected time that the fold assigns. */
 function placed(records: Folded["records"]): Placed<LogRecord>[] {
   let state = emptyState();
   return records.map((record) => {
@@ -42,7 +42,7 @@ function overlaps(fact: FactDraft, { start, end }: Window): boolean {
   return true;
 }
 
-/** The source of a scripted booth's reports, `now` ms after its start. */
+/** Makes the source for reports about a scripted booth, `now` ms after its start. */
 export function sourceOf(booth: Script, parameters: Parameters, now = booth.now): Source {
   return { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + now };
 }

@@ -23,15 +23,20 @@ const STORY_START = Date.UTC(2026, 2, 2, 15);
 export interface RealSiteOptions {
   /** Simulated seconds per second. */
   readonly speed: number;
-  /** The serial in the agent's configuration; null: none, it is entered later. */
+  /** The serial in the agent's configuration; null: not configured, a command enters it later. */
   readonly serial: string | null;
-  /** By name, or one of the test's own. */
+  /** A scenario's name, or a scenario of the test itself. */
   readonly scenario?: string | Scenario;
-  /** Epoch ms; default: Monday 2026-03-02 08:00 in Denver. `story`: when its PLC's story began, where that was before. */
+  /**
+   * Epoch ms; default: Monday 2026-03-02 08:00 in Denver. `story` is the start of the PLC's story, which may be
+   * earlier.
+   */
   readonly begins?: { readonly wall: number; readonly story: number };
-  /** What the agent's folder holds before its first start. */
+  /** Fills the agent's folder before its first start. */
   readonly fill?: (dataDir: string) => Promise<void>;
-  /** Stands between the agent and a port of its PLC or service; gives the port that the agent is told. */
+  /**
+   * Places a proxy between the agent and a port of its PLC or service. Returns the port for the agent's configuration.
+   */
   readonly through?: (port: number, peer: "plc" | "service") => Promise<number>;
   /** Further settings of the first booth. */
   readonly booth?: object;
@@ -39,30 +44,30 @@ export interface RealSiteOptions {
   readonly others?: readonly string[];
   /** The agent reads the PLC by OPC UA instead of Modbus. */
   readonly opcua?: boolean;
-  /** Where everything is undone: at the end of the test. */
+  /** Registers the cleanup. Default: at the end of the test. */
   readonly atEnd?: AtEnd;
-  /** Options of Node for each agent. */
+  /** Options of Node for each agent process. */
   readonly node?: readonly string[];
 }
 
-/** PLC and service in this process behind real sockets; the agent is started from it as a process of its own. */
+/** A PLC and a service in this process with real sockets, and the agent as a separate process. */
 export interface RealSite {
   readonly folder: string;
   readonly dataDir: string;
   readonly runtimeDir: string;
   readonly configFile: string;
-  /** Of the service's account. */
+  /** Key of the service's account. */
   readonly adminKey: string;
-  /** What the agent is given for its first claim; it wipes the file once that is done. */
+  /** The agent's first key. The agent wipes the file after its first claim. */
   readonly provisionKey: string;
   readonly clock: SimClock;
   readonly plc: RunningPlc;
   readonly service: RunningService;
-  /** Stops the service; its data and ports are kept for `serviceUp`. */
+  /** Stops the service. `serviceUp` uses the same data and ports. */
   serviceDown(): Promise<void>;
   serviceUp(): Promise<void>;
   startAgent(): Program;
-  /** What the running agent says of itself; undefined while it doesn't answer. */
+  /** Returns the status that the running agent reports; undefined if it doesn't answer. */
   status(): Promise<AgentStatus | undefined>;
 }
 
@@ -146,15 +151,15 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
     status: async () => {
       const socket = join(runtimeDir, "agent.sock");
       const answer = await askAgent(socket, { method: "GET", path: "/status" }).catch(() => undefined);
-      // The agent answers its own shape.
+      // The answer is the agent's, so its shape is known.
       return answer as AgentStatus | undefined;
     },
   };
 }
 
 /**
- * A box as it comes out of its carton: its file says where things lie, and nothing of a service or a booth. Two minutes of a trial
- * are shorter by `speed`: on a busy machine a connection takes seconds.
+ * Starts a new gateway as delivered: its file names folders, but no service and no booth. The two minutes of a trial
+ * are divided by `speed`: on a busy machine a connection takes seconds.
  */
 export async function freshBox(speed = 5, more: Partial<RealSiteOptions> = {}): Promise<RealSite> {
   const site = await realSite({ speed, serial: null, ...more });

@@ -6,7 +6,7 @@ import type { Writer } from "../../src/store/thread/writer.ts";
 
 export type Rebuilt = Extract<RebuildProgress, { kind: "done" }>;
 
-/** Carries a rebuild out to its end. Throws where it fails. */
+/** Runs a rebuild to its end. Throws if it fails. */
 export function rebuild(writer: Writer, stream: StreamId, current = false): Rebuilt {
   writer.rebuild(stream, current);
   while (writer.rebuildSlice());
@@ -15,12 +15,12 @@ export function rebuild(writer: Writer, stream: StreamId, current = false): Rebu
   return end;
 }
 
-/** Facts that it changed in whatever way. */
+/** Counts the facts that the rebuild changed. */
 export function changedBy({ changes }: Rebuilt): number {
   return changes.reduce((sum, { added, replaced, withdrawn }) => sum + added + replaced + withdrawn, 0);
 }
 
-/** Every byte of the facts that stand, in seq order. */
+/** Returns all current facts of the store, byte for byte, in seq order. */
 export function factRows(folder: string): unknown[] {
   const db = new Database(storePath(folder), { readonly: true });
   try {

@@ -1,6 +1,6 @@
 /**
- * Seed of a file's random tests: SEED where it is set, else another one with each run. It is printed with every run,
- * so that one that passed can be had again too. LAW_RUNS is another number of cases: fewer where many runs are made, more by night.
+ * Returns the seed of a file's random tests: SEED if it is set, otherwise a new one in each run. Each run prints its
+ * seed, so that any run can be repeated.
  */
 export function seedOf(file: string): number {
   const given = process.env["SEED"];
@@ -10,7 +10,7 @@ export function seedOf(file: string): number {
   return seed;
 }
 
-/** Cases of a random test: `usual`, or LAW_RUNS where that is set. */
+/** Returns the number of cases of a random test: `usual`, or LAW_RUNS if it is set. */
 export function casesOf(usual: number): number {
   return Number(process.env["LAW_RUNS"] ?? usual);
 }

@@ -1,6 +1,6 @@
 import type { Random } from "../../src/domain/machine.ts";
 
-/** mulberry32: the same story for the same seed. */
+/** Returns a mulberry32 generator, which gives the same numbers for the same seed. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

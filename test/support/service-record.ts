@@ -1,6 +1,6 @@
 import type { ServiceRecord } from "../../src/domain/service.ts";
 
-/** A booth's record as the service gives it, with nothing in it that a test doesn't name. */
+/** Makes a booth's record as the service returns it. Fields that the test doesn't name have neutral values. */
 export function serviceRecord(change: Partial<ServiceRecord> = {}): ServiceRecord {
   return {
     serial_number: "ABCD-123-123",

@@ -1,14 +1,15 @@
 import type { TakenPoll } from "../../src/domain/taken.ts";
 
 /**
- * A booth of 60 tags polled at 1 Hz: 24 measured values that move by a tenth or two in a fifth of the polls, four counters,
- * a mode, and states that hardly ever change. Each change is drawn by known odds, so what it tells in bits is known too.
+ * A booth of 60 tags polled at 1 Hz: 24 measured values that move by a tenth or two in a fifth of the polls, four
+ * counters, a mode, and states that rarely change. Each change has a known probability, so its information content in
+ * bits is known too.
  */
 const MEASURED = 24;
 const COUNTERS = 4;
 const STATES = 31;
 const CHANCE = { measured: 0.2, counter: 0.05, state: 1 / 3_600, mode: 1 / 400 };
-/** Odds of the steps: one up or down, two up or down. */
+/** Probabilities of the steps: one up or down, two up or down. */
 const STEPS = [
   { by: 1, odds: 0.45 },
   { by: -1, odds: 0.45 },
@@ -16,12 +17,12 @@ const STEPS = [
   { by: -2, odds: 0.05 },
 ];
 const MODES = 6;
-/** Polls come on the second, or up to two ms late. */
+/** Polls are on the second, or up to 2 ms late. */
 const LATE_MS = 3;
 /** Wall clock at mono 0. */
 export const SIXTY_TAGS_T0 = Date.UTC(2026, 0, 1);
 
-/** Bits of what one poll tells, on average, by the odds above. */
+/** Information content of a poll in bits, on average, by these probabilities. */
 export const BITS_PER_POLL = ((): number => {
   const coin = (p: number): number => -p * Math.log2(p) - (1 - p) * Math.log2(1 - p);
   const step = STEPS.reduce((sum, { odds }) => sum - odds * Math.log2(odds), 0);
@@ -33,7 +34,7 @@ export const BITS_PER_POLL = ((): number => {
 export const CHANGES_PER_POLL =
   MEASURED * CHANCE.measured + COUNTERS * CHANCE.counter + STATES * CHANCE.state + CHANCE.mode;
 
-/** Makes polls, numbered from 1, one a second. The first has all tags. */
+/** Makes one poll a second, numbered from 1. The first poll logs all tags. */
 export function sixtyTags(stream: string, random: () => number): () => TakenPoll {
   const measured = Array.from({ length: MEASURED }, (_, index) => 200 + 10 * index);
   const counters = Array.from({ length: COUNTERS }, () => 1_000);

@@ -12,7 +12,7 @@ import { createWriter, type Writer } from "../../src/store/thread/writer.ts";
 import { countingFold } from "../store/busy-log.ts";
 import { PLAIN } from "./parameters.ts";
 
-/** The real writer on a real file, in this thread, with names and times that repeat. */
+/** Opens the real writer on a real file in this thread, with repeatable names and times. */
 export function writerIn(folder: string, fold: Fold = deriveFold): Writer {
   let count = 0;
   return createWriter({
@@ -24,7 +24,7 @@ export function writerIn(folder: string, fold: Fold = deriveFold): Writer {
   });
 }
 
-/** The store of a folder as the agent opens it, repaired if necessary, with a fold that costs nothing. */
+/** Opens a folder's store as the agent does, with a repair if necessary, and with a fold that does nothing. */
 export function keptStoreIn(dataDir: string, options: Partial<Parameters<typeof keepStore>[0]> = {}): KeptStore {
   const clocks = { now: () => 0, wall: () => 0, uuid: () => "s-1" };
   return keepStore({ dataDir, fold: countingFold(50), ballast_bytes: 0, ...clocks, ...options });
@@ -32,7 +32,7 @@ export function keptStoreIn(dataDir: string, options: Partial<Parameters<typeof 
 
 const READ_LIMIT = 1_000;
 
-/** Reads all sendable records and facts from a seq on: one read returns the content of a bounded number of rows. */
+/** Reads all sendable records and facts from a seq on. Each read returns a limited number of rows. */
 export function allRecords(writer: Pick<Writer, "read">, stream = "s-1", from = 1): Placed[] {
   const records: Placed[] = [];
   for (let next = from; ;) {
@@ -47,7 +47,7 @@ export function allRecords(writer: Pick<Writer, "read">, stream = "s-1", from = 
 interface Ingesting {
   readonly booth: string;
   readonly parameters: BoothParameters;
-  /** Entries of each commit, in turn. */
+  /** Numbers of entries in each commit, used in turn. */
   readonly sizes: readonly number[];
   /** Called after each commit with its newest seq. */
   readonly committed: (newest_seq: number) => void;
@@ -89,7 +89,7 @@ export interface OwnRecords {
   readonly records: readonly Placed[];
 }
 
-/** Everything that the agent's own store holds of its one stream, in seq order. */
+/** Reads all records of the one stream in the agent's store, in seq order. */
 export function ownRecords(dataDir: string): OwnRecords {
   const writer = writerIn(dataDir);
   try {

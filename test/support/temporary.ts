@@ -3,32 +3,32 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** Told what is to be undone in the end, last first; a test does by itself. */
+/** Registers a cleanup function. The cleanups run in reverse order, by default at the end of the test. */
 export type AtEnd = (undo: () => unknown) => void;
 
-/** Linux's file system in memory: an fsync costs nothing there. */
+/** The in-memory file system of Linux, where fsync takes no time. */
 const MEMORY = "/dev/shm";
 
-/** A folder for one test, removed when it ends. */
+/** Makes a folder for one test. The test's end removes it. */
 export function temporaryFolder(within: string = tmpdir(), atEnd: AtEnd = ofTest): string {
   const folder = mkdtempSync(join(within, "bg-"));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Takes the right to write in a folder away, until the test ends: its owner couldn't remove it else. */
+/** Makes a folder read-only until the end of the test. Otherwise its owner couldn't remove it. */
 export function lock(folder: string): void {
   chmodSync(folder, 0o500);
   ofTest(() => chmodSync(folder, 0o700));
 }
 
-/** At the end of the test that runs. */
+/** Runs the cleanup at the end of the current test. */
 export const ofTest: AtEnd = (undo) =>
   onTestFinished(async () => {
     await undo();
   });
 
-/** A temporary folder in memory where the machine has one: for tests that are not about what reaches the disk. */
+/** Makes a temporary folder in memory if the machine supports it, for tests that don't depend on the disk. */
 export function memoryFolder(atEnd: AtEnd = ofTest): string {
   return temporaryFolder(existsSync(MEMORY) ? MEMORY : tmpdir(), atEnd);
 }

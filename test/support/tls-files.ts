@@ -2,34 +2,35 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A certificate and its key, as files. */
+/** Files with a certificate and its key. */
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
 }
 
-/** An authority for one test, made with openssl. */
+/** A certificate authority for one test, made with openssl. */
 export interface TestAuthority {
-  /** PEM. */
+  /** The authority's certificate in PEM. */
   readonly ca: string;
   readonly ca_file: string;
-  /** Signs a certificate; `days` below 0: it has ended already. */
+  /** Signs a certificate. If `days` is below 0, the certificate has already expired. */
   issue(name: string, options?: IssueOptions): TlsFiles;
-  /** Signs another authority; certificates of that one need its own in their chain. */
+  /** Signs an intermediate authority. Its certificates need the intermediate in their chain. */
   intermediate(name: string): TestAuthority;
 }
 
 export interface IssueOptions {
   readonly days?: number;
   readonly hosts?: readonly string[];
-  /** The certificate is valid from 2090 on. */
+  /** The certificate becomes valid in 2090. */
   readonly is_future?: boolean;
 }
 
 const NEW_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"] as const;
 
 function openssl(args: readonly string[]): void {
-  // The OPC UA library leaves "undefined" behind as the way to openssl's configuration.
+  // The OPC UA library leaves the text "undefined" in this variable, which openssl takes as the path of its
+  // configuration.
   const env = { ...process.env, OPENSSL_CONF: undefined };
   execFileSync("openssl", args, { env, stdio: ["ignore", "ignore", "pipe"] });
 }
@@ -40,7 +41,7 @@ export function testAuthority(folder: string, name: string): TestAuthority {
   return authorityIn(folder, name);
 }
 
-/** By its files. */
+/** Returns the authority that has these files. */
 function authorityIn(folder: string, name: string): TestAuthority {
   const file = (ending: string): string => join(folder, `${name}.${ending}`);
   let serial = 0;
@@ -52,7 +53,7 @@ function authorityIn(folder: string, name: string): TestAuthority {
     const how = ["-days", days.toString(), "-extfile", of("ext")];
     if (!is_future) openssl(["x509", "-req", "-in", request, ...signer, ...how, "-out", of("pem")]);
     else {
-      // Only this command of older versions lets a certificate begin later.
+      // In old versions of openssl, only this command can set a later start of validity.
       writeFileSync(of("db"), "");
       writeFileSync(of("number"), `${serial.toString().padStart(4, "0")}\n`);
       writeFileSync(

@@ -23,7 +23,7 @@ import { takeMessage } from "../../simulators/service/ingest/uplink.ts";
 import type { HttpRequest } from "../../src/delivery/http/client.ts";
 import type { ServiceTime, Way } from "../../src/domain/service-time.ts";
 
-/** As the gateway's own link. */
+/** The deadline of the gateway's real link. */
 const ACK_DEADLINE_MS = 15_000;
 
 interface LinkParts {
@@ -31,14 +31,14 @@ interface LinkParts {
   readonly clock: Clock;
   readonly way: ServiceWay;
   readonly came: unknown[];
-  /** By gateway: who listens to commands. */
+  /** Command handlers of the connected sessions, by gateway. */
   readonly sessions: Map<string, ReturnType<typeof commandSide>>;
   readonly order: (gateway: string, command: unknown) => void;
 }
 
 /**
- * The gateway's own link without broker: batches and acks go as JSON, there and back, through the service's own ingest and
- * the gateway's own reading of what comes on down/ack.
+ * The gateway's link without a broker. Batches and acks pass as JSON through the service's real ingest and the
+ * gateway's real ack handling.
  */
 export function virtualLinkTo(parts: LinkParts): ServiceLink {
   const { db, clock, way, sessions, order } = parts;
@@ -82,20 +82,20 @@ export function virtualLinkTo(parts: LinkParts): ServiceLink {
   };
 }
 
-/** One connection to the broker. */
+/** A connection to the broker. */
 interface Line {
   readonly acking: Acking;
   readonly closed: Promise<ServiceLinkError>;
   end(reason: string): void;
-  /** Something goes over it; rejects where nothing gets through. */
+  /** Waits until a packet has passed the connection. Rejects if the connection is down. */
   pass(): Promise<void>;
-  /** What comes on down/ack. */
+  /** Handles a payload on down/ack. */
   heard(payload: string): void;
 }
 
 function openLine({ clock, way }: LinkParts): Line {
   const acking: Acking = { waiting: createWaiters(), window: 1, takes: [] };
-  // Of the process that opened it: what comes for one that has ended is heard by nobody.
+  // The service time belongs to the process that opened the link, so a payload for an ended process has no effect.
   const service_time = way.listener ?? createServiceTime();
   const hear = way.hear(handleAck);
   let tell: (reason: ServiceLinkError) => void = () => undefined;
@@ -172,13 +172,16 @@ function senders(parts: LinkParts, line: Line, gateway_id: string): Pick<LinkSes
   };
 }
 
-/** What a chunk says of itself, as far as a batch does too: `s0` is the first seq of its range, `first` that of its body. */
+/**
+ * The range of a chunk in the same terms as a batch: `s0` is the first seq of the range, `first` is the first seq of
+ * the body.
+ */
 export interface SaidChunk {
   readonly st: string;
   readonly s0: number;
   readonly first: number;
   readonly k: readonly string[];
-  /** Hash of its message. */
+  /** Hash of the chunk's message. */
   readonly chunk: string;
   readonly sent: number;
 }
@@ -187,13 +190,13 @@ export function isChunk(said: unknown): said is SaidChunk {
   return typeof said === "object" && said !== null && "chunk" in said;
 }
 
-/** A batch, or what a chunk is as one, and how the service takes it. */
+/** A batch, or a chunk in the terms of a batch, and the function with which the service stores it. */
 interface Sent {
   readonly said: unknown;
   readonly take: () => Ack | ChunkAck;
 }
 
-/** The service takes it, and what it says of it comes back, if nothing gets lost. */
+/** Stores the message at the service and returns the ack to the gateway, unless the test loses the ack. */
 async function answer({ way }: LinkParts, line: Line, { said, take }: Sent): Promise<void> {
   const taken = (): Told => {
     const ack = take();
@@ -211,30 +214,30 @@ async function answer({ way }: LinkParts, line: Line, { said, take }: Sent): Pro
   for (const payload of told) line.heard(payload);
 }
 
-/** What comes on down/ack. */
+/** Payload of down/ack. */
 export type Told = (Ack | ChunkAck) & { readonly takes: readonly string[] };
 
-/** Faults of the way to the service; may be changed at any time. */
+/** Faults of the connection to the service. A test may change them at any time. */
 export interface ServiceWay {
-  /** Nothing gets through, in either direction. */
+  /** Nothing passes in either direction. */
   down: boolean;
-  /** The service stores, and its answer is lost, this many times. */
+  /** The number of next acks to lose. The service stores those records. */
   lose_acks: number;
-  /** How many were lost so far. */
+  /** The number of acks lost so far. */
   lost_acks: number;
   latency_ms: number;
-  /** Sees each HTTP request come in and its answer go out; what it returns is waited for. */
+  /** Sees each HTTP request and each answer. The transfer waits for the promise. */
   passing: ((what: "request" | "answer", request: HttpRequest) => Promise<void>) | null;
-  /** Whoever listens to what its acks say of the time. */
+  /** Receives the service's time from its acks. */
   listener: ServiceTime | null;
-  /** What its answers say of the time, given the true one. */
+  /** Returns the time that the service's answers state, given the true time. */
   says: (time: number, way: Way) => number;
-  /** What the service says that it takes. */
+  /** The features that the service says it accepts. */
   takes: readonly string[];
-  /** What comes on down/ack for a batch, as text; `take`: the service takes it and says so. */
+  /** Returns the payloads on down/ack for a batch. Calling `take` stores the batch and returns the true ack. */
   answers: (batch: unknown, take: () => Told) => readonly string[];
-  /** Seqs that the service itself has refused for good. */
+  /** Seqs that the service itself has permanently rejected. */
   readonly refused: Set<number>;
-  /** How a gateway hears what comes there; given its own way to. */
+  /** Replaces the gateway's handling of payloads on down/ack. Its argument is the real handler. */
   hear: (own: typeof handleAck) => typeof handleAck;
 }

@@ -21,7 +21,7 @@ export function nowAndThen(interval_ms: number): (state: unknown, now: number) =
   };
 }
 
-/** Once its process is dead nothing that sleeps ever wakes: an await is where a kill takes effect. */
+/** Makes a clock whose sleeps never end after the process is dead. A kill therefore takes effect at an await. */
 export function mortalClock(clock: VirtualClock, life: { readonly dead: boolean }): Clock {
   const after: Clock["after"] = (ms, act) =>
     clock.after(ms, () => {
@@ -30,9 +30,9 @@ export function mortalClock(clock: VirtualClock, life: { readonly dead: boolean 
   return { ...clock, after, sleep: sleepBy(after) };
 }
 
-/** A tail in memory that outlives its process, as tmpfs does. */
+/** Makes a tail in memory that survives its process, as tmpfs does. */
 export function memoryTail(leftover: readonly TakenEntry[], save: (left: readonly TakenEntry[]) => void): Tail {
-  // As through a file: what is read back is a copy.
+  // A copy, as if read back from a file.
   const left = JSON.parse(JSON.stringify(leftover)) as readonly TakenEntry[];
   let pending = [...left];
   return {
@@ -54,7 +54,7 @@ export function collectingLogger(lines: string[]): Logger {
   return { debug: () => undefined, info: take, warn: take, error: take };
 }
 
-/** What the box itself makes of a booth's day, at once on the store's files. */
+/** Computes the gateway's own figures of a booth's day directly from the store's files. */
 export async function ownFigures(
   folder: string,
   ...[booth, day, status]: readonly [...Parameters<typeof figuresOf>]

@@ -12,24 +12,24 @@ import { OPERATIONS } from "../../simulators/service/resources/table.ts";
 import { DEFAULT_HOURS, seedSite } from "../../simulators/service/accounts/seed.ts";
 import { type ServiceWay, type Told, virtualLinkTo } from "./virtual-link.ts";
 
-/** The reference service without sockets: its real provisioning, ingest and figures on SQLite in memory. */
+/** The reference service without sockets: the real provisioning, ingest and figures on SQLite in memory. */
 export interface VirtualService {
   readonly db: SqliteDb;
   readonly way: ServiceWay;
   readonly facility: Required<Omit<Facility, "runtime_max_age_ms">>;
   readonly http: HttpClient;
   readonly link: ServiceLink;
-  /** A report of the service as its users get it. Throws where it doesn't answer 200. */
+  /** Returns a report of the service as users get it. Throws if the status isn't 200. */
   get(path: string, query?: Readonly<Record<string, string>>): Record<string, unknown>;
-  /** The same, of a report that others get their turns beside. */
+  /** Returns the same report asynchronously: other work runs between its steps. */
   ask(path: string, query?: Readonly<Record<string, string>>): Promise<Record<string, unknown>>;
-  /** Publishes on the gateway's down/cmd; nobody hears it without a session. */
+  /** Publishes a command on the gateway's down/cmd. Without a session the command is lost. */
   order(gateway: string, command: unknown): void;
-  /** The same with the message's text. */
+  /** Publishes the text of a command. */
   orderText(gateway: string, text: string): void;
-  /** Every batch that came in, as it was on the wire, and the bytes of every chunk. */
+  /** Every received batch in its wire format, and the bytes of every chunk. */
   readonly came: readonly unknown[];
-  /** Another service that knows the same booth and gateway, and has none of its records yet. */
+  /** Makes another service that has the same booth and gateway, but none of its records. */
   forgetful(): VirtualService;
   close(): void;
 }
@@ -39,11 +39,17 @@ const RUNTIME_AGE_MS = 24 * 3_600_000;
 export const PROVISION_KEY = "provision-key";
 export const SERIAL = "ABCD-123-123";
 
-/** Where the booth stands. */
+/** The site of the booth. */
 export interface Facility {
-  /** The service offers what the interface document states, and no more; strict: and refuses all it may. */
+  /**
+   * The service offers only what the interface document requires. "strict": it also rejects everything that it may
+   * reject.
+   */
   readonly plain?: boolean | "strict";
-  /** As the service's own; a read-back after each report costs a walk through the whole log else. */
+  /**
+   * Maximum age of the cached runtime in a booth's record. Without a cache, each read-back after a report scans the
+   * whole log.
+   */
   readonly runtime_max_age_ms?: number;
   readonly tz: string;
   readonly working_hours?: readonly WorkingHours[];
@@ -79,7 +85,7 @@ function goodWay(): ServiceWay {
   };
 }
 
-/** As the service has it. */
+/** Answers a batch as the real service does. */
 export function truthfully(_batch: unknown, take: () => Told): readonly string[] {
   return [JSON.stringify(take())];
 }
@@ -93,7 +99,7 @@ function serviceOn(db: SqliteDb, clock: Clock, facility: Facility): VirtualServi
     strict: facility.plain === "strict",
     runtime_max_age_ms: facility.runtime_max_age_ms ?? 0,
   };
-  // The box reads its record each few minutes, and the runtime in it, which it doesn't use, takes the whole log to compute.
+  // The gateway reads its record every few minutes. The runtime in it isn't used, but takes the whole log to compute.
   const forBoxes: Service = { ...service, runtime_max_age_ms: RUNTIME_AGE_MS };
   const way = goodWay();
   const came: unknown[] = [];
@@ -137,7 +143,7 @@ function serviceOn(db: SqliteDb, clock: Clock, facility: Facility): VirtualServi
 }
 
 function withDate(answer: HttpAnswer, time: number): HttpAnswer {
-  // No instant of Date's: a header can say that too.
+  // The time is out of the range of Date. A header can contain such a time too.
   const date = Math.abs(time) > 8.64e15 ? time.toString() : new Date(time).toUTCString();
   return { ...answer, headers: { ...answer.headers, date } };
 }
@@ -157,7 +163,7 @@ function read(path: string, { status, text }: HttpAnswer): Record<string, unknow
 
 function carryOut(service: Service, request: HttpRequest): HttpAnswer | Promise<HttpAnswer> {
   const url = new URL(request.path, "http://service");
-  // Fixed paths come before those with an id, as in any router.
+  // Fixed paths match before paths with an id, as in any router.
   const [found] = OPERATIONS.map((operation) => ({
     operation,
     params: match(operation, request.method, url.pathname),

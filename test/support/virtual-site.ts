@@ -33,97 +33,99 @@ import { PROVISION_KEY, SERIAL, virtualService, type Facility, type VirtualServi
 
 export interface VirtualSiteOptions {
   readonly folder: string;
-  /** By name, or one of the test's own. */
+  /** A scenario's name, or a scenario of the test itself. */
   readonly scenario: string | Scenario;
   /** Default: click-booth. */
   readonly profile?: Profile;
-  /** What the service knows of the facility; default: the scenario's zone, Monday to Friday 08:00-17:30. */
+  /** Facts about the facility at the service. Default: the scenario's zone, Monday to Friday 08:00-17:30. */
   readonly facility?: Partial<Facility>;
   readonly seed?: number;
-  /** Epoch ms at which story and clock begin. */
+  /** Epoch ms at which the story and the clock start. */
   readonly start: number;
-  /** Uptime of the box when it begins, ms; default 1,000 s. */
+  /** Uptime of the gateway at the start, in ms. Default: 1,000 s. */
   readonly uptime_ms?: number;
   readonly booth?: Partial<BoothConfig>;
   /** The booth has no serial number in its configuration. */
   readonly unnamed?: boolean;
-  /** Instead of the virtual service's: real sockets, for what is said on the wire. */
+  /** Replaces the virtual service with real sockets, for tests of the wire format. */
   readonly way?: (
     clock: Clock,
     service_time: ServiceTime,
     life: Life,
   ) => { readonly http: HttpClient; readonly link: ServiceLink };
-  /** Where the service's records name no broker. */
+  /** Broker address in the service's records, which may be absent. */
   readonly broker_url?: string;
-  /** Records of the backlog a second at most. */
+  /** The maximum number of backlog records a second. */
   readonly backlog_rate?: number;
-  /** So many waiting records go in a lane of their own; default: the agent's own. */
+  /** The smallest backlog that gets a lane of its own. Default: the agent's own. */
   readonly least_backlog?: number;
-  /** Of the store's rows; default: the store's own. */
+  /** Sizes of the store's rows. Default: the store's own. */
   readonly sizes?: RowSizes;
-  /** The gateway stands beside that site's one: same clock, same booth, same service; its own PLC link and disk. */
+  /** Adds this gateway to another site: same clock, booth and service, but its own PLC link and disk. */
   readonly beside?: VirtualSite;
-  /** Default 10 s, as the agent's own. A longer one plays days faster. */
+  /** Default: 10 s, as in the agent. A longer interval makes simulated days faster. */
   readonly commit_interval_ms?: number;
-  /** How old the summary after a commit may be: it copies the whole state, and nothing but screens and heartbeats show it. */
+  /**
+   * Maximum age of the summary after a commit. A summary copies the whole state, and only pages and heartbeats show it.
+   */
   readonly summary_interval_ms?: number;
-  /** Default: a minute, as the agent's own. */
+  /** Default: 1 min, as in the agent. */
   readonly heartbeat_interval_ms?: number;
-  /** Why the configuration's file isn't in use; default: it is. */
+  /** The reason why the configuration's file isn't in use. Default: the file is in use. */
   readonly config_refused?: string;
-  /** Told at each connection of the passwords that the driver would have. */
+  /** Called at each connection with the passwords that the driver would have. */
   readonly passwords?: (known: readonly string[]) => void;
-  /** The key that somebody put in its place; default: the service's. */
+  /** Returns the first key. Default: the service's key. */
   readonly first_key?: () => string;
-  /** The service manager; default: none. */
+  /** The service manager. Default: not present. */
   readonly notify?: Notify;
   /** Default: the store's own. */
   readonly budget?: StoreBudget;
-  /** What each process is given, before it starts. `life.dead` once it was killed. */
+  /** Changes the setup of each process before it starts. `life.dead` is true after a kill. */
   readonly given?: (parts: AgentSetup, life: Life) => AgentSetup | Promise<AgentSetup>;
-  /** What the store folds with; default: the derivation. */
+  /** The store's fold. Default: the derivation. */
   readonly fold?: Fold;
 }
 
-/** After its start a process looks through all that is stored. */
+/** A process scans its whole store this long after its start. */
 const LOOK_AFTER_MS = 10_000;
 
-/** A process's, from its start to its end. */
+/** The life of a process, from its start to its end. */
 export interface Life {
   readonly dead: boolean;
 }
 
-/** PLC, agent and service in one process under virtual time; the store on real files. */
+/** A PLC, an agent and a service in one process under virtual time. The store uses real files. */
 export interface VirtualSite {
   readonly clock: VirtualClock;
   readonly booth: Booth;
   readonly plc: VirtualLink;
   readonly service: VirtualService;
   readonly lines: readonly string[];
-  /** Starts an agent on what the last one left behind. */
+  /** Starts an agent on the files that the previous agent left. */
   start(): Promise<Agent>;
-  /** What people ask of the agent that runs. */
+  /** Returns the control interface of the running agent. */
   control(): AgentControl;
-  /** SIGTERM: what was read is committed. */
+  /** Sends SIGTERM: the agent commits its records and ends. */
   stop(): Promise<void>;
-  /** SIGTERM, for who drives the clock otherwise; resolves once the agent has ended. */
+  /** Sends SIGTERM if the caller drives the clock itself. Resolves when the agent has ended. */
   stopping(): Promise<void>;
-  /** kill -9: nothing more of the present agent is carried out; store and tail stay as they are. */
+  /** Simulates kill -9: the agent stops at once; store and tail stay as they are. */
   kill(): void;
-  /** Power cut: as kill, and what stood in memory alone is gone too. */
+  /** Simulates a power cut: like `kill`, and the contents of memory are lost too. */
   cutPower(): void;
-  /** Ends everything, however far it is. */
+  /** Ends all parts at once. */
   close(): void;
 }
 
 interface Process {
   readonly stopping: AbortController;
-  /** null: it is still starting. */
+  /** null: the agent is still starting. */
   agent: Agent | null;
   readonly life: { dead: boolean };
-  /** In order, as after SIGTERM. */
+  /** Closes the files in order, as after SIGTERM. */
   readonly close: () => void;
-  /** Files are let go of, as the kernel does after a kill. */
+  /** Releases the files, as the kernel does after a kill. */
   readonly end: () => void;
 }
 
@@ -136,7 +138,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
   const booth =
     beside?.booth ?? boothFor({ profile, scenario, seed: options.seed ?? 1, start: options.start, identity });
   const plc = virtualLink();
-  // The world outside lives by true time, whatever the box's clock shows.
+  // The PLC and the service use true time, whatever the gateway's clock shows.
   const outside = { ...clock, wall: () => clock.truth(), mono: () => clock.mono() };
   const service = beside?.service ?? virtualService(outside, { tz: scenario.tz, ...options.facility });
   const random = seededRandom(options.seed ?? 1);
@@ -272,7 +274,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
   };
 }
 
-/** As the store's thread does, but at once. */
+/** Scans the store like the store thread, but without pauses. */
 function lookThrough(writer: KeptStore): void {
   try {
     while (writer.check());
@@ -288,7 +290,7 @@ function scenarioOf(given: string | Scenario): Scenario {
   return scenario;
 }
 
-/** SIGTERM, and what the process does on its way out. */
+/** Ends the process as SIGTERM does. */
 function endOf(process: Process | null): { readonly yes: boolean; readonly done: Promise<void> } {
   if (process === null || process.agent === null) return { yes: true, done: Promise.resolve() };
   const { stopping, agent, close, end } = process;

@@ -1,6 +1,6 @@
 /**
- * The gateway's program with one loop that a test can break: `BREAK_LOOP` names the loop, and SIGUSR2 makes it throw. From then on
- * every other loop, each call of a thread and a connection to `HELD_PORT` hang.
+ * Runs the gateway with a loop that a test can break: `BREAK_LOOP` names the loop, and SIGUSR2 makes it throw. From
+ * then on every other loop, each call of a thread and a connection to `HELD_PORT` hang.
  */
 import { connect } from "node:net";
 import { Worker } from "node:worker_threads";

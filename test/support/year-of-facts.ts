@@ -15,8 +15,8 @@ const STAGES = 73_000;
 const FILTER_CHANGES = 40;
 
 /**
- * Puts a year of a busy booth's facts into a store: 73,000 stages, 8,760 hours, 40 filter changes, and a state that stands
- * at the year's end. Facts are made here, not folded: what is measured is the asking.
+ * Fills a store with a year of facts of a busy booth: 73,000 stages, 8,760 hours, 40 filter changes, and a state at the
+ * year's end. The facts are generated, not folded, because the benchmark measures only queries.
  */
 export function fillYear(db: Database, parameters: Parameters): void {
   const sql = prepareStatements(db);
@@ -103,7 +103,7 @@ function* factsOfYear(stamp: Stamp): Generator<Fact> {
   }
 }
 
-/** The fold's state after the booth's parameters came in force and it was seen once more at the end. */
+/** Returns the fold's state after two events: the booth's parameters took effect, and a last poll at the end. */
 function stateAtEnd(parameters: Parameters, seq: number): DeriveState {
   const base = { boot: "b", mono: 0, at: YEAR_END, tag: "", quality: "good" } as const;
   const records: Stored<LogRecord>[] = [

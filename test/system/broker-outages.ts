@@ -7,17 +7,17 @@ import { until } from "../support/eventually.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { SECOND_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
-/** A broker of others as a process of its own. */
+/** A third-party broker as a separate process. */
 export interface BrokerProcess {
-  /** Where gateways connect. */
+  /** URL for gateways. */
   readonly url: string;
-  /** Where the service joins it. */
+  /** URL and password for the service. */
   readonly service: { readonly url: string; readonly password: string };
-  /** The broker knows that user, a moment from now on. */
+  /** Adds the user to the broker's users. Returns before the broker has read the change. */
   letIn(user: string, password: string): void;
-  /** kill -9 */
+  /** Sends kill -9. */
   kill(): Promise<void>;
-  /** SIGTERM */
+  /** Sends SIGTERM. */
   stop(): Promise<void>;
   start(): Promise<void>;
 }
@@ -25,25 +25,26 @@ export interface BrokerProcess {
 export interface OutageRow {
   readonly name: string;
   readonly make: (folder: string) => Promise<BrokerProcess>;
-  /** What it speaks, and what of that status tells. */
+  /** The version that the broker supports, and the reason for it in the agent's status. */
   readonly mqtt: { readonly version: "5" | "3.1.1"; readonly why: RegExp };
-  /** Restarts in quick succession. */
+  /** The number of restarts in quick succession. */
   readonly quick: number;
 }
-/** A broker that went on being listened for is back when it is acked through it again. */
+/** A restarted broker counts as back after a new ack through it. This is the deadline. */
 const BACK_WITHIN_MS = 120_000;
 
 interface Outages {
   readonly bed: DeliveryBed;
   readonly broker: BrokerProcess;
   readonly acked: () => number;
-  /** There is a session, and nothing to be sent over it: only time brings more. */
+  /** Checks that a session exists and no record waits to be sent. Only later polls bring more records. */
   readonly isIdle: () => boolean;
 }
 
 /**
- * How long after the broker's return something is acked again, in the site's time. Only the agent's own waits take of that time: it
- * stands still while the broker starts, and all but so while the sockets speak.
+ * Ends the broker, starts it again and measures the time until the next ack, in the site's virtual time. Virtual time
+ * is stopped while the broker starts and nearly stopped while sockets transfer data, so the result contains only the
+ * agent's own waits.
  */
 async function outage(
   { bed, broker, acked, isIdle }: Outages,
@@ -68,9 +69,12 @@ async function outage(
   return { back_ms: bed.site.clock.mono() - returned };
 }
 
-/** Row 48: delivery, kill -9, quick restarts, a short outage, a clean restart after a long one. The same for every broker. */
+/**
+ * Tests row 48 with a broker: delivery, kill -9, quick restarts, a short outage, and a clean restart after a long
+ * outage.
+ */
 export function outageRow({ name, make, mqtt, quick }: OutageRow): void {
-  it(`row 48: ${name} killed and restarted has the gateway back in time, and nothing is lost or doubled`, async () => {
+  it(`row 48: after ${name} is killed and restarted the gateway reconnects in time, and no record is lost or doubled`, async () => {
     const broker = await make(temporaryFolder());
     const known = new Set<string>();
     const letIn = ({ username, credential }: LinkAccount): Promise<void> => {

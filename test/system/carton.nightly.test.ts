@@ -17,15 +17,15 @@ import * as packaged from "./packaged-site.ts";
 import { shopNetwork, type Machine } from "./shop-network.ts";
 
 /**
- * From the carton to a bound booth, by a person with a phone and without a shell: the package in a Debian of its own, on a network
- * with a PLC whose address nobody knows; the phone is another machine there, and knows the label alone.
+ * Set-up of a new gateway by a person with a phone and no shell. The package runs in its own Debian, on a network with
+ * a PLC whose address is unknown. The phone is another machine on that network and knows only the gateway's label.
  */
 
 const ADDRESSES = { box: "192.0.2.20", phone: "192.0.2.60", plc: "192.0.2.77" };
 const MODBUS = 502;
-/** Not the usual one. */
+/** A page port other than the default. */
 const PAGE_PORT = 9443;
-/** Of the simulated PLC, in its own machine. */
+/** Port of the simulated PLC on its own machine. */
 const PLC_PORT = 8482;
 const folder = mkdtempSync(join(tmpdir(), "bg-carton-"));
 const shop = shopNetwork();
@@ -33,13 +33,16 @@ let box: Container;
 let phone: Machine;
 const service = { stop: (): Promise<void> => Promise.resolve() };
 
-/** What a person has of it: the code leads a phone's camera to the page. */
+/** The data on the label. Its QR code leads the phone's camera to the page. */
 interface Label {
   readonly url: string;
   readonly pin: string;
 }
 
-/** What an image or a fleet's own tools put there: service and first key. The rest of the file is the package's. */
+/**
+ * Writes the settings that an image or fleet tools provide: service and first key. The rest of the file comes from the
+ * package.
+ */
 function preseed(container: Container): void {
   const first = readFileSync("systemd/gateway.first.yaml", "utf8").replace(
     "page:\n",
@@ -55,7 +58,7 @@ function preseed(container: Container): void {
   writeFileSync(container.inside("/etc/credstore/booth-gateway-api-key"), packaged.KEY, { mode: 0o600 });
 }
 
-/** The bench where boxes are made ready: package, service, label. Nothing is known of the shop there. */
+/** Prepares the gateway on the workbench: package, service, label. The network of the shop is still unknown. */
 async function makeReady(): Promise<Label> {
   box = await bootContainer();
   preseed(box);
@@ -77,7 +80,7 @@ beforeAll(async () => {
   plc.start("socat", [`TCP-LISTEN:${MODBUS},fork,reuseaddr`, `TCP:127.0.0.1:${PLC_PORT}`]);
   phone = shop.machine("phone", ADDRESSES.phone);
   label = await makeReady();
-  // In the shop: power on.
+  // Power-on in the shop.
   await box.cut({ uptime_ms: 20_000 });
   shop.plugIn(box, ADDRESSES.box);
   service.stop = packaged.startService(box, join(folder, "service"));
@@ -90,14 +93,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A browser on the phone, whose camera sees the booth's nameplate. */
+/** Opens a browser on the phone. Its fake camera shows the booth's nameplate. */
 async function openPhone(): Promise<Page> {
   const plate = join(folder, "plate.mjpeg");
   const desk = await openBrowser();
   writeFileSync(plate, await platePhoto(desk, { kind: "code128", text: packaged.SERIAL }));
   await desk.close();
   const executablePath = phone.launcher(folder, "/usr/bin/chromium-headless-shell");
-  // The second says yes where the browser asks for the camera.
+  // The second option allows the camera without a question.
   const camera = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
   const args = ["--no-sandbox", ...camera, `--use-file-for-fake-video-capture=${plate}`];
   const browser = await chromium.launch({ executablePath, args });
@@ -114,7 +117,7 @@ async function openPhone(): Promise<Page> {
   return page;
 }
 
-it("a box out of its carton is set up on a phone: the nameplate is scanned, the PIN is typed, nothing else", async () => {
+it("a new gateway is set up on a phone by scanning the nameplate and typing the PIN only", async () => {
   const page = await openPhone();
   const button = (name: string | RegExp) => page.getByRole("button", { name });
   const who = person(page);
@@ -158,17 +161,17 @@ it("a box out of its carton is set up on a phone: the nameplate is scanned, the 
   process.stdout.write(`carton, nameplate scanned: ${taps} taps, ${typed} characters typed, ${seconds.toFixed(0)} s\n`);
   const booth = await packaged.untilBooth(box, "records arrive", ({ log }) => log.acked_seq > 0);
   expect(booth).toMatchObject({ serial: packaged.SERIAL, provisioning: { state: "active" } });
-  // The simulated service has a zone of its own for the booth; what the phone said is kept here.
+  // The simulated service has its own zone for the booth. The phone's zone is stored in this file.
   const kept = JSON.parse(readFileSync(box.inside(`${packaged.STATE}/setup.json`), "utf8")) as SetUp;
   const modbus = { host: ADDRESSES.plc, port: MODBUS };
   expect(kept.booths).toEqual([{ id: "booth-1", profile: "click-booth", modbus, tz: "America/Denver" }]);
   await page.close();
 });
 
-/** Its address there, by the drop-in. */
+/** The address that the drop-in gives to the hotspot. */
 const HOTSPOT = "192.168.77.1";
 
-it("without a network of the site a hotspot gives a phone an address, no route, and the page; hostapd reads its part", async () => {
+it("without a site network a hotspot gives a phone an address, no route, and the page, and hostapd accepts its configuration", async () => {
   const dropIns = "/usr/share/booth-gateway/drop-ins";
   const network = "/etc/systemd/network/80-booth-gateway-hotspot.network";
   const guest = shop.beside(box, "guest", "wlan0");
@@ -178,7 +181,7 @@ it("without a network of the site a hotspot gives a phone an address, no route, 
   await eventually("the card is configured", () =>
     /State: routable \(configured\)/.test(box.try("networkctl status wlan0").out) ? true : undefined,
   );
-  // Whatever manages the other cards goes on.
+  // The program that manages the other cards keeps running.
   expect(box.sh("networkctl status eth0")).toMatch(/State: \S+ \(unmanaged\)/);
   const script = join(folder, "lease");
   writeFileSync(
@@ -195,12 +198,12 @@ it("without a network of the site a hotspot gives a phone an address, no route, 
   const radio = readFileSync(box.inside(`${dropIns}/hotspot-hostapd.conf`), "utf8");
   expect(hostapdSays(radio)).toContain("PSK or passphrase is not configured");
   const ready = radio.replace("#wpa_passphrase=", "wpa_passphrase=a-phrase-of-ours");
-  // Its file is in order; the radio is what a machine without one lacks.
+  // hostapd accepts the file. Only the radio is missing on this machine.
   expect(hostapdSays(ready)).not.toMatch(/errors? found|Line \d+/);
   expect(hostapdSays(ready.replace("channel=", "chanel="))).toContain("unknown configuration item 'chanel'");
 });
 
-/** What it makes of a configuration: it ends by itself, as nobody has such a radio here. */
+/** Returns hostapd's output about a configuration. hostapd ends by itself, because this machine has no such radio. */
 function hostapdSays(text: string): string {
   const file = join(folder, "hostapd.conf");
   writeFileSync(file, text);

@@ -9,7 +9,7 @@ import { sixtyTags } from "../support/sixty-tags.ts";
 import { reading, T0 } from "../support/records.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 
-/** Debian's own, whatever else a machine has in its path. */
+/** Debian's Python, even if the path has another one. */
 const PYTHON = "/usr/bin/python3";
 const READER = fileURLToPath(new URL("read_chunk.py", import.meta.url));
 
@@ -29,12 +29,12 @@ function readByPython(records: readonly Placed<LogRecord>[]): unknown[] {
 const told = (records: readonly Placed<LogRecord>[]): unknown[] =>
   records.map(({ seq, kind, tag, mono, value, quality }) => ({ seq, kind, tag, mono, value, quality }));
 
-it("a chunk of a busy booth is read by a hundred lines of another language", () => {
+it("a Python program of a hundred lines reads a chunk of a busy booth", () => {
   const random = seededRandom(8);
   const polls = sixtyTags("s", () => random.next());
   const taken: LogRecord[] = [];
   while (taken.length < 4_000) taken.push(...recordsOf(Array.from({ length: 10 }, polls), () => 5_000));
-  // Facts take seqs in between.
+  // Facts take seqs between the records.
   const records = taken.map((record, index) => ({
     ...record,
     seq: index + Math.floor(index / 300) + 1,
@@ -43,7 +43,7 @@ it("a chunk of a busy booth is read by a hundred lines of another language", () 
   expect(readByPython(records)).toEqual(told(records));
 });
 
-it("and so is one with a value of each sort and quality", () => {
+it("a Python program reads a chunk with a value of each type and quality", () => {
   const values = [true, false, null, "v1.2", "été", 3, -7, 21.5, 0.1 + 0.2, 1e300, 5e-324, 0.5, 2 ** 50, 1 / 3];
   const records = values.flatMap((value, index) =>
     [`own ${index}`, typeof value, "any"].map((tag, nth): Placed<LogRecord> => {

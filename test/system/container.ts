@@ -5,36 +5,42 @@ import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { makeRootfs, ROOTFS } from "./rootfs.ts";
 
-/** A Debian 12 with systemd as its first process, in namespaces of its own: no network but loopback, nothing kept. */
+/**
+ * A Debian 12 container with systemd as its first process and its own namespaces. Its only network is loopback, and its
+ * disk is discarded at the end.
+ */
 
 const BOOTS_WITHIN_MS = 60_000;
 
 export interface Container {
-  /** Where a path inside is for us. */
+  /** Returns the path outside the container for a path inside. */
   inside(path: string): string;
-  /** Runs a shell line inside and gives what it printed. Throws where it fails. */
+  /** Runs a shell line in the container and returns its output. Throws if it fails. */
   sh(line: string, input?: string): string;
-  /** The same, whatever its exit code. */
+  /** Runs a shell line and returns its exit code and output. */
   try(line: string): { readonly code: number | null; readonly out: string };
-  /** One property of a unit. */
+  /** Returns a property of a unit. */
   show(unit: string, property: string): string;
-  /** Starts a program of ours with the container's network alone. */
+  /** Starts a simulator or another program of this repository that shares only the container's network. */
   beside(command: string, args: readonly string[]): ChildProcess;
-  /** Our id of a process that has that one inside. */
+  /** Returns the process id outside the container for an id inside. */
   pidOf(inside: number): number;
-  /** Everything in it and beside it ends at once, as at a power cut; then it boots again, on the disk that it had, as if it had run for `uptime_ms`. */
+  /**
+   * Ends all processes in the container and those started with `beside` at once, as in a power cut. Then it boots again
+   * on the same disk, with an uptime of `uptime_ms`.
+   */
   cut(how?: { readonly uptime_ms: number }): Promise<void>;
   end(): Promise<void>;
 }
 
-/** Boots a fresh one; its disk is memory laid over the rootfs, which stays as it is. */
+/** Boots a new container. Its disk is an overlay in memory over the rootfs, which stays unchanged. */
 export async function bootContainer(): Promise<Container> {
   makeRootfs();
   const disk = mountDisk();
   let { nspawn, init } = await boot(disk.root);
   let children: ChildProcess[] = [];
   const enter = (spaces: string): string[] => ["-t", init.toString(), spaces];
-  // Node's pipes are sockets, which nobody can open by the name /dev/stdin: cat makes a pipe of them.
+  // Node's pipes are sockets, which can't be opened as /dev/stdin. `cat` turns them into pipes.
   const run = (line: string, input?: string) =>
     input === undefined
       ? spawnSync("nsenter", [...enter("-a"), "sh", "-c", line], {
@@ -74,7 +80,7 @@ export async function bootContainer(): Promise<Container> {
       await isUp(container);
     },
     end: async () => {
-      // nspawn hands it on as the container's order to stop, and sees to what is left.
+      // nspawn passes the signal on as an order to shut down, and kills the remaining processes.
       await gone(() => nspawn.kill("SIGTERM"));
       disk.remove();
     },
@@ -83,7 +89,10 @@ export async function bootContainer(): Promise<Container> {
   return container;
 }
 
-/** Containers that run side by side would otherwise share their services' groups, and each would remove those of the others. */
+/**
+ * Otherwise containers that run in parallel share the cgroups of their services, and each container removes those of
+ * the others.
+ */
 const OWN_CGROUP = `for at in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
   [ -e $at/cgroup.procs ] && mkdir $at/booth-$$ && echo $$ >$at/booth-$$/cgroup.procs
 done
@@ -101,7 +110,10 @@ async function boot(
   return { nspawn, init };
 }
 
-/** What starts a program in a time namespace, whose elapsed time is that much ahead; the kernel takes whole seconds. */
+/**
+ * Returns a command that starts a program in a time namespace with a clock that is ahead by `uptime_ms`. The kernel
+ * accepts whole seconds only.
+ */
 function clocksOf(uptime_ms: number | undefined): string[] {
   if (uptime_ms === undefined) return [];
   const ahead = Math.floor(uptime_ms / 1000 - uptime()).toString();
@@ -116,7 +128,7 @@ async function isUp(container: Container): Promise<void> {
   );
 }
 
-/** A disk in memory, laid over the rootfs, that outlives a boot. */
+/** Makes an overlay in memory over the rootfs that survives a reboot of the container. */
 function mountDisk(): { readonly root: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), "booth-disk-"));
   execFileSync("mount", ["-t", "tmpfs", "tmpfs", folder]);
@@ -139,7 +151,7 @@ function mountDisk(): { readonly root: string; remove(): void } {
   };
 }
 
-/** The process of the same table of processes that has the id there. */
+/** Returns the outer id of the process that has this id inside the container. */
 function pidOutside(init: number, inside: number): number {
   const table = readlinkSync(`/proc/${init}/ns/pid`);
   const found = readdirSync("/proc").filter((name) => {
@@ -147,7 +159,7 @@ function pidOutside(init: number, inside: number): number {
       const ids = /^NSpid:\t(.*)$/m.exec(readFileSync(`/proc/${name}/status`, "utf8"))?.[1]?.split("\t");
       return ids?.at(-1) === inside.toString() && readlinkSync(`/proc/${name}/ns/pid`) === table;
     } catch {
-      // No process, or gone meanwhile.
+      // The process doesn't exist, or has ended meanwhile.
       return false;
     }
   });
@@ -160,7 +172,7 @@ function started(children: ChildProcess[], child: ChildProcess): ChildProcess {
   return child;
 }
 
-/** The one child that is the first process of a namespace; another, which makes it, comes and goes before. */
+/** Returns the child of nspawn that is the first process of a namespace. An earlier child only creates it and ends. */
 function initOf(nspawn: number): number | undefined {
   const path = `/proc/${nspawn}/task/${nspawn}/children`;
   if (!existsSync(path)) throw new Error("systemd-nspawn has ended: root and the package systemd-container are needed");
@@ -171,7 +183,7 @@ function isInit(pid: number): boolean {
   try {
     return /^NSpid:\t.*\t1$/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
   } catch {
-    // It has gone meanwhile.
+    // The process has ended meanwhile.
     return false;
   }
 }

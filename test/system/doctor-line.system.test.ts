@@ -13,7 +13,7 @@ const bed = systemBed();
 beforeAll(needPackages);
 afterAll(() => bed.end());
 
-/** Unit 5 at the end of the line. */
+/** Starts a device with unit address 5 at the end of the line. */
 async function deviceAt(path: string): Promise<void> {
   const device = {
     image: { read: ({ count }: { readonly count: number }) => Array.from({ length: count }, () => 7) },
@@ -40,7 +40,7 @@ async function plcFinding(path: string, unit_id: number): Promise<Finding | unde
   return findings.find(({ what }) => what === "PLC of booth-1");
 }
 
-it("doctor asks the device on a serial line, and tells a silent one from a line that isn't there", async () => {
+it("doctor asks the device on a serial line, and distinguishes a silent device from a line that does not exist", async () => {
   const { near, far } = await bed.ptyPair("doctor");
   await deviceAt(far);
   expect(await plcFinding(near, 5)).toEqual({ what: "PLC of booth-1", state: "ok", text: `unit 5 answers at ${near}` });

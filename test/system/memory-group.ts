@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A control group with a limit of memory, file cache included, of either version of the kernel's interface; needs root. */
+/** A control group with a memory limit that includes the file cache, for cgroup v1 and v2. Needs root. */
 export interface MemoryGroup {
-  /** Processes join by writing their id into it. */
+  /** A process joins the group when its id is written to this file. */
   readonly procs: string;
-  /** MB; and how often the kernel has ended a process. */
+  /** Returns memory in MB, and the number of processes that the kernel has killed. */
   read(): { readonly anonymous: number; readonly cache: number; readonly peak: number; readonly kills: number };
   remove(): void;
 }

@@ -11,10 +11,10 @@ import { realSite, SERIAL } from "../support/real-site.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 
 const MB = 1024 * 1024;
-/** The service is away between these hours of the simulated day. */
+/** Hours of the simulated day between which the service is down. */
 const OUTAGE = { from: 6, to: 14 };
 
-/** What the unit sets. */
+/** Returns the environment variables that the unit sets. */
 function unitEnvironment(): Record<string, string> {
   const line = /^Environment=(.*)$/m.exec(readFileSync("systemd/booth-gateway.service", "utf8"))?.[1] ?? "";
   return Object.fromEntries(
@@ -25,12 +25,15 @@ function unitEnvironment(): Record<string, string> {
   );
 }
 
-/** speed: simulated seconds per second; the agent polls that much more often than it ever does, which takes rather more memory. */
+/**
+ * speed: simulated seconds per second. The agent polls more often by this factor, which takes a little more memory than
+ * in reality.
+ */
 it.each([
   ["a Modbus booth", { limit_mb: 96, speed: 180, opcua: false }],
   ["an OPC UA booth", { limit_mb: 128, speed: 180, opcua: true }],
 ])(
-  "%s runs a day with an outage and its drain in little memory, file cache included: %o",
+  "%s runs a day with an outage and its backlog within the memory limit, including the file cache: %o",
   async (what, { limit_mb, speed, opcua }) => {
     const site = await realSite({ speed, serial: SERIAL, scenario: "busy-day", opcua });
     execFileSync("dpkg-deb", ["-x", packageOf("0.0.1"), join(site.folder, "root")]);

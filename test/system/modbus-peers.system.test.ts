@@ -19,7 +19,7 @@ import { needPackages, systemBed, PYMODBUS_SERVER } from "./peer-bed.ts";
 import { never, readGroup } from "../acquisition/driver-calls.ts";
 import { point, profileOf } from "../support/profiles.ts";
 
-/** Checks our decoder against values that pymodbus encoded: every type, every byte and word order. */
+/** Checks the driver's decoder against values that pymodbus encoded: every type, every byte and word order. */
 
 const bed = systemBed();
 beforeAll(needPackages);
@@ -56,7 +56,7 @@ interface Item {
   readonly word_order: FirstOf;
 }
 
-/** Every value in every order, one behind the other. */
+/** Returns every value in every order at consecutive addresses. */
 function items(): readonly Item[] {
   let address = 0;
   return ORDERS.flatMap((byte_order) =>
@@ -71,12 +71,12 @@ function items(): readonly Item[] {
 }
 
 function pointOf({ address, type, byte_order, word_order }: Item, table: ModbusTable): ModbusPoint {
-  // A text's characters keep their order whatever the byte order of numbers is.
+  // The byte order of numbers doesn't affect the order of a text's characters.
   if (type === "string") return point({ table, address, type, length: 4 });
   return point({ table, address, type, byte_order, word_order });
 }
 
-/** Reads the points from a peer; the values come in the points' order. */
+/** Reads the points from a peer and returns the values in the order of the points. */
 async function readAll(address: ModbusAddress, points: readonly ModbusPoint[]): Promise<readonly unknown[]> {
   const profile = profileOf(points, { max_registers: 60 });
   const timeouts = { answer_ms: 5000 };
@@ -111,8 +111,8 @@ const serial = (path: string): ModbusAddress => ({
 });
 
 /**
- * RTU over TCP as a serial device server gives it: socat between a port and the line. One connection at a time: what the
- * one before has left behind would take answers from the line.
+ * Starts socat between a TCP port and the serial line, which gives RTU over TCP like a serial device server. It accepts
+ * one connection at a time, because leftovers of an earlier connection would take answers from the line.
  */
 async function behindSocat(path: string): Promise<ModbusAddress> {
   const port = await freePort();
@@ -130,13 +130,13 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Listening, by the kernel's own table: a trial connection would take the line from whoever comes next. */
+/** Looks the port up in the kernel's table of sockets. A trial connection would use the only connection to the line. */
 function isOpen(port: number): boolean {
   const hex = port.toString(16).toUpperCase().padStart(4, "0");
   return readFileSync("/proc/net/tcp", "utf8").includes(`0100007F:${hex} 00000000:0000 0A`);
 }
 
-describe("driver against pymodbus", () => {
+describe("Modbus driver against pymodbus", () => {
   const all = items().map((item) =>
     item.type === "string" ? { ...item, byte_order: ORDERS[0] ?? item.byte_order } : item,
   );

@@ -13,7 +13,7 @@ import { eventually } from "../support/eventually.ts";
 import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-/** What watches the box, by software that isn't ours: Debian's Prometheus and its promtool. */
+/** Tests the monitoring of a gateway with Debian's Prometheus and its promtool. */
 
 const RULES = fileURLToPath(new URL("../../config/monitoring/booth-gateway.rules.yaml", import.meta.url));
 const DASHBOARD = new URL("../../config/monitoring/booth-gateway.dashboard.json", import.meta.url);
@@ -29,13 +29,15 @@ const rules = (parse(readFileSync(RULES, "utf8")) as { groups: { rules: Rule[] }
   (group) => group.rules,
 );
 
-/** Of each alert: the series that bring it about and those that don't (a value each minute), and after how many minutes it is there. */
+/**
+ * For each alert: series that trigger it and series that don't (one value a minute), and the minutes until it fires.
+ */
 interface Tried {
   readonly labels: Readonly<Record<string, string>>;
   readonly fires: Readonly<Record<string, string>>;
   readonly quiet: Readonly<Record<string, string>>;
   readonly after_min: number;
-  /** Labels that the alert doesn't carry on. */
+  /** Labels that are missing in the alert. */
   readonly dropped?: readonly string[];
 }
 const BOX = { instance: "box:9464", job: "booth-gateway" };
@@ -110,7 +112,7 @@ const TRIED: Readonly<Record<string, Tried>> = {
   BoothDisabled: gauge("booth_gateway_disabled_booths", { bad: 1, good: 0 }, { labels: BOX, after_min: 6 }),
   BoothConfigRefused: gauge("booth_gateway_config_refused", { bad: 1, good: 0 }, { labels: BOX, after_min: 6 }),
   BoothClockUnsynced: gauge("booth_gateway_clock_synced", { bad: 0, good: 1 }, { labels: BOX, after_min: 61 }),
-  // The test's time begins at 0.
+  // In promtool, the time of a test starts at 0.
   BoothCertificateEnds: gauge(
     "booth_gateway_certificate_end_timestamp_seconds",
     { bad: 13 * 86_400, good: 30 * 86_400 },
@@ -153,7 +155,7 @@ function testOf({ alert, labels: set, annotations }: Rule, tried: Tried, kind: "
   };
 }
 
-test("promtool takes the alert rules, each of them fires where it should and is quiet just before", () => {
+test("promtool accepts the alert rules, and each rule fires at its threshold and not just below it", () => {
   const names = rules.map(({ alert }) => alert);
   expect(Object.keys(TRIED).sort()).toEqual([...names].sort());
   for (const { annotations } of rules) expect(Object.keys(annotations).sort()).toEqual(["description", "summary"]);
@@ -175,7 +177,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Debian's Prometheus, which scrapes the box over TLS with its token. */
+/** Starts Debian's Prometheus, which scrapes the gateway over TLS with its token. */
 async function prometheus(box: { readonly port: number; readonly ca_file: string; readonly token_file: string }) {
   const folder = temporaryFolder();
   const config = join(folder, "prometheus.yml");
@@ -214,7 +216,7 @@ async function prometheus(box: { readonly port: number; readonly ca_file: string
   };
 }
 
-/** A collector that takes everything. */
+/** Starts a collector that accepts everything. */
 async function collector(): Promise<string> {
   const server = createHttp((_, response) => response.writeHead(200, { "Content-Type": "application/json" }).end("{}"));
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
@@ -261,7 +263,7 @@ async function scrapedSite(): Promise<{ readonly site: RealSite; readonly port: 
   return { site, port, token_file };
 }
 
-test("Debian's Prometheus scrapes the box over TLS with its token; every query of the dashboard brings data, every rule is evaluated, and promtool finds nothing to say of the names", async () => {
+test("Debian's Prometheus scrapes the gateway over TLS with its token, each dashboard query returns data, each rule is evaluated, and promtool accepts all names", async () => {
   const { site, port, token_file } = await scrapedSite();
   const ca_file = join(site.dataDir, "page", "own.pem");
   const ca = readFileSync(ca_file, "utf8");
@@ -297,7 +299,7 @@ test("Debian's Prometheus scrapes the box over TLS with its token; every query o
   expect(health).toHaveLength(rules.length);
   expect(new Set(health)).toEqual(new Set(["ok"]));
 
-  // A wrong token shows nothing, the right one nothing but figures, and guessing ends soon.
+  // A wrong token gets nothing, the right token gets only metrics, and repeated wrong tokens are soon blocked.
   expect(await scrape({ port, ca }, TOKEN, "/status")).toMatchObject({ status: 404, text: "" });
   expect(await scrape({ port, ca }, "")).toMatchObject({ status: 401, text: "" });
   const guesses: number[] = [];

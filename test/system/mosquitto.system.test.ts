@@ -20,11 +20,11 @@ interface Rig {
 
 interface RigOptions {
   readonly listeners: (authority: TestAuthority) => readonly Listener[];
-  /** Default: the first listener, by address. */
+  /** Chooses the URL from the listeners' ports. Default: the first listener, by IP address. */
   readonly url?: (ports: readonly number[]) => string;
 }
 
-/** A broker that lets the gateway in as soon as it comes with its credential. */
+/** Starts a broker that accepts the gateway as soon as the gateway connects with its credential. */
 async function rig({ listeners, url }: RigOptions): Promise<Rig> {
   const folder = temporaryFolder();
   const authority = testAuthority(folder, "authority");
@@ -54,7 +54,7 @@ deliveryRows({
   name: "mosquitto",
   make: async (): Promise<RowBroker> => {
     const { broker, options } = await rig({ listeners: (authority) => [goodTls(authority), {}] });
-    // The service takes a second to join a broker that has started anew: what was sent before isn't acked.
+    // The service needs a second to rejoin a restarted broker. Batches sent before that get no ack.
     const link = { ...options.link, ack_deadline_ms: 2_000 };
     return {
       options: { ...options, link },
@@ -80,14 +80,14 @@ async function active(bed: DeliveryBed) {
   return agent;
 }
 
-/** What the agent says of the link at present. */
+/** Returns the reason and advice that the agent reports for its link. */
 type Agent = Awaited<ReturnType<DeliveryBed["start"]>>;
 const reasonOf = (agent: Agent): string => {
   const { service } = agent.status();
   return service.kind === "down" ? `${render(service.reason)}; ${render(service.advice)}` : "";
 };
 
-describe("row 34: a broker that can't show who it is", () => {
+describe("row 34: a broker with a wrong certificate", () => {
   const cases: readonly (readonly [
     ServiceLinkFault,
     RegExp,
@@ -111,7 +111,7 @@ describe("row 34: a broker that can't show who it is", () => {
   ];
 
   it.each(cases)(
-    "%s: refused with a state of its own, buffered, and delivered once it is mended",
+    "%s has a state of its own, records are buffered, and they are delivered once the certificate is right",
     async (fault, says, listener) => {
       const way = { good: true };
       const { options, broker } = await rig({
@@ -128,10 +128,10 @@ describe("row 34: a broker that can't show who it is", () => {
       const waiting = (log?.newest_seq ?? 0) - (log?.acked_seq ?? 0);
       expect(log?.acked_seq).toBe(0);
       expect(waiting).toBeGreaterThan(50);
-      // Never more than one try in two seconds on average, nor fewer than one in two minutes.
+      // On average at most one attempt in two seconds, and at least one in two minutes.
       expect(bed.connects() - tried).toBeLessThan(90);
       expect(bed.connects() - tried).toBeGreaterThan(2);
-      // The record of the booth names the broker, and a claim that wasn't verified in time is looked at anew.
+      // The booth's record names the broker. A claim that wasn't verified in time is checked again.
       way.good = true;
       await bed.until("the booth is active", () => agent.status().booths[0]?.provisioning.state === "active");
       expect(broker.ports).toHaveLength(2);
@@ -140,14 +140,14 @@ describe("row 34: a broker that can't show who it is", () => {
   );
 });
 
-describe("who may connect", () => {
-  it("row 39: a client certificate is shown, and its end said a month before", async () => {
+describe("a broker that checks its clients", () => {
+  it("row 39: the gateway presents its client certificate, and warns a month before it expires", async () => {
     const folder = temporaryFolder();
     const clients = testAuthority(folder, "clients");
     const { options } = await rig({
       listeners: (authority) => [{ ...goodTls(authority), clients_of: clients.ca_file }],
     });
-    // The bed's clock stands in March 2026, the certificates' in the present.
+    // The bed's clock is in March 2026, but the certificates are valid from the present day.
     const start = Date.now() - 3_600_000;
     const shown = clients.issue("gateway", { days: 20 });
     const bed = await deliveryBed({
@@ -163,7 +163,7 @@ describe("who may connect", () => {
     held({ row: 39, fault: "client certificate about to end", injected: 1 }, await bed.settle(agent));
   });
 
-  it("without a certificate that the broker wants the state says so", async () => {
+  it("the agent's state asks for a client certificate if the broker requires one and none is configured", async () => {
     const { options } = await rig({
       listeners: (authority) => [{ ...goodTls(authority), clients_of: authority.ca_file }],
     });
@@ -172,7 +172,7 @@ describe("who may connect", () => {
     await bed.until("the state is told", () => /client_certificate_file/.test(reasonOf(agent)));
   });
 
-  it("a wrong password and forbidden topics are states of their own, asked about ever more rarely", async () => {
+  it("a wrong password and forbidden topics are states of their own, with ever longer pauses between attempts", async () => {
     const { options, broker } = await rig({ listeners: (authority) => [goodTls(authority)] });
     const doors = { open: false };
     const bed = await deliveryBed({
@@ -189,7 +189,7 @@ describe("who may connect", () => {
     held({ row: 28, fault: "broker refuses password, then topics", injected: 2 }, await bed.settle(agent));
   });
 
-  it("readings are sent over WebSocket if the MQTT port is blocked", async () => {
+  it("the gateway sends readings over WebSocket if the MQTT port is blocked", async () => {
     const closed = await freePort();
     const { options, broker } = await rig({
       listeners: (authority) => [{ ...goodTls(authority), websockets: true }],

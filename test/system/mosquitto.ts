@@ -7,36 +7,36 @@ import { onTestFinished } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import type { TlsFiles } from "../support/tls-files.ts";
 
-/** As Debian's package has it. */
+/** Path in Debian's package. */
 const PROGRAM = "/usr/sbin/mosquitto";
 const SERVICE_PASSWORD = "password-of-the-service";
 
 export interface Listener {
-  /** Address on this machine; default 127.0.0.1. */
+  /** Address of the listener on this machine. Default: 127.0.0.1. */
   readonly host?: string;
-  /** Default: any free one. */
+  /** Port. Default: a free one. */
   readonly port?: number;
-  /** Absent: no TLS. */
+  /** Certificate files. Default: no TLS. */
   readonly tls?: TlsFiles;
-  /** Who connects must show a certificate of that authority. */
+  /** Clients must present a certificate of this authority. */
   readonly clients_of?: string;
   readonly websockets?: boolean;
 }
 
-/** Debian's broker as a process of its own, with password file and ACL: each user is held to bg/v1/{user}/. */
+/** Debian's Mosquitto as a separate process, with a password file and an ACL that limits each user to bg/v1/{user}/. */
 export interface Mosquitto {
-  /** In the order in which the listeners were given; without TLS for the service behind the last one. */
+  /** Ports of the given listeners in order, and of the service's listener without TLS as the last one. */
   readonly ports: readonly number[];
-  /** Where the service joins it. */
+  /** URL and password for the service. */
   readonly service: { readonly url: string; readonly password: string };
-  /** The broker knows that user, a moment from now on. */
+  /** Adds the user to the broker's users. Returns before the broker has read the change. */
   letIn(user: string, password: string): void;
-  /** It allows the users nothing, or their own topics, a moment from now on. */
+  /** Allows each user either no topics or its own topics. Returns before the broker has read the change. */
   allowTopics(allowed: boolean): void;
-  /** kill -9, and up again with nothing remembered. */
+  /** Sends kill -9 and starts the broker again without its previous state. */
   restart(): Promise<void>;
   kill(): Promise<void>;
-  /** SIGTERM */
+  /** Sends SIGTERM. */
   stop(): Promise<void>;
   start(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { render } from "../../src/domain/messages/render.ts";
-// Needs root, for names of its own, and Debian packages: mosquitto, openssl.
+// Needs root to replace files of /etc in a mount namespace, and Debian packages: mosquitto, openssl.
 import { join } from "node:path";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
@@ -22,25 +22,28 @@ import { temporaryFolder } from "../support/temporary.ts";
 import { testAuthority } from "../support/tls-files.ts";
 import { PROVISION_KEY, SERIAL } from "../support/virtual-service.ts";
 
-/** What the C library's resolver of one process knows. */
+/** Host names for a single process, as seen by the resolver of the C library. */
 interface OwnNames {
-  /** Starts a program among these names; needs root. */
+  /** A command that starts a program with these names. Needs root. */
   readonly within: readonly string[];
-  /** The name is of that address from now on. */
+  /** Resolves the name to that address from now on. */
   point(name: string, address: string): void;
-  /** Nobody knows any name but the machine's own. */
+  /** Removes all names except the machine's own. */
   forget(): void;
-  /** Names are asked for at a name server that isn't there. */
+  /** Makes every look-up go to a name server that doesn't answer. */
   cutOff(): void;
 }
 
 const MACHINE = "127.0.0.1 localhost\n";
-/** An address of this machine at which nobody serves names. */
+/** An address of this machine without a name server. */
 const NOBODY = "nameserver 127.0.0.153\noptions timeout:1 attempts:1\n";
 const BIND =
   'for name in hosts nsswitch.conf resolv.conf; do mount --bind "$0/$name" "/etc/$name" || exit 1; done; exec "$@"';
 
-/** Files that lie over those of /etc in a mount namespace of the program's own; written in place, so that it sees each change. */
+/**
+ * Mounts files over those of /etc in a mount namespace of the program. The files are changed in place, so that the
+ * program sees each change.
+ */
 function ownNames(folder: string): OwnNames {
   const etc = join(folder, "etc");
   mkdirSync(etc);
@@ -61,7 +64,7 @@ function ownNames(folder: string): OwnNames {
 const SPEED = 60;
 const WITHIN_MS = 60_000;
 const NAME = "broker.test";
-/** In /proc/net/tcp. */
+/** The state ESTABLISHED in /proc/net/tcp. */
 const ESTABLISHED = "01";
 
 interface Site {
@@ -69,12 +72,12 @@ interface Site {
   readonly configFile: string;
   readonly broker: Mosquitto;
   status(): Promise<AgentStatus | undefined>;
-  /** The PLC goes, and everything is acked; then nothing runs any more but the service. */
+  /** Stops the PLC and waits until everything is acked. After that the agent only keeps its session. */
   plcOffline(): Promise<void>;
   readonly service: Awaited<ReturnType<typeof startService>>;
 }
 
-/** PLC and service here, a broker that is at two addresses by one name, and the configuration of an agent. */
+/** Starts a PLC, a service and a broker with two addresses under one name, and writes an agent's configuration. */
 async function site(): Promise<Site> {
   const folder = temporaryFolder();
   const within = (name: string): string => join(folder, name);
@@ -121,7 +124,7 @@ async function site(): Promise<Site> {
   return { folder, configFile: within("gateway.yaml"), broker, status, plcOffline: () => plc.offline(), service };
 }
 
-/** What the agent logs in with. */
+/** Reads the credential with which the agent logs in. */
 function keyIn(dataDir: string): { readonly gateway_id: string; readonly credential: string } {
   const db = new Database(join(dataDir, "identity.db"), { readonly: true });
   const row = db.prepare("SELECT gateway_id, credential FROM gateway").get();
@@ -129,7 +132,7 @@ function keyIn(dataDir: string): { readonly gateway_id: string; readonly credent
   return row as ReturnType<typeof keyIn>;
 }
 
-/** Until the service is there again: what came before would wait for an ack in vain. */
+/** Restarts the broker and waits until the service has rejoined it. Batches sent before that get no ack. */
 async function restart(broker: Mosquitto): Promise<void> {
   const port = Number(new URL(broker.service.url).port);
   await broker.restart();
@@ -137,7 +140,7 @@ async function restart(broker: Mosquitto): Promise<void> {
   await eventually("the service has joined the broker again", joined, WITHIN_MS);
 }
 
-/** Addresses of this machine with a connection to that port that stands, as Linux lists them. */
+/** Returns the local addresses that have an established connection to that port, as Linux lists them. */
 function connectedTo(port: number): string[] {
   const lines = readFileSync("/proc/net/tcp", "utf8").split("\n").slice(1);
   return lines.flatMap((line) => {
@@ -148,7 +151,7 @@ function connectedTo(port: number): string[] {
   });
 }
 
-it("row 33: a name that can't be looked up is told, and a new address is found at the next connect", async () => {
+it("row 33: a failed name look-up is reported, and the next connect uses a changed address", async () => {
   const here = await site();
   const { folder, configFile, broker, service } = here;
   const names = ownNames(folder);

@@ -7,10 +7,13 @@ import { onTestFinished } from "vitest";
 import { freePort, isOpen } from "./mosquitto.ts";
 import { eventually } from "../support/eventually.ts";
 
-/** As Debian's package has it. */
+/** Path in Debian's package. */
 const PROGRAM = "/usr/sbin/nats-server";
 
-/** Debian's NATS with its MQTT listener, which is of 3.1.1 and keeps its sessions in JetStream. It lets everybody in. */
+/**
+ * Starts Debian's NATS with its MQTT listener, which supports 3.1.1 and stores its sessions in JetStream. Every user is
+ * accepted.
+ */
 export async function nats(folder: string): Promise<BrokerProcess> {
   const port = await freePort();
   const own = await freePort();

@@ -12,16 +12,16 @@ const MADE_AT = "1767225600";
 /** Debian's cross libraries, from libc6-arm64-cross and libstdc++6-arm64-cross. */
 const ARM64_LIBRARIES = "/usr/aarch64-linux-gnu";
 
-/** Takes that must have been made: polls, above all. */
+/** Number of takes (mostly polls) that the agent must have made. */
 const POLLS = 20;
 const EMULATED_WITHIN_MS = 300_000;
 
 function ownVersion(): string {
-  // Our own file.
+  // The project's own file.
   return (JSON.parse(readFileSync("package.json", "utf8")) as { version: string }).version;
 }
 
-/** All packages; for what doesn't depend on how they are packed, the quick way. */
+/** Makes all packages, with fast compression if the test doesn't depend on compression. */
 function makeAll(folder: string, options: readonly string[], home?: string): string[] {
   mkdirSync(folder, { recursive: true });
   return execFileSync(process.execPath, ["systemd/package/main.ts", "--out", folder, ...options], {
@@ -32,7 +32,7 @@ function makeAll(folder: string, options: readonly string[], home?: string): str
     .split("\n");
 }
 
-it("the same input gives the same bytes, for both architectures", () => {
+it("the same input gives packages with the same bytes for both architectures", () => {
   const folder = temporaryFolder();
   const first = makeAll(join(folder, "a"), []);
   const second = makeAll(join(folder, "b"), []);
@@ -43,7 +43,7 @@ it("the same input gives the same bytes, for both architectures", () => {
   expect(second.map((file) => file.replace("/b/", "/a/"))).toEqual(first);
 });
 
-it("with a key given the checksums are signed, and a changed package no longer fits them", () => {
+it("the checksums are signed if a key is given, and a changed package no longer matches them", () => {
   const folder = temporaryFolder();
   const home = join(folder, "gnupg");
   mkdirSync(home, { mode: 0o700 });
@@ -61,7 +61,7 @@ it("with a key given the checksums are signed, and a changed package no longer f
   expect(check()).not.toBe(0);
 });
 
-/** Unpacked; `run` gives what a program of its Node prints. */
+/** Unpacks the package. `run` returns the output of a program run with the package's Node. */
 function arm64Agent(folder: string) {
   const [file = ""] = makeAll(folder, ["--quick", "--arch", "arm64"]);
   const root = join(folder, "root");
@@ -77,7 +77,7 @@ function arm64Agent(folder: string) {
   return { root, agent: join(root, "usr/lib/booth-gateway/booth-gateway"), command, run };
 }
 
-it("the arm64 agent starts under emulation: its Node, its addons, its check of a configuration", () => {
+it("the arm64 agent starts under emulation: its Node, its addons, and its check of a configuration", () => {
   const { root, agent, run } = arm64Agent(temporaryFolder());
   expect(run("-p", "process.arch").trim()).toBe("arm64");
   expect(
@@ -89,7 +89,7 @@ it("the arm64 agent starts under emulation: its Node, its addons, its check of a
   expect(run(agent, "check", "--config", join(root, "usr/share/booth-gateway/gateway.yaml"))).toContain("booth-1");
 });
 
-it("the arm64 agent polls a booth, stores, is bound, and delivers, under emulation", async () => {
+it("the arm64 agent polls a booth, stores records, binds the booth and delivers, under emulation", async () => {
   const { agent, command } = arm64Agent(temporaryFolder());
   const site = await realSite({ speed: 1, serial: SERIAL });
   const child = spawn(...command(agent, "run", "--config", site.configFile), { stdio: "ignore" });

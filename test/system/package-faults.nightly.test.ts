@@ -13,13 +13,13 @@ import * as site from "./packaged-site.ts";
 import * as stores from "./packaged-store.ts";
 
 /**
- * Faults of the box, brought about in a Debian with systemd as its first process, under the packaged agent as its unit starts it.
- * The tests go on from each other: one life of one box.
+ * Faults of a gateway in a Debian with systemd as its first process, with the packaged agent run by its unit. The tests
+ * depend on each other: they are one life of one gateway.
  */
 
 const { STATE } = site;
 const VERSION = "0.0.1";
-/** Nothing can be had from it: the kernel ends whoever asks for more. */
+/** A memory limit at which every allocation fails, so that the kernel kills the process. */
 const NO_MEMORY_BYTES = 4_096;
 const FLOOD_LINES = 50_000;
 
@@ -52,7 +52,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("the kernel ends it for want of memory: it is back by itself", async () => {
+it("the agent restarts after the kernel kills it because of low memory", async () => {
   const pid = mainPid();
   const before = restarts();
   const group = memoryGroup(NO_MEMORY_BYTES);
@@ -68,7 +68,7 @@ it("the kernel ends it for want of memory: it is back by itself", async () => {
   expect(kills).toBe(1);
 });
 
-it("a journal that is stuck, then flooded by others until it drops what it had: polling goes on", async () => {
+it("the agent continues to poll while the journal hangs, and while other programs flood it until it drops lines", async () => {
   const well = await site.untilBooth(box, "all is delivered", faults.isWell);
   const before = restarts();
   const journald = box.show("systemd-journald.service", "MainPID");
@@ -84,7 +84,7 @@ it("a journal that is stuck, then flooded by others until it drops what it had: 
   expect(await faults.enter(faulty(), fault)).toEqual(faults.NOTHING);
 });
 
-it("a store that a newer agent wrote is refused in a sentence, and is whole when that agent is back", async () => {
+it("an older agent refuses a store of a newer version with a clear message and leaves it unchanged for the newer agent", async () => {
   await site.untilBooth(box, "all is delivered", faults.isWell);
   const path = join(box.inside(STATE), "store.db");
   stores.onStoppedStore(box, (state) =>
@@ -101,7 +101,7 @@ it("a store that a newer agent wrote is refused in a sentence, and is whole when
   expect(await faults.enter(faulty(), fault)).toEqual(faults.NOTHING);
 });
 
-it("the first key, encrypted for this machine, reaches the agent as its credential, and stands nowhere in plain", () => {
+it("the first key, encrypted for this machine, reaches the agent as its credential and is never stored as plain text", () => {
   const plain = "/etc/credstore/booth-gateway-api-key";
   const encrypted = "/etc/credstore.encrypted/booth-gateway-api-key";
   const notes = readFileSync(box.inside("/usr/share/booth-gateway/drop-ins/encrypted-key.conf"), "utf8");
@@ -119,7 +119,7 @@ it("the first key, encrypted for this machine, reaches the agent as its credenti
   expect(box.try(`grep -rlF ${site.KEY} /etc ${STATE} /var/cache/booth-gateway`).out).toBe("");
 });
 
-it("decommissioned, it delivers what waits, wipes its keys, then its data, and stays off", async () => {
+it("a decommissioned agent delivers its backlog, wipes its keys, then its data, and stays off", async () => {
   const before = await site.untilBooth(box, "all is delivered", faults.isWell);
   const credential = faults.credentialOf(box);
   box.sh("booth-gateway decommission --yes");

@@ -13,13 +13,13 @@ import * as look from "./packaged-look.ts";
 import * as site from "./packaged-site.ts";
 
 /**
- * The package as a gateway gets it, in a Debian with systemd as its first process and no network. The tests go on from each
- * other: one life of one box.
+ * The package as a gateway gets it, in a Debian with systemd as its first process and no network. The tests depend on
+ * each other: they are one life of one gateway.
  */
 
 const OLD = "0.0.1";
 const NEW = "0.0.2";
-/** By systemd's own clock; promised. */
+/** The promised time until a restart, measured by systemd's clock. */
 const BACK_WITHIN_S = 3;
 const WATCHDOG_S = 30;
 const folder = mkdtempSync(join(tmpdir(), "bg-package-"));
@@ -27,15 +27,15 @@ const service = { data: join(folder, "service"), stop: (): Promise<void> => Prom
 const files = { old: "", new: "" };
 let box: Container;
 
-/** 0: none runs. */
+/** The process id of the agent; 0 if it doesn't run. */
 const pidNow = (): number => Number(box.show(site.UNIT, "MainPID"));
 function mainPid(): number {
   const pid = pidNow();
-  // To signal 0 would be to signal ourselves.
+  // Signal 0 to process 0 would reach this test's own process group.
   if (pid === 0) throw new Error("the agent doesn't run");
   return pid;
 }
-/** Microseconds of the box's monotonic clock, as systemd noted them. */
+/** Returns a time that systemd noted, in microseconds of the monotonic clock. */
 const noted = (property: string): number => Number(box.show(site.UNIT, `${property}TimestampMonotonic`));
 const inside = (file: string): string => `/root/${file.slice(file.lastIndexOf("/") + 1)}`;
 const dpkg = (file: string): string => `dpkg -i ${inside(file)}`;
@@ -55,13 +55,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("the README's lines install it without a network, bind the booth, and records arrive", async () => {
+it("the README's commands install the package without a network, bind the booth, and deliver records", async () => {
   box.sh(`mkdir /root/new && mv /root/*_${NEW}_* /root/new/`);
   const [install = "", ...byHand] = site.readmeCommands("Install it as a service");
   box.sh("mkdir -p /etc/avahi/services");
   box.sh(`cd /root && ${install}`);
   expect(box.sh("cat /etc/avahi/services/booth-gateway.service")).toContain("_https._tcp");
-  // It runs by then, and waits to be set up.
+  // The agent runs already and waits for its set-up.
   expect([box.show(site.UNIT, "ActiveState"), box.show(site.UNIT, "UnitFileState")]).toEqual(["active", "enabled"]);
   expect(JSON.parse(box.sh("booth-gateway status --json"))).toMatchObject({ lacks: ["service", "booth"], booths: [] });
   box.sh("ip address add 192.0.2.77/24 dev lo");
@@ -82,13 +82,13 @@ it("the README's lines install it without a network, bind the booth, and records
   expect(line).toMatch(/booth-1: [a-z_]+, PLC up, \d+ to send/);
 });
 
-it("the package has nothing in it of how it was made, and says what it is made of", () => {
+it("the package contains no build files and lists its components", () => {
   expect(look.leftovers(box)).toEqual([]);
   const bill = look.billOfMaterials(box);
-  // Our own file.
+  // The project's own file.
   const { dependencies } = JSON.parse(readFileSync("package.json", "utf8")) as { dependencies: Record<string, string> };
   const wanted = Object.entries(dependencies).map(([name, version]) => `${name}@${version}`);
-  // It only hands on what its parts are: nothing of its own is in the package, but they are.
+  // node-opcua-client only re-exports its parts. The package contains the parts, but not the module itself.
   const parts = /^node-opcua-client@/;
   expect(wanted.filter((one) => !bill.includes(one) && !parts.test(one))).toEqual([]);
   expect(bill.filter((one) => /^node-opcua-(?:secure-channel|crypto)@/.test(one))).toHaveLength(2);
@@ -108,7 +108,7 @@ it("the package has nothing in it of how it was made, and says what it is made o
   expect(brought.filter((path) => !existsSync(box.inside(path)))).toEqual([]);
 });
 
-it("it runs without capabilities, writes to no system folder, listens on loopback alone", () => {
+it("the agent runs without capabilities, can't write to system folders, and listens on loopback only", () => {
   const none = { held: [], noNewPrivs: "1", seccomp: "2", isRoot: false };
   expect(look.rightsOf(box, mainPid())).toEqual(none);
   expect(look.writableBy(box, mainPid())).toEqual({ system: [], not_own: [] });
@@ -117,7 +117,7 @@ it("it runs without capabilities, writes to no system folder, listens on loopbac
   expect(listening.filter((address) => !/^(127\.|\[::1\]:)/.test(address))).toEqual([]);
 });
 
-it("the page opens on the network from within the unit's confines, and tells the addresses that a phone types", () => {
+it("the page opens on the network within the unit's restrictions and shows the addresses to type on a phone", () => {
   box.sh("ip address add 192.0.2.77/24 dev lo");
   const { lan, pin } = JSON.parse(box.sh("booth-gateway page --for 1m --json")) as {
     readonly lan: { readonly urls: readonly string[]; readonly port: number };
@@ -128,15 +128,15 @@ it("the page opens on the network from within the unit's confines, and tells the
   box.sh("booth-gateway page --close && ip address del 192.0.2.77/24 dev lo");
 });
 
-it("its group may ask it but for what is root's alone, others may not; what it compiled is kept in its cache", async () => {
+it("members of the agent's group can use all commands except those for root, other users none; compiled code is in the agent's cache", async () => {
   expect(look.askedAs(box)).toEqual({ member: EXIT.ok, member_as_root: EXIT.rights, other: EXIT.rights });
   const cached = (): number => Number(box.sh("find /var/cache/booth-gateway -type f | wc -l"));
   box.sh(`systemctl restart ${site.UNIT}`);
   await eventually("compiled code is kept", () => (cached() > 0 ? true : undefined));
 });
 
-it("neither the key nor the gateway's credential stands in the journal, the environment, or an argument", () => {
-  // SQLite doesn't open through another process's root.
+it("the first key and the gateway's credential appear in no journal line, environment variable, or argument", () => {
+  // SQLite can't open a file through another process's root.
   cpSync(box.inside("/var/lib/booth-gateway"), join(folder, "state"), { recursive: true });
   const db = new Database(join(folder, "state/identity.db"));
   const { credential } = db.prepare("SELECT credential FROM gateway").get() as { credential: string };
@@ -148,19 +148,19 @@ it("neither the key nor the gateway's credential stands in the journal, the envi
     expect(texts.map((text) => text.includes(secret))).toEqual(texts.map(() => false));
 });
 
-it("kill -9 of the agent: it is back by itself, and no record is lost or doubled", async () => {
+it("after kill -9 the agent restarts without a lost or doubled record", async () => {
   const times: number[] = [];
   for (let kill = 0; kill < 3; kill += 1) {
     const pid = mainPid();
     const restarts = Number(box.show(site.UNIT, "NRestarts"));
     const killed = process.hrtime.bigint();
     box.sh(`kill -9 ${pid}`);
-    // In this order: what is active once a restart has been counted is the new one.
+    // The order of the checks matters: once a restart was counted, the active process is the new one.
     await eventually("another process is ready", () => {
       const isCounted = Number(box.show(site.UNIT, "NRestarts")) === restarts + 1;
       return isCounted && box.show(site.UNIT, "ActiveState") === "active" ? true : undefined;
     });
-    // systemd's clock is ours: CLOCK_MONOTONIC.
+    // systemd and this test use the same clock: CLOCK_MONOTONIC.
     times.push((noted("ActiveEnter") - Number(killed / 1000n)) / 1e6);
   }
   const booth = await site.untilBooth(
@@ -177,10 +177,10 @@ it("kill -9 of the agent: it is back by itself, and no record is lost or doubled
   expect(Math.max(...times)).toBeLessThan(BACK_WITHIN_S);
 });
 
-it("an event loop that hangs is ended by the watchdog, and the agent is back", async () => {
+it("the watchdog ends an agent whose event loop hangs, and the agent restarts", async () => {
   const pid = mainPid();
   const restarts = Number(box.show(site.UNIT, "NRestarts"));
-  // The agent opens its tail file anew after each commit; opening a pipe that nobody reads hangs.
+  // The agent reopens its tail file after each commit. To open a pipe without a reader hangs.
   box.sh("mkfifo -m 666 /run/booth-gateway/tail.jsonl.new");
   await eventually(
     "the agent hangs",
@@ -204,7 +204,7 @@ it("an event loop that hangs is ended by the watchdog, and the agent is back", a
   expect(passed).toBe(true);
 });
 
-it("a reload brings a changed configuration in force; of a broken one it names the line, and the agent goes on", async () => {
+it("a reload applies a changed configuration; for a broken one it names the line and the agent keeps running", async () => {
   const good = readFileSync(box.inside(site.CONFIG), "utf8");
   const pid = mainPid();
   const journal = (): string => box.sh(`journalctl --no-pager -o cat -u ${site.UNIT}`);
@@ -224,7 +224,7 @@ it("a reload brings a changed configuration in force; of a broken one it names t
 it.each([
   ["address-filter", "IPAddressDeny"],
   ["serial-devices", "DeviceAllow"],
-])("the same agent runs with the drop-in %s", async (name, property) => {
+])("the installed agent runs with the drop-in %s", async (name, property) => {
   const into = `/etc/systemd/system/${site.UNIT}.d`;
   box.sh(`mkdir -p ${into} && cp /usr/share/booth-gateway/drop-ins/${name}.conf ${into} && systemctl daemon-reload`);
   box.sh(`systemctl restart ${site.UNIT}`);
@@ -233,11 +233,11 @@ it.each([
   box.sh(`rm -r ${into} && systemctl daemon-reload && systemctl restart ${site.UNIT}`);
 });
 
-/** Everything that an upgrade must leave alone. */
+/** Everything that an upgrade must not change. */
 const kept = (): string =>
   box.sh("cd /etc && cat booth-gateway/gateway.yaml credstore/* && ls -R booth-gateway credstore");
 
-it("dpkg killed at any moment of an upgrade leaves the old program or the new one, whole", () => {
+it("dpkg killed at any moment of an upgrade leaves either the old program or the new one complete", () => {
   const struck = Array.from({ length: faults.UPGRADE_WORDS }, (_, index) => {
     const word = faults.signalledAt(box, inside(files.new), { signal: "KILL", nth: index + 1 });
     return { word, version: box.try("booth-gateway --version").out.trim() };
@@ -247,11 +247,11 @@ it("dpkg killed at any moment of an upgrade leaves the old program or the new on
   const fault = `dpkg killed in an upgrade; then ran ${struck.map(({ version }) => version).join(", ")}`;
   recordFault({ row: 41, fault, injected, lost: 0, doubled: 0, wrong: wrong.length, passed: wrong.length === 0 });
   expect({ wrong, struck: injected > 3 }).toEqual({ wrong: [], struck: true });
-  // Killed at some moments, dpkg wants the whole package once more.
+  // After a kill at some moments, dpkg needs the whole package again.
   box.sh(`dpkg --configure -a || ${dpkg(files.new)}`);
 });
 
-it("the power fails in the midst of an upgrade: the old program or the new runs, and what was durable is kept", async () => {
+it("after a power cut in an upgrade the old or the new program runs, and durable records are kept", async () => {
   box.sh(dpkg(files.old));
   const before = await site.untilBooth(box, "all is delivered", faults.isWell);
   const unpacking = { signal: "STOP", nth: faults.HALF_INSTALLED } as const;
@@ -296,24 +296,24 @@ it.each([
   expect(kept()).toBe(settings);
 });
 
-it("the journal has the agent's lines with their priorities, and of a flood not all", () => {
+it("the journal has the agent's lines with their priorities, and only a part of a flood", () => {
   const of = (priority: string): string => box.sh(`journalctl --no-pager -o cat -u ${site.UNIT} -p ${priority}`);
-  // The service was away in the tests before.
+  // The service was down in earlier tests.
   expect(of("warning")).toContain('"event":"service_down"');
   expect(of("warning")).not.toContain('"event":"service_up"');
   expect(of("info")).toContain('"event":"service_up"');
-  // The limit is 300, and the journal takes several times that where its disk is large.
+  // The limit is 300, but the journal multiplies it if its disk is large.
   const kept = look.keptOfFlood(box, 6_000);
   expect(kept).toBeGreaterThan(0);
   expect(kept).toBeLessThan(2_000);
 });
 
-it("the daily timer makes up for days without power, and its check finds all well", async () => {
+it("the daily timer runs after days without power, and its check passes", async () => {
   expect(await look.dailyCheck(box)).toBe("success");
 });
 
-it("removal keeps data and configuration, a purge leaves nothing", () => {
-  // As after a failure: the rest before another start goes on for minutes.
+it("removing the package keeps data and configuration, purging it leaves nothing", () => {
+  // The unit for restarts after failures waits for minutes.
   box.sh("systemctl start --no-block booth-gateway-again.service && dpkg -r booth-gateway");
   expect(box.try("systemctl is-active booth-gateway-again.service").out.trim()).toBe("inactive");
   const state = "/var/lib/booth-gateway";

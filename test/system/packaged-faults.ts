@@ -10,25 +10,28 @@ import { copyOfStore } from "./packaged-store.ts";
 import { accountsOf } from "./taken-witness.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-/** A packaged agent with its service, that faults are brought about in. */
+/** A packaged agent and its service for fault injection. */
 export interface Faulty {
   readonly box: Container;
-  /** Where the service keeps its records. */
+  /** The folder with the service's records. */
   readonly data: string;
 }
 
-/** All is stored and delivered. */
+/** Checks that the PLC's link is up and all records are stored and acked. */
 export const isWell = ({ plc, log }: BoothStatus): boolean =>
   plc.kind === "up" && log.trouble === "" && log.acked_seq > 0 && log.acked_seq === log.newest_seq;
 
-/** Polls that must have been answered while something is wrong. */
+/** The minimum of answered polls during a fault. */
 const SOME_POLLS = 3;
 
 export function pollsGoOn(box: Container, since: BoothStatus): Promise<BoothStatus> {
   return untilBooth(box, "polls go on", ({ log }) => log.taken >= since.log.taken + SOME_POLLS);
 }
 
-/** Takes that the stream's log doesn't account for, records that the service misses of it, and what stands there twice. */
+/**
+ * Counts the takes that are missing in the stream's log, the records that the service lacks, and the duplicates at the
+ * service.
+ */
 export async function countAll({ box, data }: Faulty): Promise<{ readonly lost: number; readonly doubled: number }> {
   const { log, stream } = await untilBooth(box, "all is delivered", isWell);
   const { records, last_take } = ownRecords(copyOfStore(box));
@@ -44,7 +47,9 @@ export interface Counted {
   readonly wrong: number;
 }
 
-/** Counts, and enters the fault. Gives what is to be expected: nothing lost, nothing doubled, nothing wrong. */
+/**
+ * Counts the records and enters the fault in the matrix. Returns the expected result: nothing lost, doubled or wrong.
+ */
 export async function enter(
   faulty: Faulty,
   fault: { readonly row: number; readonly fault: string; readonly injected: number; readonly wrong?: number },
@@ -57,13 +62,15 @@ export async function enter(
 
 export const NOTHING = { lost: 0, doubled: 0, wrong: 0 };
 
-/** Of dpkg's words about an upgrade: from the fourth on files are unpacked, with the eighth it is over. */
+/**
+ * Positions in dpkg's status output about an upgrade: from the fourth on it unpacks files, and the eighth is its end.
+ */
 export const HALF_INSTALLED = 4;
 export const UPGRADE_WORDS = 8;
 
 /**
- * Begins the installation of a package and, at dpkg's own nth word about it, sends it a signal: however fast the machine is, it is in the midst of it then.
- * Gives that word; undefined: it ended before.
+ * Starts the installation of a package and sends dpkg a signal at the nth line of its status output, so the moment
+ * doesn't depend on the machine's speed. Returns that line; undefined if dpkg ended earlier.
  */
 export function signalledAt(
   box: Container,
@@ -81,9 +88,9 @@ export function signalledAt(
   return word === "" ? undefined : word;
 }
 
-/** The gateway's own key at the service. */
+/** Returns the gateway's key for the service. */
 export function credentialOf(box: Container): string {
-  // SQLite doesn't open through another process's root.
+  // SQLite can't open a file through another process's root.
   const folder = temporaryFolder();
   cpSync(box.inside(STATE), folder, { recursive: true });
   const db = new Database(join(folder, "identity.db"));

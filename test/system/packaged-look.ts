@@ -3,16 +3,16 @@ import type { Container } from "./container.ts";
 import { eventually } from "../support/eventually.ts";
 import { UNIT } from "./packaged-site.ts";
 
-/** What an installed package brings, and what its agent may do. */
+/** Checks of an installed package: its files, and the rights of its agent. */
 
 const CAPABILITIES = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"];
 const SYSTEM_FOLDERS =
   "/ /usr /usr/lib/booth-gateway /etc /etc/booth-gateway /boot /opt /srv /var /var/lib /var/log /sys".split(" ");
 const OWN_FOLDERS = ["/var/lib/booth-gateway", "/run/booth-gateway", "/var/cache/booth-gateway"];
-/** Of sources, of their types, of building and testing them. */
+/** Files that only the build or the tests need: sources, type declarations, build files. */
 const LEFTOVER = /\.(?:ts|mts|cts|map|c|cc|cpp|h|gyp|gypi|tsbuildinfo|md5)$|\/(?:tsconfig[^/]*|binding\.gyp|\.[^/]+)$/;
 
-/** What the kernel says of a process: its capabilities, and what it can't get any more. */
+/** Returns the kernel's data about a process: its capabilities, and the capabilities it can never get. */
 export function rightsOf(box: Container, pid: number) {
   const status = readFileSync(box.inside(`/proc/${pid}/status`), "utf8");
   const field = (name: string): string => new RegExp(`^${name}:\\s+(\\S+)`, "m").exec(status)?.[1] ?? "";
@@ -21,8 +21,8 @@ export function rightsOf(box: Container, pid: number) {
 }
 
 /**
- * Folders that can be written to, and own ones that can't. Tried as root within the agent's own view of the file system:
- * read-only is read-only for everybody.
+ * Returns system folders that the process can write to and own folders that it can't write to. The check runs as root
+ * within the agent's mount namespace: read-only mounts are read-only for root too.
  */
 export function writableBy(box: Container, pid: number): { readonly system: string[]; readonly not_own: string[] } {
   const isWritable = (folder: string): boolean =>
@@ -33,29 +33,32 @@ export function writableBy(box: Container, pid: number): { readonly system: stri
   };
 }
 
-/** Addresses with ports that somebody listens on. */
+/** Returns the addresses and ports on which a process listens. */
 export function listening(box: Container): readonly string[] {
   const lines = box.sh("ss -Hltun").trim().split("\n");
   return lines.map((line) => line.split(/\s+/)[4] ?? "");
 }
 
-/** Files of the installed package that nothing needs that runs. */
+/** Returns files of the installed package that are not needed at runtime. */
 export function leftovers(box: Container): readonly string[] {
   const files = box.sh("dpkg -L booth-gateway").trim().split("\n");
   return files.filter((file) => LEFTOVER.test(file));
 }
 
-/** The software that the package says it is made of: name@version. */
+/** Returns the components in the package's SBOM as name@version. */
 export function billOfMaterials(box: Container): readonly string[] {
   const file = box.inside("/usr/share/doc/booth-gateway/sbom.cdx.json");
-  // CycloneDX.
+  // The file is in the CycloneDX format.
   const { components } = JSON.parse(readFileSync(file, "utf8")) as {
     components: { name: string; version: string }[];
   };
   return components.map(({ name, version }) => `${name}@${version}`);
 }
 
-/** What people of the box's are told by the agent's sockets: a member of its group, what root alone may, and one without. */
+/**
+ * Returns the exit codes of commands to the agent by a group member, by a group member for a command of root, and by
+ * another user.
+ */
 export function askedAs(box: Container): Readonly<Record<"member" | "member_as_root" | "other", number | null>> {
   box.sh("useradd painter && useradd -G booth-gateway technician");
   const ask = (who: string, what = "status"): number | null =>
@@ -69,7 +72,7 @@ export function askedAs(box: Container): Readonly<Record<"member" | "member_as_r
   return codes;
 }
 
-/** Lets the daily timer fall due, as it does after a time without power, and waits until what it starts has ended. */
+/** Makes the daily timer fire, as after a time without power, and waits until its service has ended. */
 export async function dailyCheck(box: Container): Promise<string> {
   const timer = "booth-gateway-check.timer";
   const check = "booth-gateway-check.service";
@@ -83,7 +86,7 @@ export async function dailyCheck(box: Container): Promise<string> {
   return box.show(check, "Result");
 }
 
-/** Lines that the journal keeps of so many that the unit writes at its start. */
+/** Counts the lines that the journal keeps if the unit writes `lines` lines at its start. */
 export function keptOfFlood(box: Container, lines: number): number {
   const drop_in = `/run/systemd/system/${UNIT}.d`;
   box.sh(`mkdir -p ${drop_in} && printf '[Service]\\nExecStartPost=/usr/bin/seq ${lines}\\n' >${drop_in}/flood.conf`);
@@ -92,9 +95,12 @@ export function keptOfFlood(box: Container, lines: number): number {
   return Number(box.sh(`journalctl --no-pager -o cat -u ${UNIT} | grep -c '^[0-9]*$'`));
 }
 
-/** All that the box shows of the agent: its journal first, then the unit, the status, and each process's environment and arguments. */
+/**
+ * Returns all places where the gateway shows data of the agent: the journal, the unit, the status, and the environment
+ * and arguments of each process.
+ */
 export function saidOf(box: Container): readonly string[] {
-  // The simulators beside are of another process table.
+  // The simulators next to the container have another process table.
   const processes =
     "for p in /proc/[0-9]*; do tr '\\0' '\\n' <$p/environ; tr '\\0' '\\n' <$p/cmdline; done 2>/dev/null; true";
   const lines = ["journalctl --no-pager -o export", `systemctl show ${UNIT}`, "booth-gateway status --json", processes];

@@ -24,17 +24,20 @@ export const KEY = "provision-key-of-the-test";
 const SOCKET = "/run/booth-gateway/agent.sock";
 const PORTS = { service: 8480, mqtt: 8481, plc: 8482 };
 
-/** The package of this machine's architecture under that version: made by whoever asks first in this run, then found there again. */
+/**
+ * Returns the package of that version for this machine's architecture. The first call in a run makes it; later calls
+ * reuse it.
+ */
 export function packageOf(version: string): string {
   const out = inject("packages");
   const file = join(out, `booth-gateway_${version}_amd64.deb`);
   const making = [process.execPath, PACKAGER, "--quick", "--arch", "amd64", "--version", version, "--out", out];
-  // Whoever comes meanwhile waits for it.
+  // Parallel calls wait for the lock.
   execFileSync("flock", [`${file}.lock`, "sh", "-c", '[ -e "$0" ] || exec "$@"', file, ...making]);
   return file;
 }
 
-/** The lines of the first block of code under that heading of the README. */
+/** Returns the lines of the first code block under that heading of the README. */
 export function readmeCommands(heading: string): readonly string[] {
   const section = readFileSync(README, "utf8").split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
   const block = /```\n(.*?)\n```/s.exec(section)?.[1];
@@ -42,7 +45,7 @@ export function readmeCommands(heading: string): readonly string[] {
   return block.split("\n");
 }
 
-/** What the technician types into the editor, put where an editor of the test's finds it. */
+/** Prepares the technician's edits, which a fake editor in the container applies. */
 export function putConfig(container: Container): void {
   const config = {
     commit_interval_ms: 1_000,
@@ -54,7 +57,7 @@ export function putConfig(container: Container): void {
   writeFileSync(container.inside("/root/gateway.yaml"), stringify(config));
 }
 
-/** One setting of the installed configuration, by the names that lead to it; counts from the next start on. */
+/** Changes a setting of the installed configuration by its path. It takes effect at the next start. */
 export function setConfig(container: Container, path: readonly string[], value: unknown): void {
   const file = container.inside(CONFIG);
   const document = parseDocument(readFileSync(file, "utf8"));
@@ -70,7 +73,7 @@ export function startPlc(container: Container): void {
   container.beside(process.execPath, [SIMULATORS, "plc", "--scenario", "busy-day", "--modbus-port", String(PORTS.plc)]);
 }
 
-/** The reference service, on what it has in `data`. Ends by the function given. */
+/** Starts the reference service on the data in `data`. Returns a function that stops it. */
 export function startService(container: Container, data: string): () => Promise<void> {
   const site = ["--serial", SERIAL, "--api-key", KEY, "--data", data];
   const ports = ["--port", String(PORTS.service), "--mqtt-port", String(PORTS.mqtt)];
@@ -82,14 +85,17 @@ export function startService(container: Container, data: string): () => Promise<
   };
 }
 
-/** What the agent says of itself; undefined while it doesn't answer. Its socket is asked from here: a command inside takes 0.1 s of CPU. */
+/**
+ * Returns the agent's status; undefined if it doesn't answer. The socket is opened from outside, because a command in
+ * the container takes 0.1 s of CPU.
+ */
 export async function statusOf(container: Container): Promise<AgentStatus | undefined> {
   const status = await askAgent(container.inside(SOCKET), { method: "GET", path: "/status" }).catch(() => undefined);
-  // The agent answers its own shape.
+  // The answer is the agent's, so its shape is known.
   return status as AgentStatus | undefined;
 }
 
-/** Waits until the agent's one booth is so. */
+/** Waits until the agent's only booth fulfils the condition. */
 export function untilBooth(
   container: Container,
   what: string,
@@ -112,7 +118,10 @@ export interface Held {
   readonly streams: number;
 }
 
-/** What the service holds of that stream, else of all: with one stream, `last` records from 1 on are all there is. */
+/**
+ * Returns the service's records of that stream, or of all streams. With one stream and no gaps, `last` records from seq
+ * 1 on are all records.
+ */
 export function heldBy(data: string, stream: string | null = null): Held {
   const db = sqliteDb(new Database(join(data, "service.db"), { readonly: true }));
   try {

@@ -6,9 +6,9 @@ import type { Seq } from "../../src/domain/units.ts";
 import type { Container } from "./container.ts";
 import { STATE, UNIT } from "./packaged-site.ts";
 
-/** The store of a packaged agent. */
+/** Access to the store of a packaged agent. */
 
-/** A folder of ours with the store as it is now. */
+/** Copies the store as it is now to a folder outside the container. */
 export function copyOfStore(box: Container): string {
   box.sh("rm -rf /root/backup && mkdir /root/backup && booth-gateway store backup /root/backup/store.db");
   const folder = join(temporaryFolder(), "backup");
@@ -16,25 +16,27 @@ export function copyOfStore(box: Container): string {
   return folder;
 }
 
-/** Does something with the store while the agent is stopped, in a folder of ours, and puts it back. The agent runs on. */
+/**
+ * Stops the agent, changes a copy of the store in a folder outside the container, copies it back, and starts the agent.
+ */
 export function onStoppedStore(box: Container, change: (folder: string) => void): void {
   box.sh(`systemctl stop ${UNIT}`);
   const folder = memoryFolder();
   const theirs = join(box.inside(STATE), "store.db");
   const ours = join(folder, "store.db");
-  // A stop that was cut short leaves the newest in the write-ahead log.
+  // If a stop was cut short, the newest records are still in the write-ahead log.
   const ahead = existsSync(`${theirs}-wal`);
   cpSync(theirs, ours);
   if (ahead) cpSync(`${theirs}-wal`, `${ours}-wal`);
   inStore(folder, []);
   change(folder);
-  // Its owner stays.
+  // Writing in place keeps the file's owner.
   writeFileSync(theirs, readFileSync(ours));
   if (ahead) writeFileSync(`${theirs}-wal`, "");
   box.sh(`systemctl start --no-block ${UNIT}`);
 }
 
-/** Carries the statements out in the folder's store. */
+/** Runs the SQL statements in the folder's store. */
 export function inStore(folder: string, statements: readonly string[]): void {
   const db = new Database(join(folder, "store.db"));
   for (const statement of statements) db.exec(statement);
@@ -44,13 +46,13 @@ export function inStore(folder: string, statements: readonly string[]): void {
 
 const PART_BYTES = 100;
 
-/** Flips a bit of the row that holds a reading, in the file itself. Returns how many records the row has. */
+/** Flips a bit in the file within the row that holds a reading. Returns the number of records in that row. */
 export function rotRow(folder: string, seq: Seq): number {
   const path = join(folder, "store.db");
   const { packed, records } = rowOf(path, seq);
   const bytes = readFileSync(path);
-  // Parts of its texts, which differ from row to row. At least one part lies in one page. Free pages may hold the row as well: a bit of
-  // theirs changes nothing.
+  // Parts of the packed row, which differ from row to row. At least one part is within a single page. Free pages may
+  // contain a copy of the row, in which a flipped bit has no effect.
   const parts = [1, 2, 3, 4].map((nth) => packed.subarray(nth * PART_BYTES, (nth + 1) * PART_BYTES));
   for (const part of parts) {
     for (let at = bytes.indexOf(part); at >= 0; at = bytes.indexOf(part, at + 1)) {

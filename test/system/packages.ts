@@ -5,12 +5,12 @@ import type { TestProject } from "vitest/node";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The folder of the packages that were made in this run. */
+    /** Folder of the packages that this run made. */
     packages: string;
   }
 }
 
-/** To make one takes seconds of CPU, and several files install the same. */
+/** Shares one folder for packages between test files, because making a package takes seconds of CPU. */
 export function setup({ provide }: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), "bg-packages-"));
   provide("packages", folder);

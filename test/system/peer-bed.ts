@@ -9,7 +9,7 @@ import { until } from "../support/eventually.ts";
 
 export const PYMODBUS_SERVER = fileURLToPath(new URL("./peers/pymodbus_server.py", import.meta.url));
 
-/** Programs of Debian that tests with foreign devices need, with the packages that contain them. */
+/** Debian packages for tests with foreign devices, each with a command that proves the installation. */
 const PACKAGES: readonly (readonly [probe: readonly [string, ...string[]], name: string])[] = [
   [["socat", "-V"], "socat"],
   [["cc", "--version"], "gcc"],

@@ -2,7 +2,7 @@
 import { outageRow } from "./broker-outages.ts";
 import { rabbitmq } from "./rabbitmq.ts";
 
-/** Each start of it takes some seconds. */
+/** Few restarts: each takes some seconds. */
 outageRow({
   name: "RabbitMQ 3.10",
   make: rabbitmq,

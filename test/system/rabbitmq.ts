@@ -9,13 +9,16 @@ import { onTestFinished } from "vitest";
 import { freePort, isOpen } from "./mosquitto.ts";
 import { eventually } from "../support/eventually.ts";
 
-/** As Debian's package has it; the program under /usr/sbin runs it as another user, on the machine's own data. */
+/** Path in Debian's package. The wrapper under /usr/sbin runs it as another user with the machine's own data. */
 const PROGRAM = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 const PASSWORD = "password-of-the-service";
-/** An Erlang machine on a busy test machine takes its time. */
+/** Start timeout: Erlang starts slowly on a busy machine. */
 const START_WITHIN_MS = 120_000;
 
-/** Who may connect is asked of the test: gateways make their credentials themselves. */
+/**
+ * Starts the HTTP authentication backend of RabbitMQ, so that gateways can log in with credentials that they made
+ * themselves.
+ */
 async function door(users: ReadonlyMap<string, string>, isOpenDoor: boolean): Promise<string> {
   const server = createServer((request, response) => {
     const asked = new URL(request.url ?? "/", "http://door");
@@ -28,7 +31,10 @@ async function door(users: ReadonlyMap<string, string>, isOpenDoor: boolean): Pr
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Debian's RabbitMQ with its MQTT plugin: 3.1.1 alone. Everything of it lies in the folder, its epmd is its own. */
+/**
+ * Starts Debian's RabbitMQ with its MQTT plugin, which supports 3.1.1 only. All its files are in the folder, and it has
+ * its own epmd.
+ */
 export async function rabbitmq(folder: string, { isOpenDoor = false } = {}): Promise<BrokerProcess> {
   const users = new Map([["service", PASSWORD]]);
   const port = await freePort();
@@ -62,7 +68,7 @@ export async function rabbitmq(folder: string, { isOpenDoor = false } = {}): Pro
   };
   const epmd = spawn("epmd", ["-port", names.toString(), "-address", "127.0.0.1"], { env, stdio: "ignore" });
   let broker: ChildProcess | null = null;
-  // The script, the machine that it starts and that one's helpers are a group of their own.
+  // The script, the Erlang machine and its helpers are a process group.
   const end = async (signal: "SIGKILL" | "SIGTERM"): Promise<void> => {
     if (broker?.pid === undefined) return;
     const gone = once(broker, "exit");

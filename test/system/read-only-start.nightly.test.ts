@@ -11,7 +11,7 @@ import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 import { accountsOf } from "./taken-witness.ts";
 
 const WITHIN_MS = 60_000;
-/** Polls that must have been taken while nothing can be stored. */
+/** The minimum of polls while the store can't be written. */
 const TAKEN = 30;
 
 function boothWhen(what: string, site: RealSite, is: (booth: BoothStatus) => boolean): Promise<BoothStatus> {
@@ -32,7 +32,7 @@ async function stopped(agent: Program): Promise<void> {
   expect(await agent.ended).toBe(0);
 }
 
-/** Takes that the log doesn't account for, and what stands in it twice. */
+/** Counts takes that are missing in the log and duplicates in it, and enters the fault. */
 function count(fault: string, dataDir: string): void {
   const { records, last_take } = ownRecords(dataDir);
   const { takes, doubled } = accountsOf(records);
@@ -43,7 +43,7 @@ function count(fault: string, dataDir: string): void {
   expect(last_take).toBeGreaterThan(TAKEN);
 }
 
-it("an agent on a new disk that is read-only polls into memory, says so, and keeps it all once it can be written", async () => {
+it("an agent on a new read-only disk polls into memory, reports it, and stores everything once the disk is writable", async () => {
   const site = await realSite({ speed: 60, serial: SERIAL });
   const disk = smallDisk(64, site.dataDir);
   disk.remount("ro");
@@ -59,7 +59,7 @@ it("an agent on a new disk that is read-only polls into memory, says so, and kee
   count("a new disk, read-only at the start", site.dataDir);
 });
 
-it("an agent that was killed and finds its disk read-only goes on with its stream, and loses nothing", async () => {
+it("a killed agent that finds its disk read-only continues its stream and loses nothing", async () => {
   const site = await realSite({ speed: 60, serial: SERIAL });
   const disk = smallDisk(64, site.dataDir);
   const killed = site.startAgent();

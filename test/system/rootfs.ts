@@ -6,10 +6,13 @@ import { join } from "node:path";
 const RELEASE = "bookworm";
 const PACKAGES = "systemd,systemd-sysv,dbus,iproute2,procps,ca-certificates,libcap2-bin";
 
-/** The files of a Debian 12 for containers. Made once, then found there again. */
+/** The files of a Debian 12 for containers, made on first use. */
 export const ROOTFS = join(tmpdir(), `booth-gateway-${RELEASE}-rootfs`);
 
-/** Makes it where it isn't there yet, in a minute or two. Whoever is done first has it: another one's work at the same time goes. */
+/**
+ * Makes the files if they don't exist, which takes a minute or two. If two processes make them at the same time, the
+ * first one wins and the other's result is deleted.
+ */
 export function makeRootfs(): void {
   if (existsSync(ROOTFS)) return;
   process.stderr.write("making a Debian for the tests in containers, once\n");

@@ -13,19 +13,19 @@ const bed = systemBed();
 beforeAll(needPackages);
 afterAll(() => bed.end());
 
-describe("serial port", () => {
+describe("the serial driver", () => {
   const open = (path: string): Driver =>
     modbusLinks(() => ({ mono: performance.now(), wall: Date.now() }))(
       { serial: { path, baud_rate: 9600, data_bits: 8, parity: "none", stop_bits: 1 } },
       profileOf(registers(1)),
     ).makeDriver();
 
-  test("is refused with a sentence if it does not exist", async () => {
+  test("rejects a port that does not exist with a clear message", async () => {
     const error = await failure(open("/dev/ttyNONE").open(never));
     expect(error).toMatchObject({ kind: "refused", message: "/dev/ttyNONE: there is no such serial port" });
   });
 
-  test("is refused with a sentence if another program uses it", async () => {
+  test("rejects a port that another program uses with a clear message", async () => {
     const { near } = await bed.ptyPair("taken");
     const first = open(near);
     const second = open(near);
@@ -36,11 +36,11 @@ describe("serial port", () => {
   });
 });
 
-/** Enough lines that a port is still being closed by another thread when it is opened again. */
+/** Number of lines, high enough that a port is opened again while another thread still closes it. */
 const LINES = 12;
 const OPENINGS = 200;
 
-test("serial port > opens again at once after it was closed", async () => {
+test("the serial driver > opens a port again right after it was closed", async () => {
   const refused: string[] = [];
   const openAgainAndAgain = async (line: number): Promise<void> => {
     const { near: path } = await bed.ptyPair(`again-${line}`);

@@ -4,25 +4,25 @@ import { join } from "node:path";
 import type { Container } from "./container.ts";
 
 /**
- * The network of a shop, of network namespaces on one bridge: a box in its container, and further machines in namespaces of their
- * own. Nothing of it is reached from elsewhere, or by loopback.
+ * The network of a shop: network namespaces on one bridge, with a gateway in its container and other machines in their
+ * own namespaces. It isn't connected to other networks or to loopback.
  */
 export interface ShopNetwork {
-  /** A machine of its own on the network. */
+  /** Adds a machine to the network. */
   machine(name: string, address: string): Machine;
-  /** A machine that has another wire, straight to a card of that name in the container, and no address there yet. */
+  /** Adds a machine with a direct wire to a card of that name in the container. It has no address yet. */
   beside(container: Container, name: string, card: string): Machine;
-  /** The container's first card, `eth0`, with that address; again after each boot, which begins without. */
+  /** Connects the container's first card, `eth0`, with that address. Must be called again after each boot. */
   plugIn(container: Container, address: string): void;
   end(): void;
 }
 
 export interface Machine {
-  /** Runs a program there, and gives what it printed. Throws where it fails. */
+  /** Runs a program on the machine and returns its output. Throws if it fails. */
   run(command: string, args: readonly string[]): string;
-  /** Starts a program there. */
+  /** Starts a program on the machine. */
   start(command: string, args: readonly string[]): ChildProcess;
-  /** A file that starts that program there, for who starts programs by their path. */
+  /** Writes an executable file that starts the program on the machine, for tools that take a path. */
   launcher(folder: string, command: string): string;
 }
 
@@ -30,7 +30,7 @@ const PREFIX = 24;
 
 const ip = (...args: readonly string[]): string => execFileSync("ip", args, { encoding: "utf8" });
 
-/** Needs root. */
+/** Creates the network. Needs root. */
 export function shopNetwork(): ShopNetwork {
   // Names of interfaces have 15 characters at most.
   const own = `bg${process.pid % 1_000_000}`;
@@ -41,7 +41,7 @@ export function shopNetwork(): ShopNetwork {
   ip("netns", "add", shop);
   ip("-n", shop, "link", "add", "wire", "type", "bridge");
   ip("-n", shop, "link", "set", "wire", "up");
-  /** A wire from the bridge to a card in that namespace, named or by the id of a process in it. */
+  /** Connects the bridge to a card in a namespace, given by its name or by a process id in it. */
   const wire = (space: string): void => {
     cards += 1;
     const port = `port${cards}`;
@@ -91,7 +91,7 @@ export function shopNetwork(): ShopNetwork {
     },
     end() {
       for (const child of children) child.kill("SIGKILL");
-      // With a namespace go its cards, and with a card the wire's other end.
+      // Deleting a namespace deletes its cards, and with each card the other end of its wire.
       for (const space of spaces) ip("netns", "delete", space);
     },
   };

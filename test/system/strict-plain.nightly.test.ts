@@ -5,7 +5,7 @@ import type { Examination } from "../../src/tools/doctor/finding.ts";
 import { dirname, join } from "node:path";
 import { PLAIN_SERIAL, strictPlainSite, type PlainSite } from "./strict-plain.ts";
 
-/** A real agent against a service that was written from the interface document alone, in another language. */
+/** A real agent against a service that was written in Python from the interface document alone. */
 
 const ROUTE = "/api/booths_provisioning";
 const POSTED = `POST ${ROUTE} 201`;
@@ -13,7 +13,7 @@ const COMPLETED = `PUT ${ROUTE}/${PLAIN_SERIAL} 200`;
 const BOOTH = { nameplate: PLAIN_SERIAL, facility_id: "f-1", id: 4711, serial_number: PLAIN_SERIAL };
 const BOTH = ["id", "serial_number"] as const;
 
-/** Nothing is down, nobody has acked, and doctor has no fault to find in the service. */
+/** Checks that no link is down, no ack is claimed, and doctor reports no fault of the service. */
 async function faultless(site: PlainSite): Promise<void> {
   const text = (await site.command("status")).out;
   expect(text).not.toMatch(/DOWN|acked/);
@@ -30,7 +30,7 @@ async function faultless(site: PlainSite): Promise<void> {
 const booth = async (site: PlainSite) => (await site.status()).booths[0];
 
 it.each([["shows id and serial number", { shown: BOTH }, [POSTED, COMPLETED]]] as const)(
-  "a strict plain service that %s binds the booth, once and without a refusal",
+  "a strict plain service that %s binds the booth in one attempt without a rejection",
   async (_, way, writes) => {
     const site = await strictPlainSite({ booths: [{ ...BOOTH, nameplate: PLAIN_SERIAL }], ...way });
     const bound = await site.command("provision", PLAIN_SERIAL, "--yes");
@@ -41,13 +41,13 @@ it.each([["shows id and serial number", { shown: BOTH }, [POSTED, COMPLETED]]] a
     });
     expect(site.writes()).toEqual(writes);
     await faultless(site);
-    // Once more, as somebody who isn't sure does: nothing is given up, and nothing asked for twice.
+    // A repeated claim by an unsure person releases nothing and repeats no request.
     expect(await site.command("provision", PLAIN_SERIAL, "--yes")).toMatchObject({ code: 0 });
     expect(site.writes()).toEqual(writes);
   },
 );
 
-it("a strict plain service with the document's 19 fields alone: one hit is taken by its place, not by --yes alone", async () => {
+it("with a strict plain service that returns only the document's 19 fields, a single search hit needs --booth in addition to --yes", async () => {
   const site = await strictPlainSite({ booths: [{ nameplate: PLAIN_SERIAL, facility_id: "f-1" }], bare: true });
   const alone = await site.command("provision", PLAIN_SERIAL, "--yes");
   expect(alone.code).toBe(1);

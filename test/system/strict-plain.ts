@@ -18,7 +18,7 @@ export interface PlainBooth {
   readonly serial_number?: string;
 }
 
-/** How the service is; the program's own text tells what each means. */
+/** Options of the service, which its source text explains. */
 export interface PlainWay {
   readonly booths: readonly PlainBooth[];
   readonly shown?: readonly ("id" | "serial_number")[];
@@ -34,16 +34,16 @@ interface Asked {
 }
 
 export interface PlainSite extends PlcSite {
-  /** What was asked so far. */
+  /** The requests so far. */
   readonly asked: readonly Asked[];
-  /** Of that what changes something, with its answer: "POST /api/booths_provisioning 201". */
+  /** The requests that change data, with the status of their answers: "POST /api/booths_provisioning 201". */
   readonly writes: () => readonly string[];
-  /** `booth-gateway NAME ...` at the agent. */
+  /** Runs `booth-gateway NAME ...` against the agent. */
   readonly command: PlcSite["gateway"];
   readonly status: () => Promise<AgentStatus>;
 }
 
-/** The strict service in Debian's Python, a simulated PLC, and a real agent between them that has no serial number yet. */
+/** Starts the strict service in Debian's Python, a simulated PLC, and a real agent without a serial number. */
 export async function strictPlainSite(way: PlainWay): Promise<PlainSite> {
   const service = spawn("/usr/bin/python3", ["-I", PROGRAM, JSON.stringify({ key: PLAIN_KEY, ...way })], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -56,7 +56,7 @@ export async function strictPlainSite(way: PlainWay): Promise<PlainSite> {
   const asked: Asked[] = [];
   const lines = createInterface({ input: service.stdout });
   const [port] = (await once(lines, "line")) as [string];
-  // The program prints no other lines.
+  // The program prints nothing else.
   lines.on("line", (line) => asked.push(JSON.parse(line) as Asked));
   const site = await plcSite({ service_url: `http://127.0.0.1:${port}`, api_key: PLAIN_KEY });
   const agent = startProgram(GATEWAY, ["run", "--config", site.configFile]);
@@ -69,7 +69,7 @@ export async function strictPlainSite(way: PlainWay): Promise<PlainSite> {
     writes: () =>
       asked.filter(({ method }) => method !== "GET").map(({ method, path, status }) => `${method} ${path} ${status}`),
     command,
-    // The agent answers its own shape.
+    // The answer is the agent's, so its shape is known.
     status: async () => JSON.parse((await command("status", "--json")).out) as AgentStatus,
   };
 }

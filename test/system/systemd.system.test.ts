@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from "vitest";
 
 const UNIT = "systemd/booth-gateway.service";
 
-/** The unit with this machine's Node as its programs: systemd's checker wants some that are there. */
+/** Replaces the unit's programs by this machine's Node, because systemd's checker requires that the programs exist. */
 function unitWithProgram(): string {
   const folder = mkdtempSync(join(tmpdir(), "bg-unit-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -22,7 +22,7 @@ function unitWithProgram(): string {
   return path;
 }
 
-it("systemd takes the unit without a warning", () => {
+it("systemd-analyze accepts the unit without a warning", () => {
   const { status, stderr } = spawnSync("systemd-analyze", ["verify", "--man=no", unitWithProgram()], {
     encoding: "utf8",
   });
@@ -32,7 +32,7 @@ it("systemd takes the unit without a warning", () => {
   });
 });
 
-/** A drop-in adds to the unit as if it stood behind it. */
+/** Returns systemd's exposure level of the unit. A drop-in acts as if appended to the unit. */
 function exposure(dropIn: string | null): number {
   const folder = mkdtempSync(join(tmpdir(), "bg-unit-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -47,11 +47,11 @@ it.each([
   ["as shipped", null, 1.1],
   ["with the address filter", "address-filter", 1.0],
   ["with serial devices", "serial-devices", 1.3],
-])("the unit's exposure %s", (_, dropIn, atMost) => {
+])("the unit's exposure level is within its limit %s", (_, dropIn, atMost) => {
   expect(exposure(dropIn)).toBeLessThanOrEqual(atMost);
 });
 
-it("the user is made from the sysusers file", () => {
+it("systemd-sysusers creates the user from the sysusers file", () => {
   const { status, stderr } = spawnSync(
     "systemd-sysusers",
     ["--dry-run", join(process.cwd(), "systemd/booth-gateway.sysusers")],

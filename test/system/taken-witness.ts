@@ -4,7 +4,9 @@ import { crc32 } from "node:zlib";
 import type { Placed } from "../../src/domain/record.ts";
 import type { TakenEntry } from "../../src/domain/taken.ts";
 
-/** Entries that a dead agent left in its tail file, read without the agent's own code; a line cut short ends them. */
+/**
+ * Reads the entries that a dead agent left in its tail file, without the agent's own code. A truncated line ends them.
+ */
 export function tailEntries(runtimeDir: string): TakenEntry[] {
   const entries: TakenEntry[] = [];
   for (const line of textOf(join(runtimeDir, "tail.jsonl")).split("\n")) {
@@ -18,18 +20,18 @@ export function tailEntries(runtimeDir: string): TakenEntry[] {
 
 export interface Accounts {
   readonly records: number;
-  /** Polls in coverage records, by group. */
+  /** Number of polls in coverage records, by group. */
   readonly polls: Readonly<Record<string, number>>;
-  /** Takes that the log accounts for: each answered poll, each silence, each record that is no poll. */
+  /** Number of takes in the log: answered polls, silences, and records other than polls. */
   readonly takes: number;
-  /** Records that say the same of the same instant as an earlier one. */
+  /** Number of records with the same content at the same instant as an earlier record. */
   readonly doubled: number;
 }
 
-/** Made by the store, not taken. */
+/** An event that the store makes itself, so it has no take. */
 const STORES_OWN = "store_damaged";
 
-/** Counts a log. Of facts only the number is taken: they are made, not taken. */
+/** Counts the takes of a log. Facts are only counted, because the store makes them. */
 export function accountsOf(records: readonly Placed[]): Accounts {
   const polls: Record<string, number> = {};
   const seen = new Set<string>();
@@ -49,7 +51,9 @@ export function accountsOf(records: readonly Placed[]): Accounts {
   return { records: records.length, polls, takes, doubled };
 }
 
-/** Those of the entries that the log doesn't hold: a poll must be covered and each of its changes stand there. */
+/**
+ * Returns the entries that are missing in the log. A poll must be covered, and each of its changes must be a record.
+ */
 export function lostOf(entries: readonly TakenEntry[], records: readonly Placed[]): readonly TakenEntry[] {
   const covered = records.flatMap((record) => (record.kind === "h" ? [record] : []));
   const held = new Set(records.map(({ kind, boot, mono, tag, value }) => keyOf([kind, boot, mono, tag, value])));
@@ -71,7 +75,7 @@ function keyOf(parts: readonly unknown[]): string {
   return JSON.stringify(parts);
 }
 
-/** An agent killed before it opened its tail has left none. */
+/** An agent that was killed before it opened its tail left no file. */
 function textOf(path: string): string {
   return existsSync(path) ? readFileSync(path, "utf8") : "";
 }

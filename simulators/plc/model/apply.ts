@@ -4,7 +4,7 @@ import { machineryOf } from "./physics.ts";
 import type { FilterType, Mode } from "../../../src/domain/booth.ts";
 import type { Action, BoothState, Integrals, Rules, TruthEvent } from "./types.ts";
 
-/** The state right after an action and what it means for the record. */
+/** The state after an action, and the entries that record it. */
 interface Applied {
   readonly state: BoothState;
   readonly events: readonly TruthEvent[];
@@ -12,7 +12,7 @@ interface Applied {
 
 const unchanged = (state: BoothState): Applied => ({ state, events: [] });
 
-/** Books what the run's step says: a counted cycle raises the PLC's counter at this instant. */
+/** Applies a step of the run: a counted cycle increases the PLC's counter at this instant. */
 function withRun(state: BoothState, step: RunStep): Applied {
   const { closed } = step;
   if (!closed) return { state: { ...state, run: step.run }, events: [] };
@@ -63,7 +63,10 @@ function negated(totals: Integrals): Integrals {
   };
 }
 
-/** The PLC loses its memory: every counter shows 0, those of the filters too, although no filter was changed. */
+/**
+ * Simulates a PLC that loses its memory: every counter shows 0, also those of the filters, although no filter was
+ * changed.
+ */
 function withLostCounters(state: BoothState): BoothState {
   const filters = Object.fromEntries(
     Object.entries(state.filters).map(([type, f]) => [type, { ...f, counter0_ms: state.totals.in_use_ms }]),
@@ -100,7 +103,7 @@ function sensor(state: BoothState, action: Extract<Action, { kind: "sensor" }>):
   return unchanged({ ...state, sensors: { ...others, ...own } });
 }
 
-/** Lets `action` happen to a booth that has come to its instant. A PLC without power follows no story. */
+/** Applies `action` to a booth whose state is at the action's instant. A PLC without power ignores the story. */
 export function applyAction(state: BoothState, action: Action, rules: Rules): Applied {
   switch (action.kind) {
     case "mode":

@@ -2,7 +2,7 @@ import { type Mode, MODES_BY_PRIORITY, type ModeSets } from "../../../src/domain
 import type { Beat, Scenario } from "./scenario.ts";
 import type { StageTruth, Truth } from "./truth.ts";
 
-/** The second bay's story: the same, later by so many minutes. What stands at the very start stays there. */
+/** Returns the second bay's story: the first bay's story, `minutes` later. Steps at the very start aren't moved. */
 export function staggered(scenario: Scenario, minutes: number): Scenario {
   if (scenario.repeat === "daily") throw new Error("only a story told once can be staggered");
   const later = (beat: Beat): Beat => (beat.at === 0 ? beat : { ...beat, at: Number(beat.at) + minutes });
@@ -10,8 +10,8 @@ export function staggered(scenario: Scenario, minutes: number): Scenario {
 }
 
 /**
- * The truth of a booth with several bays: at each instant the mode with the highest priority, cycles of all bays by
- * END. Filters, revisions, energy and outages are those of the first bay, whose PLC it is.
+ * Merges the truth of several bays: at each instant the mode with the highest priority, and the cycles of all bays in
+ * order of END. Filters, revisions, energy and outages are those of the first bay, which has the PLC.
  */
 export function unitedTruth(bays: readonly Truth[], sets: ModeSets): Truth {
   const [first] = bays;

@@ -22,34 +22,34 @@ import type { Scenario } from "./scenario.ts";
 interface BoothOptions {
   readonly scenario: Scenario;
   readonly seed: number;
-  /** Epoch ms: begin of a story told once; for a daily one, any instant of its first local day. */
+  /** Epoch ms: start of a story told once; for a daily story, any instant of its first local day. */
   readonly start: number;
-  /** Which filters are fitted and when they are overdue; default: the usual three. */
+  /** The fitted filters and their limits. Default: the usual three. */
   readonly limits?: Readonly<Partial<Record<FilterType, FilterLimits>>>;
   readonly mode_sets?: ModeSets;
-  /** The PLC's identity; overrides that of the scenario and the default. */
+  /** The PLC's identity, which overrides the scenario's and the default. */
   readonly identity?: Partial<Identity>;
 }
 
-/** A booth and its whole story, past and future: any instant can be asked for, in any order, at the same cost. */
+/** A booth and its whole story, past and future. Any instant can be queried in any order at the same cost. */
 export interface Booth {
-  /** The bays of a booth with several, in order; none: it has one, itself. */
+  /** The bays of a booth with several, in order; empty: the booth is a single bay. */
   readonly bays: readonly Booth[];
   readonly scenario: Scenario;
   readonly seed: number;
   readonly rules: Rules;
-  /** Start of the story; before it the booth is off. */
+  /** Start of the story. Before it the booth is off. */
   readonly origin: number;
   stateAt(at: number): BoothState;
-  /** The next instant after `at` at which something happens; Infinity at the story's end. */
+  /** Returns the next instant after `at` at which something happens; Infinity at the story's end. */
   nextChange(at: number): number;
-  /** Everything that happens in (after, upTo], oldest first; the first entry of all stands at `origin`. */
+  /** Returns everything that happens in (after, upTo], oldest first. The first entry of the story is at `origin`. */
   entries(after: number, upTo: number): readonly Entry[];
-  /** Presses a filter's reset button at `at` and computes the story after that instant again. */
+  /** Presses a filter's reset button at `at` and recomputes the story after that instant. */
   press(filter: FilterType, at: number): void;
-  /** Anything else that happens on request, like `press`. */
+  /** Adds any other action, like `press`. */
   inject(action: Action, at: number): void;
-  /** The truth over [from, to), integer epoch ms. */
+  /** Returns the truth over [from, to), in integer epoch ms. */
   truth(from: number, to: number): Truth;
 }
 
@@ -133,7 +133,7 @@ function lastAtOrBefore(items: readonly { readonly at: number }[], at: number): 
   return low - 1;
 }
 
-/** Tells the story entry by entry, as far as it is asked for. */
+/** Computes the story entry by entry, as far as it is needed. */
 function storyTeller(options: BoothOptions, origin: number, rules: Rules) {
   const drawn: TimedAction[] = [];
   const schedule = scheduleOf(options.scenario, options.seed, options.start);
@@ -187,13 +187,13 @@ function storyTeller(options: BoothOptions, origin: number, rules: Rules) {
   return { told, tellUpTo, insert, upcoming };
 }
 
-/** A booth that plays `scenario`. The same options tell the same story, to the bit. */
+/** Creates a booth that plays `scenario`. The same options give exactly the same story. */
 export function createBooth(options: BoothOptions): Booth {
   const { second_bay_minutes } = options.scenario;
   const first = createBay(options);
   if (second_bay_minutes === undefined) return first;
   const story = staggered(options.scenario, second_bay_minutes);
-  // Another seed, so that no change of one bay falls on one of the other.
+  // Another seed, so that changes of the two bays never coincide.
   const bays = [first, createBay({ ...options, scenario: story, seed: options.seed + 1 })];
   return {
     ...first,

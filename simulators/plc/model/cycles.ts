@@ -1,7 +1,7 @@
 import type { Mode } from "../../../src/domain/booth.ts";
 import type { CycleResult, CycleTruth, OpenCycle, RunState } from "./types.ts";
 
-/** A pause in the run set's modes that is as long ends the run. */
+/** A pause of this length in the run set's modes ends the run. */
 export const RUN_PAUSE_MS = 120_000;
 const FULL_BAKE_MS = 300_000;
 const NO_BAKE_SPRAY_MS = 180_000;
@@ -29,7 +29,7 @@ function close(open: OpenCycle, end: number, result: readonly [CycleResult, stri
   return { ...open, end, result: name, reason, counted: name === "complete" || name === "complete_no_bake" };
 }
 
-/** The run is over without a full bake: what its open cycle comes to. */
+/** Closes the open cycle of a run that ended without a full bake. */
 function endOfRun(open: OpenCycle | null, end: number): CycleTruth | null {
   if (!open) return null;
   if (open.bake_ms > 0) return close(open, end, ["short_bake", ""]);
@@ -50,7 +50,7 @@ function withStage(open: OpenCycle | null, change: ModeChange): OpenCycle | null
   return open;
 }
 
-/** Follows the run and its cycle over the end of a stage. A full bake's cycle closes when the bake is left. */
+/** Updates the run and its cycle at the end of a stage. After a full bake the cycle closes at the end of the bake. */
 export function afterStage(run: RunState, change: ModeChange): RunStep {
   const open = withStage(run.open, change);
   const reason = abortReason(change.to);
@@ -81,7 +81,7 @@ export function settlesAt(run: RunState): number {
   return run.rest_since === null ? Infinity : run.rest_since + RUN_PAUSE_MS;
 }
 
-/** The pause has ended the run. */
+/** Ends the run after its pause. */
 export function settle(run: RunState): RunStep {
   return { run: NO_RUN, closed: run.rest_since === null ? null : endOfRun(run.open, run.rest_since) };
 }

@@ -5,10 +5,10 @@ import { MINUTE_MS, DAY_MS } from "../../../src/domain/time.ts";
 /** Two presses of a reset button within this time are one change. */
 const SAME_CHANGE_MS = 600_000;
 const CLEAN_PA: Readonly<Record<FilterType, number>> = { exhaust_filter: 18, pre_filter: 14, intake_filter: 22 };
-/** A booth in steady work: 395 in-use minutes a day, 34 of 79 of them spray, 79 a cycle. */
+/** Use of a booth in steady work: 395 in-use minutes a day, with 34 of 79 minutes spray and 79 minutes a cycle. */
 const USUAL_IN_USE_MINUTES_PER_DAY = 395;
 
-/** A filter that has been in for so many in-use minutes when the story begins (integrals are 0 then). */
+/** Returns a filter that has been used for this many minutes at the start of the story, when the integrals are 0. */
 export function usedFilter(filter: FilterType, minutes: number, origin: number): FilterState {
   const in_use_ms = Math.round(minutes * MINUTE_MS);
   return {
@@ -23,7 +23,7 @@ export function usedFilter(filter: FilterType, minutes: number, origin: number):
   };
 }
 
-/** A filter's own story as of the state's instant. */
+/** Returns a filter's truth at the state's instant. */
 export function filterTruth(state: BoothState, filter: FilterState, removed: number | null): FilterTruth {
   return {
     installed_at: filter.installed_at,
@@ -36,11 +36,11 @@ export function filterTruth(state: BoothState, filter: FilterState, removed: num
 
 interface Pressed {
   readonly filter: FilterState;
-  /** The filter that went out; null where this press belongs to the change before. */
+  /** The removed filter; null if the press belongs to the previous change. */
   readonly removed: FilterTruth | null;
 }
 
-/** The reset button: the PLC's counter goes to 0 each time, a new filter counts once per change. */
+/** Presses the reset button: the PLC's counter is set to 0 each time, but a new filter counts once per change. */
 export function pressReset(state: BoothState, old: FilterState): Pressed {
   const counted: FilterState = { ...old, counter0_ms: state.totals.in_use_ms, pressed_at: state.at };
   const same = old.pressed_at !== null && state.at - old.pressed_at <= SAME_CHANGE_MS;
@@ -69,8 +69,8 @@ function reachesLimit(state: BoothState, type: FilterType, rules: Rules): number
 }
 
 /**
- * The next instant at which a filter reaches a limit of minutes, days or cycles if the mode lasts. The pressure limit
- * is no part of it: a filter here never loads up to it before its minutes are over.
+ * Returns the next instant at which a filter reaches a limit of minutes, days or cycles if the mode lasts. The pressure
+ * limit is ignored, because the minutes of a simulated filter end before its pressure limit.
  */
 export function nextOveruse(
   state: BoothState,

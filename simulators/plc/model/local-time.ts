@@ -1,4 +1,4 @@
-/** A day on a facility's wall calendar. */
+/** A day in a facility's calendar. */
 interface LocalDate {
   readonly year: number;
   /** 1..12 */
@@ -25,7 +25,7 @@ function formatOf(tz: string): Intl.DateTimeFormat {
   return made;
 }
 
-/** The wall clock of `tz` at an instant, written as if it were UTC. */
+/** Returns the wall clock of `tz` at an instant, as if it were UTC. */
 function wallAsUtc(tz: string, at: number): number {
   const part = new Map(
     formatOf(tz)
@@ -46,12 +46,15 @@ export function addDays(date: LocalDate, days: number): LocalDate {
   return { year: moved.getUTCFullYear(), month: moved.getUTCMonth() + 1, day: moved.getUTCDate() };
 }
 
-/** 0: Sunday. */
+/** Returns the day of the week; 0: Sunday. */
 export function weekdayOf({ year, month, day }: LocalDate): number {
   return new Date(Date.UTC(year, month - 1, day)).getUTCDay();
 }
 
-/** The instant of "HH:MM" (or "HH:MM:SS") on that day; of a wall time that exists twice or never, a neighbouring one. */
+/**
+ * Returns the instant of "HH:MM" (or "HH:MM:SS") on that day. For a wall time that exists twice or never, returns a
+ * neighboring instant.
+ */
 export function instantOf(tz: string, date: LocalDate, time: string): number {
   const [hours = 0, minutes = 0, seconds = 0] = time.split(":").map(Number);
   const wall = Date.UTC(date.year, date.month - 1, date.day, hours, minutes, seconds);

@@ -2,7 +2,7 @@ import type { Mode } from "../../../src/domain/booth.ts";
 import type { BoothState, Rules } from "./types.ts";
 import { HOUR_MS } from "../../../src/domain/time.ts";
 
-/** The booth of the story: 24 x 13.5 x 9 ft, two 10 hp fans on drives, burner of 1.0 million BTU/h. */
+/** The simulated booth: 24 x 13.5 x 9 ft, two 10 hp fans on drives, burner of 1.0 million BTU/h. */
 const AIRFLOW_CFM = 12_000;
 export const BURNER_THERM_H = 10;
 const BURNER_TURNDOWN = 25;
@@ -25,7 +25,7 @@ interface Machinery {
   readonly booth_pa: number;
 }
 
-/** Gas to warm the fresh air stream; the burner can't go below its turndown. */
+/** Returns the gas to heat the fresh air. The burner can't go below its turndown. */
 function freshAirGas(outdoor_c: number, target_c: number): number {
   const rise_f = (target_c - outdoor_c) * 1.8;
   if (rise_f <= 0) return 0;
@@ -38,7 +38,10 @@ function standing(outdoor_c: number, power_kw: number): Machinery {
   return { fan: 0, power_kw, gas_therm_h: 0, air_target_c, air_tau_s: 1800, booth_pa: 0 };
 }
 
-/** Fan power goes by the cube of speed, plus 3 kW of light: 16 kW spray, 9 kW bake, 5 kW setback. */
+/**
+ * Returns the machinery's state. Fan power grows with the cube of speed, plus 3 kW of light: 16 kW spray, 9 kW bake, 5
+ * kW setback.
+ */
 export function machineryOf(mode: Mode, phase: "ramp" | "soak" | null, outdoor_c: number): Machinery {
   switch (mode) {
     case "prep":
@@ -74,8 +77,8 @@ export function machineryOf(mode: Mode, phase: "ramp" | "soak" | null, outdoor_c
 }
 
 /**
- * The booth at `at` >= state.at if nothing happens in between: every quantity in closed form, so one jump of hours
- * and many small steps from the same state agree to the bit.
+ * Returns the booth at `at` >= state.at if nothing happens in between. Every quantity has a closed form, so a jump of
+ * hours and many small steps from the same state give exactly the same result.
  */
 export function coast(state: BoothState, at: number, rules: Rules): BoothState {
   const dt = at - state.at;
@@ -85,7 +88,8 @@ export function coast(state: BoothState, at: number, rules: Rules): BoothState {
   const air0 = state.air_c - does.air_target_c;
   const airDecay = Math.exp(-dt / 1000 / does.air_tau_s);
   const metalDecay = Math.exp(-dt / 1000 / METAL_TAU_S);
-  // Metal follows air, both of first order: its part that decays with the air's constant, and the rest.
+  // The metal's temperature follows the air's, both first order: the part that decays with the air's time constant, and
+  // the rest.
   const follows = (air0 * does.air_tau_s) / (does.air_tau_s - METAL_TAU_S);
   const metal0 = state.metal_c - does.air_target_c;
   return {
@@ -104,7 +108,7 @@ export function coast(state: BoothState, at: number, rules: Rules): BoothState {
   };
 }
 
-/** Pressure drop over a filter, Pa: clean x speed squared x loading by spray. */
+/** Returns the pressure drop over a filter in Pa: clean x speed squared x loading by spray. */
 export function pressureDrop(fan: number, clean_pa: number, spray_ms: number): number {
   return clean_pa * fan ** 2 * (1 + (LOADING_PER_SPRAY_MINUTE * spray_ms) / 60_000);
 }

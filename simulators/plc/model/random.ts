@@ -1,6 +1,6 @@
-/** Randomness by seed and name: the same place in a story draws the same number, whatever was drawn before. */
+/** Random numbers by seed and name: the same position in a story gets the same number, whatever was drawn earlier. */
 
-/** FNV-1a over the text, mixed: 32 unsigned bits. */
+/** Hashes the text to 32 unsigned bits (FNV-1a, mixed). */
 function hash(text: string): number {
   let h = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) {
@@ -11,12 +11,12 @@ function hash(text: string): number {
   return (h ^ (h >>> 16)) >>> 0;
 }
 
-/** Uniform in [0, 1), fixed by seed and key. */
+/** Returns a number in [0, 1), fixed by seed and key. */
 export function uniform(seed: number, key: string): number {
   return hash(`${seed}/${key}`) / 2 ** 32;
 }
 
-/** Sensor noise in [-1, 1), one value for each second of `at`. */
+/** Returns sensor noise in [-1, 1), a value for each second of `at`. */
 export function noise(seed: number, key: string, at: number): number {
   return uniform(seed, `${key}/${Math.floor(at / 1000)}`) * 2 - 1;
 }

@@ -9,8 +9,8 @@ export type Step =
   | Exclude<Action, { readonly kind: "mode" | "settle" | "overuse" }>;
 
 /**
- * Steps one after the other. `at` is local time "HH:MM" (daily stories) or minutes after the story's start.
- * The whole beat is shifted by a seeded 0..shift_s (default 90 s), so that no change falls on a poll.
+ * Consecutive steps. `at` is local time "HH:MM" (daily stories) or minutes after the story's start. The whole beat is
+ * shifted by a seeded delay up to shift_s (default 90 s), so that no change coincides with a poll.
  */
 export interface Beat {
   readonly at: string | number;
@@ -18,14 +18,14 @@ export interface Beat {
   readonly steps: readonly Step[];
 }
 
-/** A daily story's event that repeats: on first_day, first_day + every_days, ... (0: the start's day). */
+/** A recurring event of a daily story: on first_day, first_day + every_days, ... (0: the start's day). */
 export interface Routine {
   readonly first_day: number;
   readonly every_days: number;
   readonly beats: readonly Beat[];
 }
 
-/** A story as data. `title` is one line for people. */
+/** A story as data. `title` is one line for users. */
 export interface Scenario {
   readonly name: string;
   readonly title: string;
@@ -34,14 +34,14 @@ export interface Scenario {
   /** once: beats in minutes after the start. daily: beats in local time, every day from the start's day on. */
   readonly repeat: "once" | "daily";
   readonly beats: readonly Beat[];
-  /** Beats instead of the daily ones, by day of the week (0: Sunday). */
+  /** Beats that replace the daily ones, by day of the week (0: Sunday). */
   readonly on_weekday?: Readonly<Record<number, readonly Beat[]>>;
-  /** Further beats on the nth day of a daily story (0: the start's day), in local time. */
+  /** Additional beats on the nth day of a daily story (0: the start's day), in local time. */
   readonly on_day?: Readonly<Record<number, readonly Beat[]>>;
   readonly routines?: readonly Routine[];
-  /** The booth has two bays; the second follows the first by so many minutes. Stories told once only. */
+  /** The booth has two bays, and the second follows the first by this many minutes. Only for stories told once. */
   readonly second_bay_minutes?: number;
-  /** How the server behaves from the start on; default: well. */
+  /** The server's manners at the start. Default: no faults. */
   readonly manners?: Partial<Manners>;
   /** In-use minutes of each fitted filter at the story's origin. */
   readonly filter_minutes?: Readonly<Partial<Record<FilterType, number>>>;
@@ -80,7 +80,7 @@ export const BUSY_DAY: readonly Beat[] = [
   { at: "17:30", steps: [{ mode: "off" }] },
 ];
 
-/** A story told once: idle at the start, the steps two minutes later, then idle for a while and off. */
+/** Returns a story told once: idle at the start, the steps two minutes later, then idle for a while and off. */
 export function onceStory(steps: readonly Step[]): readonly Beat[] {
   return [
     { at: 0, shift_s: 0, steps: [{ mode: "idle" }] },
@@ -92,7 +92,7 @@ function changeOf(filter: FilterType, first_day: number, every_days: number): Ro
   return { first_day, every_days, beats: [{ at: "17:50", steps: [{ kind: "press", filter }] }] };
 }
 
-/** Filters changed in time for ever, at 395 in-use minutes a day and the usual use at the origin. */
+/** Filter changes on time, forever, at 395 in-use minutes a day and the usual use at the origin. */
 export const FILTER_ROUTINES: readonly Routine[] = [
   changeOf("exhaust_filter", 7, 15),
   changeOf("pre_filter", 25, 45),

@@ -5,7 +5,7 @@ import { uniform } from "./random.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
 
 const DEFAULT_SHIFT_S = 90;
-/** Boundaries between two in-use stages move by up to this much, so sums over a cycle stay exact. */
+/** Maximum shift of borders between two in-use stages, so that sums over a cycle stay exact. */
 const BOUNDARY_JITTER_MS = 10_000;
 
 function modeActions(step: Extract<Step, { mode: unknown }>, at: number): readonly TimedAction[] {
@@ -28,7 +28,10 @@ function isInUse(step: Step | undefined): boolean {
   return step !== undefined && "mode" in step && USUAL_MODE_SETS.in_use.includes(step.mode);
 }
 
-/** Spreads the steps of a beat from `start` on; `draw(i)` in [-1, 1) moves the i-th step's start where it may move. */
+/**
+ * Places the steps of a beat from `start` on. `draw(i)` in [-1, 1) shifts the start of the i-th step if it may be
+ * shifted.
+ */
 function playSteps(steps: readonly Step[], start: number, draw: (i: number) => number): readonly TimedAction[] {
   const actions: TimedAction[] = [];
   let cursor = start;
@@ -61,14 +64,14 @@ function playBeats(
 }
 
 /**
- * When the story begins: a daily one at midnight of the start's local day, one told once at the start itself.
+ * Returns the story's start: for a daily story, midnight of the start's local day; for one told once, the start itself.
  * Before its origin a booth is off.
  */
 export function storyOrigin(scenario: Scenario, start: number): number {
   return scenario.repeat === "daily" ? instantOf(scenario.tz, localDate(scenario.tz, start), "00:00") : start;
 }
 
-/** Everything that the story makes happen, in order of time; without end for a daily story. */
+/** Yields all actions of the story in order of time. A daily story has no end. */
 export function* scheduleOf(scenario: Scenario, seed: number, start: number): Generator<TimedAction, void, void> {
   if (scenario.repeat === "once") {
     yield* playBeats(scenario.beats, seed, { key: "once", instant: (at) => start + Number(at) * MINUTE_MS });

@@ -9,11 +9,11 @@ export interface StageTruth {
   readonly end: number;
 }
 
-/** An installation that overlaps the window; `minutes` as of its removal or the window's end. */
+/** An installation that overlaps the window, with `minutes` at its removal or the window's end. */
 interface InstallationTruth extends FilterTruth {
   /** In-use time in overuse, inside the window. */
   readonly overuse_ms: number;
-  /** Counted cycles that ended in overuse, inside the window. */
+  /** Counted cycles that ended in overuse inside the window. */
   readonly overuse_cycles: number;
 }
 
@@ -21,31 +21,34 @@ interface InstallationTruth extends FilterTruth {
 export interface Truth {
   readonly from: number;
   readonly to: number;
-  /** They tile the window. no_data: the PLC had no power. */
+  /** Stages that cover the window without gaps. no_data: the PLC had no power. */
   readonly stages: readonly StageTruth[];
   readonly ms_by_mode: Readonly<Partial<Record<Mode, number>>>;
-  /** Cycles whose END lies in the window. */
+  /** Cycles whose END is inside the window. */
   readonly cycles: readonly CycleTruth[];
-  /** Counted ones among them. */
+  /** Number of counted cycles. */
   readonly cycle_count: number;
-  /** How much the PLC's own cycle counter rose (a cycle without a bake is booked up to 120 s after its END). */
+  /** Increase of the PLC's own cycle counter. A cycle without a bake is counted up to 120 s after its END. */
   readonly cycle_increments: number;
   readonly run_minutes: number;
   readonly run_ms: number;
   readonly in_use_ms: number;
   readonly spray_ms: number;
   readonly filters: Readonly<Partial<Record<FilterType, readonly InstallationTruth[]>>>;
-  /** Union over the filters: a minute or cycle counts once. `episodes` is the sum of episodes that overlap the window. */
+  /**
+   * Union over the filters: a minute or cycle counts once. `episodes` is the sum of the episodes that overlap the
+   * window.
+   */
   readonly overuse: { readonly ms: number; readonly cycles: number; readonly episodes: number };
   readonly revisions: readonly Extract<TruthEvent, { kind: "revision" }>[];
   readonly gas_therm: number;
   readonly energy_kwh: number;
-  /** Spans in which nothing could be read: PLC without power, or cable out. */
+  /** Spans in which reads failed: the PLC had no power, or the cable was unplugged. */
   readonly outages: readonly { readonly start: number; readonly end: number; readonly cause: "power" | "cable" }[];
 }
 
 interface TruthSource {
-  /** Every entry up to an instant. */
+  /** Returns every entry up to an instant. */
   readonly entriesUpTo: (at: number) => readonly Entry[];
   readonly stateAt: (at: number) => BoothState;
   readonly rules: Rules;
@@ -86,7 +89,7 @@ function outagesOf(entries: readonly Entry[], from: number, to: number): Truth["
   });
 }
 
-/** Every installation of a type that overlaps the window, oldest first. */
+/** Returns every installation of a type that overlaps the window, oldest first. */
 function installationsOf(source: TruthSource, type: FilterType, window: Span): readonly FilterTruth[] {
   const [from, to] = window;
   const state = source.stateAt(to);
@@ -120,12 +123,12 @@ function unite(spans: readonly Span[]): readonly Span[] {
   return united;
 }
 
-/** Counted cycles with overuse_since < END <= removed, END in the window. */
+/** Whether the cycle ended in overuse: overuse_since < END <= removed. */
 function isOverusing(filter: FilterTruth, cycle: CycleTruth): boolean {
   return filter.overuse_since !== null && filter.overuse_since < cycle.end && cycle.end <= (filter.removed ?? Infinity);
 }
 
-/** Works the truth out from what the model did, by the definitions of the domain, never by derivation's code. */
+/** Computes the truth from the model's entries by the definitions of the domain, without derivation's code. */
 export function truthOf(source: TruthSource, from: number, to: number): Truth {
   const entries = source.entriesUpTo(to);
   const stages = stagesOf(entries, from, to);
@@ -169,7 +172,7 @@ export function truthOf(source: TruthSource, from: number, to: number): Truth {
   };
 }
 
-/** A cycle is certain only once the pause after it has ended its run, so this looks that far past the window. */
+/** A cycle is certain only after the pause that ends its run, so this reads beyond the window's end. */
 function cyclesOf(source: TruthSource, from: number, to: number): readonly CycleTruth[] {
   return eventsOf(source.entriesUpTo(to + RUN_PAUSE_MS), "cycle")
     .filter((event) => event.end >= from && event.end < to)

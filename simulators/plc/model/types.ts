@@ -1,13 +1,13 @@
 import type { FilterLimits, FilterType, Mode, ModeSets, ProfileMode } from "../../../src/domain/booth.ts";
 
-/** The sets as the usual PLC program has them. */
+/** The mode sets of the usual PLC program. */
 export const USUAL_MODE_SETS: ModeSets = {
   in_use: ["spray", "flash", "purge", "bake"],
   run: ["spray", "flash", "purge", "bake", "cool_down"],
   runtime: ["spray", "flash", "purge", "bake", "cool_down"],
 };
 
-/** Identity of a PLC and its program. */
+/** The identity of a PLC and its program. */
 export interface Identity {
   readonly firmware_version: string;
   readonly plc_serial: string;
@@ -15,10 +15,10 @@ export interface Identity {
   readonly plc_program_revision: string;
 }
 
-/** A sensor's fault: a fixed wrong value (NaN included), or frozen at the value it had. */
+/** A sensor's fault: a fixed wrong value (possibly NaN), or frozen at its last value. */
 type SensorFault = { readonly kind: "value"; readonly value: number } | { readonly kind: "stuck" };
 
-/** Something that happens at one instant. */
+/** An action at one instant. */
 export type Action =
   | {
       readonly kind: "mode";
@@ -26,15 +26,15 @@ export type Action =
       readonly phase: "ramp" | "soak" | null;
       readonly fault_code: number;
     }
-  /** The reset button of a filter: a new filter is in. */
+  /** The reset button of a filter: a new filter was installed. */
   | { readonly kind: "press"; readonly filter: FilterType }
-  /** The PLC goes dark; it comes back in mode off. `lost`: every counter starts from 0 again. */
+  /** The PLC loses power and comes back in mode off. `lost`: every counter starts from 0 again. */
   | { readonly kind: "power_off" }
   | { readonly kind: "power_on"; readonly counters: "retained" | "lost" }
   | { readonly kind: "cable"; readonly connected: boolean }
   | { readonly kind: "identity"; readonly identity: Partial<Identity> }
   | { readonly kind: "sensor"; readonly tag: string; readonly fault: SensorFault | null }
-  /** Made by the model: the run is over, 120 s after its last stage. */
+  /** Made by the model: the run ended, 120 s after its last stage. */
   | { readonly kind: "settle" }
   /** Made by the model: a filter reached a limit. */
   | { readonly kind: "overuse"; readonly filter: FilterType };
@@ -45,7 +45,7 @@ export interface TimedAction {
   readonly action: Action;
 }
 
-/** A filter in its place. `*0` are the booth's integrals when it was installed, so usage = integral - origin. */
+/** A fitted filter. `*0` are the booth's integrals at its installation, so usage = integral - origin. */
 export interface FilterState {
   readonly installed_at: number;
   readonly in_use0_ms: number;
@@ -59,14 +59,14 @@ export interface FilterState {
   readonly clean_pa: number;
 }
 
-/** Totals since the story's origin; nothing ever resets them. */
+/** Totals since the story's origin, which are never reset. */
 export interface Integrals {
   readonly run_ms: number;
   readonly in_use_ms: number;
   readonly spray_ms: number;
   readonly gas_therm: number;
   readonly energy_kwh: number;
-  /** Counted cycles (complete, complete_no_bake), booked when the PLC knows of them. */
+  /** Counted cycles (complete, complete_no_bake), counted when the PLC knows their result. */
   readonly cycles: number;
   /** Starts of the supply fan; the exhaust fan follows it on the same contactor. */
   readonly motor_starts: number;
@@ -85,7 +85,7 @@ export interface RunState {
   readonly open: OpenCycle | null;
 }
 
-/** The whole booth at `at`. Plain data. */
+/** The whole booth at `at` as plain data. */
 export interface BoothState {
   readonly at: number;
   /** no_data while the PLC is without power. */
@@ -127,7 +127,7 @@ export interface CycleTruth {
   readonly bake_ms: number;
 }
 
-/** A filter's time in the booth, as of its removal. */
+/** A filter's time in the booth, at its removal. */
 export interface FilterTruth {
   readonly installed_at: number;
   readonly removed: number | null;
@@ -137,7 +137,7 @@ export interface FilterTruth {
   readonly overuse_since: number | null;
 }
 
-/** A true event; `at` is the instant at which it was certain. */
+/** A true event. `at` is the instant at which it became certain. */
 export type TruthEvent =
   | { readonly at: number; readonly kind: "stage"; readonly mode: Mode }
   | ({ readonly at: number; readonly kind: "cycle" } & CycleTruth)
@@ -147,7 +147,7 @@ export type TruthEvent =
   | { readonly at: number; readonly kind: "power"; readonly on: boolean }
   | { readonly at: number; readonly kind: "cable"; readonly on: boolean };
 
-/** An action and the booth right after it. */
+/** An action and the booth's state after it. */
 export interface Entry {
   readonly at: number;
   readonly action: Action | null;

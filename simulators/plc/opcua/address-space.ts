@@ -7,7 +7,7 @@ import type { OpcuaProfile, OpcuaTag, OpcuaType } from "../../../src/domain/prof
 import type { Booth } from "../model/booth.ts";
 import type { BoothState } from "../model/types.ts";
 
-/** The booth's data that the server shows. */
+/** The booth's data in the server's address space. */
 export interface Shown {
   readonly profile: OpcuaProfile;
   readonly booth: Booth;
@@ -15,7 +15,7 @@ export interface Shown {
   readonly now: () => number;
   /** Tags that answer with a bad status. */
   readonly badTags: () => readonly string[];
-  /** Tags that take so long to read. */
+  /** Tags that take this long to read. */
   readonly slow?: { readonly tags: readonly string[]; readonly ms: number };
 }
 
@@ -33,12 +33,12 @@ const TYPES: Readonly<Record<OpcuaType, DataType>> = {
   float64: DataType.Double,
   string: DataType.String,
 };
-/** As a PLC task that runs ten times a second. */
+/** The interval of a PLC task that runs ten times a second. */
 const minimumSamplingInterval = 100;
 const PROGRAM = "BoothCtrl";
 const DI_NAMESPACE = "http://opcfoundation.org/UA/DI/";
 
-/** The namespaces that a profile's variables and paths stand in. */
+/** Returns the namespaces of a profile's variables and paths. */
 export function namespacesOf(profile: OpcuaProfile): readonly string[] {
   const used = profile.tags.flatMap(({ point: { node } }) =>
     "path" in node ? node.path.map(({ namespace }) => namespace) : [node.namespace],
@@ -46,7 +46,7 @@ export function namespacesOf(profile: OpcuaProfile): readonly string[] {
   return [...new Set(used)];
 }
 
-/** Registers the namespaces in this order, which gives them their indexes, and fills them. */
+/** Registers the namespaces in this order, which defines their indexes, and fills them. */
 export function fillAddressSpace(addressSpace: AddressSpace, uris: readonly string[], shown: Shown): void {
   const namespaces = new Map(uris.map((uri) => [uri, addressSpace.registerNamespace(uri)]));
   const objects = addressSpace.rootFolder.objects;
@@ -101,7 +101,7 @@ export function fillAddressSpace(addressSpace: AddressSpace, uris: readonly stri
   identify(folders, namespaces.get(DI_NAMESPACE));
 }
 
-/** Every variable of the profile once more in another program's namespace, by the same id or path, with a wrong value. */
+/** Adds every variable of the profile to another program's namespace, with the same id or path and a wrong value. */
 export function addDecoys(addressSpace: AddressSpace, uri: string, { tags }: OpcuaProfile): void {
   const namespace = addressSpace.registerNamespace(uri);
   const { objects } = addressSpace.rootFolder;
@@ -128,7 +128,7 @@ function wrongValue(type: OpcuaType): unknown {
   return type === "uint64" || type === "int64" ? [0, 99] : 99;
 }
 
-/** The rest of a device's nameplate (OPC 10000-100, 5.5), beside what the profile reads of it. */
+/** Adds the nameplate fields of a device (OPC 10000-100, 5.5) that the profile doesn't read. */
 function identify(folders: ReadonlyMap<string, UAObject>, di: Namespace | undefined): void {
   const device = [...folders.entries()].find(([key]) => key.endsWith("/BoothPlc"))?.[1];
   if (!di || !device) return;
@@ -161,7 +161,7 @@ function variantOf(tag: OpcuaTag, state: BoothState, look: Parameters<typeof qua
   if (type === "float32" || type === "float64") return new Variant({ dataType, value: (number - offset) / scale });
   const whole = rawInteger(tag, Number.isNaN(number) ? 0 : number);
   const wide = type === "uint64" || type === "int64";
-  // 64 bits are given in two halves, which look like an array.
+  // 64 bits are stored in two halves, which look like an array.
   const arrayType = VariantArrayType.Scalar;
   return new Variant({ dataType, arrayType, value: wide ? [Math.floor(whole / 2 ** 32) >>> 0, whole >>> 0] : whole });
 }

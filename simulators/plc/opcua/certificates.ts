@@ -5,16 +5,16 @@ import { join } from "node:path";
 import { crypto_utils, OPCUACertificateManager } from "node-opcua";
 import { DAY_MS } from "../../../src/domain/time.ts";
 
-/** A server's certificate and where it keeps what it trusts, in a folder that goes with it. */
+/** A server's certificate and its trust lists, in a temporary folder. */
 export interface ServerPki {
   readonly dir: string;
-  /** Programs that may connect. */
+  /** Trust list for programs. */
   readonly manager: OPCUACertificateManager;
-  /** People who may log in by certificate. */
+  /** Trust list for users who log in by certificate. */
   readonly users: OPCUACertificateManager;
   readonly certificateFile: string;
   readonly privateKeyFile: string;
-  /** The certificate of the authority that signed it; where it signed itself, its own. */
+  /** The certificate of the authority that signed it; for a self-signed one, the certificate itself. */
   readonly authorityFile: string;
   /** SHA-256 of the certificate, lower-case hex. */
   readonly fingerprint: string;
@@ -26,16 +26,16 @@ interface PkiWishes {
   readonly trust_clients: boolean;
   /** Whether unknown user certificates are accepted for a login. */
   readonly trust_users: boolean;
-  /** Days from now until the certificate ends; below 0: it is over. */
+  /** Days from now until the certificate expires; below 0: it has expired. */
   readonly certificate_days: number;
   readonly uri: string;
-  /** Signed by an authority of its own instead of by itself. */
+  /** Signed by its own authority instead of self-signed. */
   readonly ca_signed: boolean;
-  /** The names in it. */
+  /** Host names in the certificate. */
   readonly dns: readonly string[];
   readonly ip: readonly string[];
 }
-/** A certificate that is already over had to begin before. */
+/** Start of validity, early enough for a certificate that has already expired. */
 const BEGAN_DAYS_BEFORE = 400;
 
 export async function makeServerPki(wishes: PkiWishes): Promise<ServerPki> {

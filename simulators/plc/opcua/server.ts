@@ -12,22 +12,25 @@ import { makeServerPki, type ServerPki } from "./certificates.ts";
 import type { OpcuaProfile } from "../../../src/domain/profile.ts";
 import type { Booth } from "../model/booth.ts";
 
-/** How a server behaves. What is changed holds from the next `restart` on, but for bad_tags, which holds at once. */
+/** Behavior of a server. Changes apply from the next `restart` on, except for bad_tags, which applies at once. */
 export interface OpcuaManners {
-  /** Variables that take so long to read, from the next restart on. */
+  /** Variables that are slow to read. */
   slow_tags: readonly string[];
   slow_ms: number;
-  /** Another program's namespace comes first, with the same names and other values, so that every index is another one. */
+  /**
+   * Another program's namespace is registered first, with the same names and other values, so that every index is
+   * shifted.
+   */
   shifted_namespaces: boolean;
-  /** Offers nothing but the open channel. */
+  /** Offers only security policy None. */
   none_only: boolean;
-  /** Offers the open channel beside the encrypted ones. */
+  /** Offers security policy None in addition to the encrypted ones. */
   none_too: boolean;
   /** Maximum number of sessions; 0 rejects every session. */
   max_sessions: number;
   /** 0 rejects every subscription. */
   max_subscriptions: number;
-  /** Variables that one subscription may watch. */
+  /** Maximum number of variables in a subscription. */
   max_monitored_items: number;
   /** 0: no limit. */
   max_nodes_per_read: number;
@@ -37,14 +40,14 @@ export interface OpcuaManners {
   trust_users: boolean;
   /** Makes a new certificate and an empty trust list at the next restart. */
   new_certificate: boolean;
-  /** Days until a new certificate ends; below 0: it is over already. */
+  /** Days until a new certificate expires; below 0: it has already expired. */
   certificate_days: number;
-  /** A new certificate is signed by an authority of its own. */
+  /** A new certificate is signed by its own authority. */
   ca_signed: boolean;
   /** The IP address in a new certificate. */
   certificate_ip: string;
   allow_anonymous: boolean;
-  /** Sessions that begin from now on get empty lists with continuation points forever when they browse. */
+  /** New sessions get empty lists with continuation points forever when they browse. */
   endless_browse: boolean;
   bad_tags: readonly string[];
 }
@@ -76,7 +79,7 @@ interface OpcuaServerOptions {
   readonly profile: OpcuaProfile;
   readonly booth: Booth;
   readonly now: () => number;
-  /** 0: any free one; kept by restarts. */
+  /** 0: any free port, which restarts keep. */
   readonly port: number;
   readonly manners?: Partial<OpcuaManners>;
   readonly user?: string;
@@ -92,16 +95,16 @@ export interface RunningOpcua {
   /** Path of the certificate of the authority that signed the present certificate. */
   authorityFile(): string;
   readonly manners: OpcuaManners;
-  /** Sessions that are open now. */
+  /** Number of open sessions. */
   sessions(): number;
-  /** Subscriptions that are kept now. */
+  /** Number of open subscriptions. */
   subscriptions(): number;
-  /** Logins that were tried: name and password as they came. */
+  /** Login attempts: name and password as received. */
   readonly logins: { readonly user: string; readonly password: string }[];
   stopServer(): Promise<void>;
-  /** The same PLC again on the same port, with the manners as they are now. */
+  /** Restarts the PLC on the same port with the present manners. */
   restart(): Promise<void>;
-  /** Ends everything; may be called more than once. */
+  /** Ends all parts. May be called more than once. */
   stop(): Promise<void>;
 }
 
@@ -113,9 +116,11 @@ const POLICIES = [
   SecurityPolicy.Aes256_Sha256_RsaPss,
 ];
 
-/** An OPC UA server on 127.0.0.1 over the booth's model. Rejects with the system's error when the port is taken. */
+/**
+ * Starts an OPC UA server on 127.0.0.1 for the booth's model. Rejects with the system's error if the port is occupied.
+ */
 export async function startOpcuaServer(options: OpcuaServerOptions): Promise<RunningOpcua> {
-  // The library writes notices about itself to stdout, which belongs to the command.
+  // The library logs to stdout, which belongs to the command.
   setLogLevel(LogLevel.Emergency);
   const manners: OpcuaManners = { ...goodOpcuaManners(), ...options.manners };
   const logins: { user: string; password: string }[] = [];
@@ -206,7 +211,7 @@ async function launch(options: OpcuaServerOptions, { manners, pki, logins }: Par
     const endless = () => ({ continuationPoint: Buffer.from("more"), values: [], statusCode: StatusCodes.Good });
     Object.assign(continuationPointManager, { registerReferences: endless, getNextReferences: endless });
   });
-  // The library takes 0 for its default.
+  // The library replaces 0 by its default.
   const { serverCapabilities } = server.engine;
   if (manners.max_sessions === 0) serverCapabilities.maxSessions = 0;
   if (manners.max_subscriptions === 0) serverCapabilities.maxSubscriptions = 0;

@@ -6,11 +6,11 @@ import { startReplay, type ReplayOptions, type RunningReplay } from "./start.ts"
 import { parseTrace, TraceError, type Trace } from "./trace-file.ts";
 import { errorMessage } from "../../../src/domain/error-message.ts";
 
-/** Output and signal that the command gets from its process. */
+/** Output and signal of the command's process. */
 interface ReplayIo {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
-  /** Aborted: stop. */
+  /** Stops the command when aborted. */
   readonly signal: AbortSignal;
 }
 
@@ -27,10 +27,13 @@ connection. After its end the PLC keeps the last values.
 
 const DEFAULTS = { port: "5020", speed: "1" };
 
-/** A mistake of the person at the keyboard; the message is all that they need. */
+/** A mistake in the arguments. The message is shown without a stack trace. */
 class UsageError extends Error {}
 
-/** The command `booth-sim replay`. Resolves with the exit status: 0 after Ctrl-C, 2 for a mistake in arguments or trace. */
+/**
+ * Runs the command `booth-sim replay`. Resolves with the exit status: 0 after Ctrl-C, 2 for a mistake in arguments or
+ * trace.
+ */
 export async function replayCommand(argv: readonly string[], io: ReplayIo): Promise<number> {
   try {
     const { values, positionals } = readArguments(argv);

@@ -1,15 +1,15 @@
 import type { RegisterImage, Span } from "../registers.ts";
 import type { Trace } from "./trace-file.ts";
 
-/** A device as a trace has it. Instants are ms since the trace's beginning; after its end everything stays as it was. */
+/** A device as recorded in a trace. Instants are ms since the trace's start. After its end the last values stay. */
 interface RecordedDevice {
   readonly image: RegisterImage;
   linkAt(at_ms: number): "up" | "dark" | "silent";
-  /** How long the device took for the last answer before that instant. */
+  /** Returns the response time of the last answer before that instant. */
   delayAt(at_ms: number): number;
 }
 
-/** Values by the instant from which they hold, oldest first. */
+/** Values with the instant from which each is valid, oldest first. */
 interface History<T> {
   readonly times: number[];
   readonly values: T[];
@@ -39,7 +39,7 @@ export function recordedDevice(trace: Trace): RecordedDevice {
         );
         return values.every((value) => value !== undefined) ? values : null;
       },
-      // The same block got that exception when it was asked for last.
+      // The last recorded read of the same block got that exception.
       refuses: (span, at) => latest(blocks.get(blockKey(span)), at) ?? null,
     },
     linkAt: (at) => latest(links, at) ?? "up",
@@ -51,7 +51,7 @@ function blockKey({ table, address, count }: Span): string {
   return `${table} ${address} ${count}`;
 }
 
-/** Only what changes is kept. */
+/** Stores only changes. */
 function put<T>(history: History<T>, at_ms: number, value: T): void {
   if (history.values.length > 0 && history.values.at(-1) === value) return;
   history.times.push(at_ms);
@@ -64,7 +64,7 @@ function historyIn<T>(all: Map<string, History<T>>, key: string): History<T> {
   return known;
 }
 
-/** The value that held then; before the first one, the first; undefined: there never was any. */
+/** Returns the value at that instant; before the first one, the first; undefined: there is none. */
 function latest<T>(history: History<T> | undefined, at: number): T | undefined {
   if (history === undefined) return undefined;
   let low = 0;

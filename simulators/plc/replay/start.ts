@@ -10,11 +10,11 @@ import type { Trace } from "./trace-file.ts";
 export interface ReplayOptions {
   readonly trace: Trace;
   readonly clock: Pick<SimClock, "mono" | "sleep">;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** RTU over TCP on this port too. */
+  /** Port for RTU over TCP in addition. */
   readonly rtuPort?: number;
-  /** And on a serial port, or one end of a pty pair. */
+  /** Serial port, or one end of a pty pair, in addition. */
   readonly rtuPath?: string;
 }
 
@@ -22,7 +22,7 @@ export interface RunningReplay {
   readonly port: number;
   readonly rtuPort: number | null;
   readonly counts: Readonly<ServerCounts>;
-  /** Ms since the trace's beginning; 0 before the first connection. */
+  /** Returns ms since the trace's start; 0 before the first connection. */
   at(): number;
   stop(): Promise<void>;
 }
@@ -30,9 +30,9 @@ export interface RunningReplay {
 const MOST = { max_registers: 125, max_bits: 2000 } as const;
 
 /**
- * Plays a recorded session as a PLC on 127.0.0.1: values, exceptions, delays, silences and refused connections at the
- * instants at which they were recorded, counted from the first connection. What is asked for in other blocks than then is
- * put together from them; an address that was never read is refused with exception 2. Any unit id is answered over TCP.
+ * Plays a recorded session as a PLC on 127.0.0.1: values, exceptions, delays, silences and refused connections at their
+ * recorded instants, counted from the first connection. Reads of other blocks are assembled from the recorded ones. A
+ * read of an address that was never recorded gets exception 2. Over TCP every unit id is answered.
  */
 export async function startReplay(options: ReplayOptions): Promise<RunningReplay> {
   const { trace, clock, port, rtuPort, rtuPath } = options;

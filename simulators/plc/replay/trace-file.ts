@@ -13,7 +13,7 @@ interface RecordedAnswer {
   readonly exception: number | null;
 }
 
-/** silent: nothing was answered; dark: the connection was refused or broken off. */
+/** silent: no answer; dark: the connection was refused or broke. */
 interface RecordedFailure {
   readonly at_ms: number;
   readonly kind: "silent" | "dark";
@@ -23,24 +23,27 @@ export interface Trace {
   readonly unit: number;
   readonly profile: string;
   readonly identification: TraceHeader["identification"];
-  /** Oldest first, as the file has them. */
+  /** Answers in the order of the file, oldest first. */
   readonly answers: readonly RecordedAnswer[];
   readonly failures: readonly RecordedFailure[];
   readonly length_ms: number;
 }
 
-/** A trace that can't be played; the message names file, line and what is wrong. */
+/** A trace that can't be played. The message names file, line and mistake. */
 export class TraceError extends Error {}
 
 const TABLES: Readonly<Record<number, ModbusTable>> = { 1: "coil", 2: "discrete", 3: "holding", 4: "input" };
-/** An answer of 260 bytes in hexadecimal, or an identification of a few hundred, with what stands round it. */
+/**
+ * Maximum line length: an answer of 260 bytes in hexadecimal, or an identification of a few hundred, with the rest of
+ * the line.
+ */
 const MAX_LINE_CHARACTERS = 8_192;
 /** Unit, function, address, count. */
 const REQUEST_BYTES = 6;
 const MOST_REGISTERS = 125;
 const MOST_BITS = 2000;
 
-/** Throws a TraceError at the first line that isn't as docs/plc/tools.md has it. */
+/** Parses a trace. Throws a TraceError at the first line that doesn't follow docs/plc/tools.md. */
 export function parseTrace(text: string, file: string): Trace {
   const lines = text.split("\n").map((line, index) => ({ line: line.trim(), number: index + 1 }));
   const told = lines.filter(({ line }) => line !== "");
@@ -48,7 +51,7 @@ export function parseTrace(text: string, file: string): Trace {
   const header = at(file, first?.number ?? 1, () => headerOf(fieldsOf(first?.line ?? "")));
   const read: Read = { answers: [], failures: [], last_ms: 0, ended: false };
   for (const { line, number } of rest) at(file, number, () => take(read, fieldsOf(line), header.unit));
-  // A recording that was killed has no end, and is as good up to there.
+  // A recording that was killed has no end line, but is valid up to there.
   return { ...header, answers: read.answers, failures: read.failures, length_ms: read.last_ms };
 }
 
@@ -115,7 +118,7 @@ function take(read: Read, fields: Fields, unit: number): void {
   else throw new Error(`kind ${JSON.stringify(kind)} is none of answer, silence, down, end`);
 }
 
-/** A connection that the device closed in order was renewed at once, so no answer is missing. */
+/** After an orderly close the device was reconnected at once, so no answer is missing. */
 function failureOf(at_ms: number, why: string): readonly RecordedFailure[] {
   if (why === "refused" || why === "reset") return [{ at_ms, kind: "dark" }];
   return why === "timeout" || why === "malformed" ? [{ at_ms, kind: "silent" }] : [];

@@ -20,7 +20,7 @@ import { waterborne } from "./waterborne.ts";
 import { wrongSerial } from "./wrong-serial.ts";
 import type { Scenario } from "../model/scenario.ts";
 
-/** Every story the simulator can play. */
+/** Every scenario of the simulator. */
 export const SCENARIOS: readonly Scenario[] = [
   standardCycle,
   waterborne,
@@ -45,7 +45,7 @@ export const SCENARIOS: readonly Scenario[] = [
   badManners,
 ];
 
-/** Finds a scenario by name; upper case, spaces and underscores are taken as people type them. */
+/** Finds a scenario by name. Case is ignored, and spaces and underscores count as hyphens. */
 export function findScenario(name: string): Scenario | undefined {
   const wanted = name
     .trim()

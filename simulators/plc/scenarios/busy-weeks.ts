@@ -15,8 +15,9 @@ const QUIET_DAY: readonly Beat[] = [
 ];
 
 /**
- * Weeks as a shop has them, for pictures of a month. A busy day takes 395 in-use minutes, a week with its Saturday about 1,950: the
- * exhaust filter of 6,000 is changed late on the seventh day, and is over its limit again in the last days of the month.
+ * Weeks of a shop for screenshots of a month. A busy day has 395 in-use minutes, a week with its Saturday about 1,950.
+ * The exhaust filter with its limit of 6,000 is changed late on the seventh day, and exceeds its limit again in the
+ * last days of the month.
  */
 export const busyWeeks: Scenario = {
   tz: "America/Denver",

@@ -1,8 +1,9 @@
 import { BUSY_DAY, type Scenario } from "../model/scenario.ts";
 
 /**
- * In-use minutes run 395 a day, 79 a cycle: 948 are over at lunch of the third day. The exhaust filter is then 720 min
- * over its 6,000, the pre filter 300 min over its 18,000; that one stays until the evening, 237 min more.
+ * Filters beyond their limits at 395 in-use minutes a day, 79 a cycle, 948 at lunch of the third day. At that time the
+ * exhaust filter is 720 min over its 6,000 and the pre filter 300 min over its 18,000. The pre filter stays until the
+ * evening, 237 min more.
  */
 export const filterOverdue: Scenario = {
   tz: "America/Denver",

@@ -1,6 +1,6 @@
 import { type Scenario, STANDARD_CYCLE } from "../model/scenario.ts";
 
-/** Started on 2026-03-07 or 2026-10-31 it runs through a change of clocks. */
+/** A night shift. If it starts on 2026-03-07 or 2026-10-31, the clocks change during it. */
 export const nightShift: Scenario = {
   tz: "America/Denver",
   outdoor_c: 10,

@@ -1,6 +1,6 @@
 import { BUSY_DAY, type Scenario } from "../model/scenario.ts";
 
-/** At 32 C outside the burner is off but for the bake. */
+/** A day with 32 C outside, on which the burner is off except for the bake. */
 export const summer: Scenario = {
   tz: "America/Denver",
   name: "summer",

@@ -16,7 +16,7 @@ export interface Caller {
 const SESSION_MS = 3_600_000;
 const ROTATION_GRACE_MS = 15 * 60_000;
 
-/** SHA-256, hex, of a key's or credential's text: all that is ever stored of it. */
+/** Returns the SHA-256 in hex of a key's or credential's text. Only this hash is stored. */
 export function hashOf(secret: string): string {
   return createHash("sha256").update(secret, "utf8").digest("hex");
 }
@@ -41,7 +41,7 @@ function callerOfUser(db: Db, hash: string, now: number): Caller | undefined {
   return row<Caller>(db, sql, hash, now);
 }
 
-/** Opens a session for a user; the token is shown once. */
+/** Opens a session for a user. The token is shown once. */
 export function openUserSession(db: Db, userId: string, now: number): { session_token: string; expires_at: number } {
   const session_token = randomBytes(32).toString("base64url");
   const expires_at = now + SESSION_MS;
@@ -51,7 +51,7 @@ export function openUserSession(db: Db, userId: string, now: number): { session_
   return { session_token, expires_at };
 }
 
-/** The caller whose key this is, if it is in force. */
+/** Returns the caller of a valid key. */
 export function callerOfKey(db: Db, key: string, now: number): Caller | undefined {
   const sql = `SELECT ${KEY_COLUMNS} FROM api_keys WHERE hash = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`;
   const caller = row<Caller>(db, sql, hashOf(key), now);
@@ -66,7 +66,7 @@ export function callerOfKey(db: Db, key: string, now: number): Caller | undefine
   return caller;
 }
 
-/** Opens a session for a key; the token is shown once. */
+/** Opens a session for a key. The token is shown once. */
 export function openSession(db: Db, keyId: string, now: number): { session_token: string; expires_at: number } {
   const session_token = randomBytes(32).toString("base64url");
   const expires_at = now + SESSION_MS;
@@ -84,7 +84,7 @@ export interface NewKey {
   readonly prefix?: string;
 }
 
-/** Stores a key by its hash; one with the same hash is left as it is. */
+/** Stores a key by its hash. An existing key with the same hash is unchanged. */
 export function addKey(db: Db, key: NewKey, now: number): void {
   const sql = `INSERT INTO api_keys (id, account_id, name, prefix, hash, scope, gateway_id, created_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
@@ -102,7 +102,7 @@ export function addKey(db: Db, key: NewKey, now: number): void {
   );
 }
 
-/** Lets a gateway's keys end at an instant; one that ends earlier does so still. */
+/** Ends a gateway's keys at an instant. A key that ends earlier is unchanged. */
 export function expireGatewayKeys(db: Db, gatewayId: string, { except, at }: { except: string; at: number }): void {
   const sql =
     "UPDATE api_keys SET expires_at = ? WHERE gateway_id = ? AND hash <> ? AND (expires_at IS NULL OR expires_at > ?)";
@@ -110,8 +110,8 @@ export function expireGatewayKeys(db: Db, gatewayId: string, { except, at }: { e
 }
 
 /**
- * Puts a gateway's credential in force. Its older ones end after a grace period, because the gateway uses the new one
- * only after a first connection. Returns false if the credential belongs to another gateway.
+ * Activates a gateway's credential. Its older credentials end after a grace period, because the gateway uses the new
+ * one only after a first connection. Returns false if the credential belongs to another gateway.
  */
 export function setGatewayCredential(
   db: Db,

@@ -2,9 +2,9 @@ import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Db } from "../storage/db.ts";
 
-/** A message that would go out. It may carry a link's token: it is never logged, and its file is its owner's alone. */
+/** An outgoing mail. It may contain a link's token, so it is never logged, and only its owner can read its file. */
 export interface Mail {
-  /** The file's name; the same one again replaces the first. */
+  /** The file's name. A mail with the same id replaces the earlier one. */
   readonly id: string;
   readonly to: string;
   readonly subject: string;
@@ -16,7 +16,7 @@ const MAX_MAILS = 1000;
 
 const outboxes = new WeakMap<Db, Mail[]>();
 
-/** Writes a message as a file (RFC 5322) into the folder `outbox` beside the database; nothing ever leaves the machine. */
+/** Writes a mail as a file (RFC 5322) into the folder `outbox` next to the database. No mail leaves the machine. */
 export function sendMail(db: Db, mail: Mail, now: number): void {
   if (db.folder !== undefined) writeMail(join(db.folder, "outbox"), mail, now);
   keepMail(db, mail);
@@ -38,7 +38,7 @@ export function keepMail(db: Db, mail: Mail): void {
   outboxes.set(db, box);
 }
 
-/** Messages since the start, oldest first. */
+/** Returns the mails since the start, oldest first. */
 export function outbox(db: Db): readonly Mail[] {
   return outboxes.get(db) ?? [];
 }
@@ -60,7 +60,7 @@ function writeMail(folder: string, { id, to, subject, text }: Mail, now: number)
   renameSync(`${file}.part`, file);
 }
 
-/** Returns a header's line of ASCII, else an encoded word (RFC 2047). */
+/** Encodes a header's value: as it is if it is ASCII, otherwise as an encoded word (RFC 2047). */
 function header(value: string): string {
   const line = value.replaceAll(/[\r\n\t]+/g, " ");
   return /^[ -~]*$/.test(line) ? line : `=?utf-8?B?${Buffer.from(line).toString("base64")}?=`;

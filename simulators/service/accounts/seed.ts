@@ -14,19 +14,19 @@ export const DEFAULT_HOURS: readonly WorkingHours[] = WEEKDAYS.map((day) => ({
 
 export interface Site {
   readonly serial: string;
-  /** Names; ids are made from them, so that seeding again finds what is there. */
+  /** Names from which ids are made, so that seeding again finds existing rows. */
   readonly account?: string;
   readonly facility?: string;
   readonly tz?: string;
   readonly working_hours?: readonly WorkingHours[];
-  /** Keys in clear; only their hashes are stored. */
+  /** Keys as plain text. Only their hashes are stored. */
   readonly provisionKey?: string;
   readonly adminKey?: string;
   readonly userKey?: string;
   readonly boothId?: string;
   readonly boothName?: string;
   readonly profile?: string;
-  /** Goes into the provisioning record's config beside revision and profile: filters, modes, poll. */
+  /** Fields of the provisioning record's config in addition to revision and profile: filters, modes, poll. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly now?: number;
 }
@@ -38,7 +38,7 @@ export interface SeededSite {
   readonly booth_id: string;
 }
 
-/** Puts one account, region, facility and booth there with its keys; what is there already stays as it is. */
+/** Creates an account, region, facility and booth with its keys. Existing rows are unchanged. */
 export function seedSite(db: Db, site: Site): SeededSite {
   const account = site.account ?? "Demo Body Shop";
   const facility = site.facility ?? "Main Street";
@@ -109,7 +109,7 @@ function keysOf(site: Site): [Scope, string][] {
   return keys.filter((entry): entry is [Scope, string] => entry[1] !== undefined);
 }
 
-/** The id of what is seeded under that name. */
+/** Returns the id for a seeded name. */
 export function idOf(prefix: string, name: string): string {
   return `${prefix}-${name.toLowerCase().replace(/[^a-z0-9]+/g, "-")}`;
 }

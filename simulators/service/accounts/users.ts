@@ -4,11 +4,11 @@ import { type Db, row, run } from "../storage/db.ts";
 import { hashOf } from "./keys.ts";
 import { sendMail } from "./mail.ts";
 
-/** An invitation's link is good for a week. */
+/** Validity of an invitation's link: a week. */
 const INVITATION_MS = 7 * 86_400_000;
 const HASH_BYTES = 32;
 
-/** In a thread of its own: it takes tens of milliseconds on purpose. */
+/** Runs in a separate thread, because it deliberately takes tens of milliseconds. */
 const derive = promisify<string, Buffer, number, Buffer>(scrypt);
 
 export interface UserRow {
@@ -17,7 +17,7 @@ export interface UserRow {
   readonly user_name: string;
   readonly email: string;
   readonly role: "admin" | "user";
-  /** scrypt: salt and hash in hex, parted by a colon; null: never set. */
+  /** Salt and scrypt hash in hex, separated by a colon; null: never set. */
   readonly password: string | null;
   readonly invitation_sent_at: number | null;
 }
@@ -34,7 +34,7 @@ export async function isPassword(stored: string | null | undefined, password: st
   return expected.length === HASH_BYTES && timingSafeEqual(found, expected);
 }
 
-/** Sends a new link; every older one of the user ends. */
+/** Sends a new link. All older links of the user end. */
 export function invite(db: Db, user: { readonly id: string; readonly email: string }, now: number): void {
   const token = randomBytes(32).toString("base64url");
   run(db, "DELETE FROM user_tokens WHERE user_id = ?", user.id);
@@ -52,7 +52,7 @@ export function userOfToken(db: Db, token: string, now: number): UserRow | undef
   return row<UserRow>(db, sql, hashOf(token), now);
 }
 
-/** Sets a password by its hash; links and sessions that stood before end. */
+/** Sets a password by its hash. Earlier links and sessions end. */
 export function setPassword(db: Db, userId: string, { hash, now }: { hash: string; now: number }): void {
   run(db, "UPDATE users SET password = ? WHERE id = ?", hash, userId);
   run(db, "UPDATE user_tokens SET used_at = ? WHERE user_id = ? AND used_at IS NULL", now, userId);

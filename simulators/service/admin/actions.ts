@@ -1,7 +1,10 @@
 import { type Db, inTransaction, row, run } from "../storage/db.ts";
 import { hashOf } from "../accounts/keys.ts";
 
-/** Raises a booth's generation behind its gateway's back; false: no booth of that serial is provisioned. */
+/**
+ * Raises a booth's generation without its gateway's knowledge. Returns false if no booth with that serial is
+ * provisioned.
+ */
 export function bumpGeneration(db: Db, serial: string, now: number): boolean {
   const changed = inTransaction(db, () => {
     const sql = `SELECT p.booth_id, p.generation FROM provisionings p JOIN booths b ON b.id = p.booth_id
@@ -15,7 +18,7 @@ export function bumpGeneration(db: Db, serial: string, now: number): boolean {
   return changed > 0;
 }
 
-/** Revokes a key given in clear, or a gateway's keys; answers the gateways whose sessions are to be cut. */
+/** Revokes a key given as plain text, or a gateway's keys. Returns the gateways whose sessions must end. */
 export function revokeKeys(
   db: Db,
   which: { readonly key?: string | undefined; readonly gateway_id?: string | undefined },

@@ -1,14 +1,14 @@
 import { type Db, inSnapshot, rows } from "../storage/db.ts";
 import { heldSeqs } from "../ingest/records.ts";
 
-/** Exactly what is stored of one stream. */
+/** The exact contents of a stored stream. */
 export interface OracleStream {
   readonly gateway_id: string;
   readonly stream_id: string;
   readonly serial: string;
   readonly generation: number;
   readonly count: number;
-  /** Stored seq, as inclusive ranges in order. */
+  /** Stored seqs as inclusive ranges in order. */
   readonly ranges: readonly (readonly [number, number])[];
   readonly duplicates_offered: number;
   readonly conflicts_offered: number;
@@ -37,7 +37,7 @@ interface GapRow {
   readonly rejected: number;
 }
 
-/** Every stream with the exact set of records stored under it, read from the records themselves. */
+/** Returns every stream with the exact set of its stored records, read from the records themselves. */
 export function oracle(db: Db): OracleStream[] {
   const sql = "SELECT s.*, b.serial_number AS serial FROM streams s JOIN booths b ON b.id = s.booth_id ORDER BY s.id";
   return rows<Row>(db, sql).map((stream) => {

@@ -25,8 +25,9 @@ interface AdminParts {
 }
 
 /**
- * The port for tests alone, without any key: GET /oracle, GET /outbox (mails since the start), POST /fault (DELETE clears), POST /generation {serial},
- * POST /keys/revoke {key | gateway_id}, POST /command {gateway_id, type, args}. A bad body is 400.
+ * Builds the server for tests, which needs no key: GET /oracle, GET /outbox (mails since the start), POST /fault
+ * (DELETE clears), POST /generation {serial}, POST /keys/revoke {key | gateway_id}, POST /command {gateway_id, type,
+ * args}. A bad body gets 400.
  */
 export function buildAdmin({ service, faults, broker }: AdminParts): FastifyInstance {
   const app = Fastify({ forceCloseConnections: true });

@@ -1,4 +1,4 @@
-/** An answer that isn't success; the text goes out as `{error}`. */
+/** An error answer. The text is sent as `{error}`. */
 export class HttpError extends Error {
   readonly status: number;
 

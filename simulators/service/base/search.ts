@@ -1,4 +1,4 @@
-/** Index of the first item whose key is > at; the list is ordered by key. */
+/** Returns the index of the first item whose key is > at. The list is ordered by key. */
 export function firstAfter<T>(list: readonly T[], at: number, key: (item: T) => number): number {
   let low = 0;
   let high = list.length;

@@ -1,6 +1,6 @@
 import { firstAfter } from "./search.ts";
 
-/** Half-open [start, end), epoch ms. */
+/** A half-open span [start, end) in epoch ms. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -10,14 +10,14 @@ export function length(spans: readonly Span[]): number {
   return spans.reduce((sum, span) => sum + (span.end - span.start), 0);
 }
 
-/** The parts of the spans inside the window. */
+/** Returns the parts of the spans inside the window. */
 export function clip(spans: readonly Span[], window: Span): Span[] {
   return spans
     .map((span) => ({ start: Math.max(span.start, window.start), end: Math.min(span.end, window.end) }))
     .filter((span) => span.end > span.start);
 }
 
-/** Ordered spans without overlap that cover the same time. */
+/** Merges spans into ordered spans without overlap. */
 export function union(spans: readonly Span[]): Span[] {
   const out: Span[] = [];
   for (const span of [...spans].sort((a, b) => a.start - b.start)) {
@@ -29,7 +29,7 @@ export function union(spans: readonly Span[]): Span[] {
   return out;
 }
 
-/** Time that lies in both; each list is ordered and without overlap. */
+/** Returns the time that is in both lists. Each list is ordered and without overlap. */
 export function intersection(a: readonly Span[], b: readonly Span[]): Span[] {
   const out: Span[] = [];
   let j = firstAfter(b, a[0]?.start ?? Infinity, (span) => span.end);

@@ -1,8 +1,8 @@
 const SPELLING = /^(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?Z?$/;
 
 /**
- * Reads an instant in one of the three spellings, all UTC: "2025-02-17 10:00:00Z", the same without Z, ISO 8601 with Z.
- * Undefined where it is none, or a date that doesn't exist.
+ * Parses an instant in one of three formats, all UTC: "2025-02-17 10:00:00Z", the same without Z, ISO 8601 with Z.
+ * Returns undefined for another format or a date that doesn't exist.
  */
 export function parseTime(text: string): number | undefined {
   const match = SPELLING.exec(text);
@@ -15,7 +15,7 @@ export function parseTime(text: string): number | undefined {
   return same && back.getUTCMinutes() === minute && back.getUTCSeconds() === second ? time : undefined;
 }
 
-/** The last instant that the spellings have, and what a clock that was never set may show at least. */
+/** The last instant that the formats can express. */
 export const LAST_INSTANT = 253_402_300_799_999;
 export const FIRST_INSTANT = -86_400_000;
 
@@ -23,7 +23,7 @@ export function isInstant(time: number): boolean {
   return time >= FIRST_INSTANT && time <= LAST_INSTANT;
 }
 
-/** "2025-02-17 10:00:00Z", cut to the second. */
+/** Formats an instant as "2025-02-17 10:00:00Z", rounded down to the second. */
 export function formatTime(time: number): string {
   return `${new Date(Math.floor(time / 1000) * 1000).toISOString().slice(0, 19).replace("T", " ")}Z`;
 }
@@ -32,12 +32,12 @@ export function formatOptional(time: number | null | undefined): string | null {
   return time === null || time === undefined ? null : formatTime(time);
 }
 
-/** Minutes to 4 decimals, as figures are written at the edge. */
+/** Returns minutes with 4 decimals, as in answers. */
 export function minutes(ms: number): number {
   return Math.round(ms / 6) / 10_000;
 }
 
-/** Days to 4 decimals. */
+/** Returns days with 4 decimals. */
 export function days(ms: number): number {
   return Math.round((ms / 86_400_000) * 10_000) / 10_000;
 }

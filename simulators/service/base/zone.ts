@@ -19,7 +19,7 @@ function format(tz: string): Intl.DateTimeFormat {
   return known;
 }
 
-/** Whether `tz` is an IANA name; everything else counts as UTC. */
+/** Whether `tz` is an IANA name. Any other name counts as UTC. */
 export function zoneExists(tz: string): boolean {
   try {
     new Intl.DateTimeFormat("en-US", { timeZone: tz });
@@ -29,17 +29,17 @@ export function zoneExists(tz: string): boolean {
   }
 }
 
-/** Since then every zone's offset has changed on a quarter of an hour alone. */
+/** Since this instant, offsets of all zones change only at a quarter of an hour. */
 const ALIGNED_SINCE = Date.UTC(1973, 0, 1);
 const QUARTER_MS = 15 * 60_000;
-/** Offsets kept of one zone: the days of a century; and zones kept, more than there are. */
+/** Maximum number of cached offsets of a zone: the days of a century. */
 const MAX_OFFSETS = 36_525;
 const MAX_ZONES = 1000;
 const offsets = new Map<string, Map<number, number>>();
 
 /**
- * The wall clock of `tz` at `time`, written as if it were UTC: epoch ms of the same digits. Reports go through the days of
- * years, and the formatter takes microseconds: of a day whose begin and end have the same offset it is asked once.
+ * Returns the wall clock of `tz` at `time`, as if it were UTC. Reports iterate over years of days, and the formatter
+ * takes microseconds, so it is called once for a day whose start and end have the same offset.
  */
 export function toWall(tz: string, time: number): number {
   if (!(time >= ALIGNED_SINCE)) return wallByFormat(tz, time);
@@ -70,8 +70,8 @@ function wallByFormat(tz: string, time: number): number {
 }
 
 /**
- * The instant at which the wall clock of `tz` shows `wall` (digits as if UTC). A time that exists twice is the earlier
- * one; a time that doesn't exist is the first instant after the jump.
+ * Returns the instant at which the wall clock of `tz` shows `wall` (as if UTC). For a time that exists twice, returns
+ * the earlier one; for a time that doesn't exist, the first instant after the jump.
  */
 export function fromWall(tz: string, wall: number): number {
   const before = toWall(tz, wall - DAY_MS) - (wall - DAY_MS);
@@ -91,13 +91,13 @@ function firstInstantAfterJump(tz: string, wall: number, candidates: readonly nu
   return high;
 }
 
-/** Start of the local day that holds `time`, and of the next one. */
+/** Returns the start of the local day that contains `time`, and of the next one. */
 export function localDay(tz: string, time: number): { start: number; end: number } {
   const midnight = Math.floor(toWall(tz, time) / DAY_MS) * DAY_MS;
   return { start: fromWall(tz, midnight), end: fromWall(tz, midnight + DAY_MS) };
 }
 
-/** The local day of `time` as YYYY-MM-DD; of a week its Monday, of a month its first. */
+/** Returns the local day of `time` as YYYY-MM-DD: for a week its Monday, for a month its first day. */
 export function localPeriod(tz: string, time: number, unit: string): string {
   const midnight = Math.floor(toWall(tz, time) / DAY_MS) * DAY_MS;
   const day = new Date(midnight);
@@ -105,7 +105,7 @@ export function localPeriod(tz: string, time: number, unit: string): string {
   return new Date(unit === "week" ? mondayOf(midnight) : midnight).toISOString().slice(0, 10);
 }
 
-/** Start of the local week (from Monday 00:00) that holds `time`, and of the next one. */
+/** Returns the start of the local week (from Monday 00:00) that contains `time`, and of the next one. */
 export function localWeek(tz: string, time: number): { start: number; end: number } {
   const monday = mondayOf(Math.floor(toWall(tz, time) / DAY_MS) * DAY_MS);
   return { start: fromWall(tz, monday), end: fromWall(tz, monday + 7 * DAY_MS) };

@@ -3,16 +3,16 @@ import { count, id, page, time } from "./fields.ts";
 import * as reports from "./report-shapes.ts";
 import * as resources from "./resource-shapes.ts";
 
-/** The parameters of an operation beside its path, and its answer on success. */
+/** An operation's query parameters and its successful answer. */
 export interface Exchange {
-  /** Names of its query parameters; others are ignored. */
+  /** Names of the query parameters. Others are ignored. */
   readonly query: readonly string[];
   readonly status: number;
   /** Status of the answer to a repeated request. */
   readonly again?: number;
   /** Schema of the JSON body; undefined: no body, or text/csv. */
   readonly answer?: z.ZodType;
-  /** Answers text/csv: "always", or "asked" for by format=csv. */
+  /** The operation returns text/csv: "always", or "asked" for by format=csv. */
   readonly csv?: "always" | "asked";
 }
 
@@ -34,7 +34,7 @@ const NOTHING: Exchange = { query: [], status: 204 };
 const { account, alert, alertType, apiKey, booth, eventDefinition, facility, incident } = resources;
 const { notification, provisioning, region, user } = resources;
 
-/** By method and path, in the order of the interface document. */
+/** Exchanges by method and path, in the order of the interface document. */
 export const EXCHANGES: Readonly<Record<string, Exchange>> = {
   "GET /api/notifications": get(page(notification), `${LIST} search`),
   "PATCH /api/notifications/{id}": get(notification),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** "2025-02-17 10:00:00Z": every instant that is answered, but a period's. */
+/** The format of instants in answers, except those of a period: "2025-02-17 10:00:00Z". */
 export const time = z.string().regex(/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}Z$/);
 /** An instant in UTC without the Z: period_start and period_end of notifications. */
 export const bareTime = z.string().regex(/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/);
@@ -18,7 +18,7 @@ export function page(item: z.ZodType): z.ZodType {
   return pageOf(z.array(item));
 }
 
-/** The same envelope around anything else. */
+/** A page's envelope for any data. */
 export function pageOf(data: z.ZodType): z.ZodType {
   return z.strictObject({ data, page: z.int().min(1), limit: z.int().min(-1), pages: z.int().min(1), total: count });
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { count, day, id, minutes, modeDurations, number, page, pageOf, text, time } from "./fields.ts";
 
-/** Reports as they are answered; durations in minutes, lengths of filters' lives in days, energy in therm and kWh. */
+/** Shapes of reports. Durations are in minutes, filter lifetimes in days, energy in therm and kWh. */
 
 const window = { booth_id: id, start: time, end: time };
 

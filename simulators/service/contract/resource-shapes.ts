@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { bareTime, count, flag, id, minutes, number, text, time, workingHours } from "./fields.ts";
 
-/** Resources as they are answered, every field of them; sizes of a booth are strings. */
+/** Shapes of resources with all their fields. Sizes of a booth are strings. */
 
 export const notification = z.strictObject({
   id,
@@ -203,7 +203,7 @@ export const incident = z.strictObject({
   severity: z.string(),
 });
 
-/** The first seven fields were observed; at plain level there are no others. */
+/** The first seven fields were observed. At plain level there are no others. */
 export const provisioning = z.strictObject({
   serial_number: z.string(),
   certificate_id: text,

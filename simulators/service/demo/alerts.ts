@@ -7,7 +7,10 @@ const ALERTS = [
   { name: "Exhaust filter over 6,000 min", base_tag: "exhaust_minutes", threshold: 6000, severity: "medium" },
 ] as const;
 
-/** Alert types of an account; those that are there already stay as they are. `since`: what came before raises none, epoch ms. */
+/**
+ * Creates alert types of an account. Existing ones are unchanged. `since`: readings before this epoch ms raise no
+ * alert.
+ */
 export function seedAlerts(db: Db, account_id: string, since: number): void {
   for (const { name, base_tag, threshold, severity } of ALERTS) {
     const sql = `INSERT OR IGNORE INTO alert_types (id, account_id, name, type, base_tag, threshold, severity, enabled, rules_since)

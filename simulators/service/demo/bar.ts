@@ -5,7 +5,7 @@ const BOOTHS = 50;
 const DAYS = 90;
 const WIDTH = 25;
 
-/** "[=====>                   ] 10 of 50 booths, 129,455 records" */
+/** Returns a progress bar: "[=====>                   ] 10 of 50 booths, 129,455 records". */
 export function barOf(done: number, total: number, records: number): string {
   const full = Math.round((done / total) * WIDTH);
   const bar = "=".repeat(full) + (full < WIDTH ? ">" : "");
@@ -15,11 +15,11 @@ export function barOf(done: number, total: number, records: number): string {
 interface BarOptions {
   readonly now: number;
   readonly signal: AbortSignal;
-  /** Shows how far it is: each text takes the place of the one before. */
+  /** Shows the progress. Each text replaces the previous one. */
   readonly show: (text: string) => void;
 }
 
-/** Seeds the demo of full size where it isn't there yet; answers one line about who may see it. */
+/** Seeds the full demo unless it exists. Returns a line about its users. */
 export async function seedFullDemo(db: Db, { now, signal, show }: BarOptions): Promise<string> {
   const onBooth = (done: number, records: number): void => show(barOf(done, BOOTHS, records));
   await seedDemo(db, { seed: 1, booths: BOOTHS, days: DAYS, now, signal, onBooth });

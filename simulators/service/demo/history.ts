@@ -8,15 +8,18 @@ import type { Span } from "../base/span.ts";
 import { HOUR_MS, DAY_MS } from "../../../src/domain/time.ts";
 
 const COVER_MS = 6 * HOUR_MS;
-/** The gateway was away for so long, about once in so many days, at every sixth booth. */
+/** Length of the gateway's outages at every sixth booth. */
 const OUTAGE_MS = 40 * 60_000;
 const OUTAGE_EVERY_DAYS = 9;
-/** A reset button's coil is on for 3 s: seen by a poll, and gone again by another. */
+/** Read times for a reset button's coil, which is on for 3 s: one poll sees it on, a later one off. */
 const PULSE_MS: readonly number[] = [0, FAST_MS, 5 * FAST_MS];
 
 const NAMES = Object.keys(TAGS);
 
-/** The records of one booth over a window, as its gateway would have delivered them; seq from 1 on, in order of time. */
+/**
+ * Returns the records of a booth over a window as its gateway would have delivered them, with seq from 1 on in order of
+ * time.
+ */
 export function historyOf(booth: Booth, nth: number, window: Span): Offered[] {
   const out: Offered[] = [];
   const add = (kind: string, tag: string, at: { time: number; value: unknown }): void => {
@@ -43,7 +46,7 @@ export function historyOf(booth: Booth, nth: number, window: Span): Offered[] {
   return out;
 }
 
-/** The window without the gateway's absences. */
+/** Returns the window without the gateway's outages. */
 function seenSpans(seed: number, nth: number, window: Span): Span[] {
   if (nth % 6 !== 2) return [window];
   const out: Span[] = [];
@@ -62,7 +65,7 @@ function steps(span: Span, ms: number): number[] {
 
 type Read = (tag: string, at: { time: number; value: unknown }) => void;
 
-/** Reads the booth where something happens, and its slow tags every half hour; what hasn't changed is not told again. */
+/** Reads the booth at each change, and its slow tags every half hour. Unchanged values are not recorded again. */
 function readThrough(booth: Booth, seen: Span, read: Read): void {
   const told = new Map<string, unknown>();
   for (const { time, slow } of polls(booth, seen)) {
@@ -80,7 +83,10 @@ function readThrough(booth: Booth, seen: Span, read: Read): void {
 
 interface Poll {
   readonly time: number;
-  /** The slow tags are read too: on the half hour, and around a changed filter, whose counter falls with its coil. */
+  /**
+   * The slow tags are read too: every half hour, and around a filter change, in which the counter is reset together
+   * with the coil.
+   */
   readonly slow: boolean;
 }
 
@@ -94,7 +100,7 @@ function polls(booth: Booth, seen: Span): Poll[] {
   return [...clock, ...events].filter(({ time }) => time < seen.end).sort((a, b) => a.time - b.time);
 }
 
-/** A sensor's NaN is no value. */
+/** A sensor's NaN has no value. */
 function rounded(value: unknown, step: number): unknown {
   if (typeof value !== "number" || step === 0) return value;
   if (!Number.isFinite(value)) return null;

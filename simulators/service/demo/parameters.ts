@@ -2,7 +2,7 @@ import type { Parameters, TagParameters } from "../../../src/domain/parameters.t
 import { USUAL_LIMITS } from "../../plc/model/booth.ts";
 import { USUAL_MODE_SETS } from "../../plc/model/types.ts";
 
-/** Counters and sensors are read so seldom that three months of a fleet stay small. */
+/** Interval of counters and sensors, so long that three months of a fleet stay small. */
 export const SLOW_MS = 30 * 60_000;
 export const FAST_MS = 1000;
 
@@ -21,7 +21,7 @@ const MODE_CODES = {
   estop: 21,
 } as const;
 
-/** The code that the demo's PLCs show for a mode. */
+/** Returns the demo PLCs' code for a mode. */
 export function codeOf(mode: string): number {
   return Object.entries(MODE_CODES).find(([name]) => name === mode)?.[1] ?? 99;
 }
@@ -35,7 +35,7 @@ function counter(step: number, max_rate_per_h: number): Pick<TagParameters, "cou
   return { counter: { step, max_rate_per_h, retained: true } };
 }
 
-/** Every tag of the demo; `step` is what its readings are rounded to. */
+/** Every tag of the demo. Its readings are rounded to `step`. */
 export const TAGS: Readonly<Record<string, { readonly step: number; readonly parameters: TagParameters }>> = {
   mode: { step: 1, parameters: tag("mode", { group: "fast" }) },
   exhaust_reset: { step: 1, parameters: tag("filter_reset", { group: "fast", filter: "exhaust_filter" }) },

@@ -37,16 +37,16 @@ interface DemoOptions {
   readonly seed: number;
   readonly booths: number;
   readonly days: number;
-  /** The history's end, epoch ms; cut to the hour. */
+  /** The history's end in epoch ms, rounded down to the hour. */
   readonly now: number;
-  /** Told after each booth. */
+  /** Called after each booth. */
   readonly onBooth?: (done: number, records: number) => void;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Puts a fleet there with its history: the same options bring the same data, to the byte. A booth that is there already is
- * left as it is, so that a seeding broken off can be taken up again. Answers the number of records stored.
+ * Creates a fleet with its history. The same options give the same data, byte for byte. An existing booth is unchanged,
+ * so that an interrupted seeding can continue. Returns the number of stored records.
  */
 export async function seedDemo(db: Db, options: DemoOptions): Promise<number> {
   const end = Math.floor(options.now / 3_600_000) * 3_600_000;
@@ -66,7 +66,7 @@ function facilityOf(nth: number): (typeof FACILITIES)[number] {
   return FACILITIES[nth % FACILITIES.length] ?? FACILITIES[0];
 }
 
-/** Booths with their facilities; answers the account's id. */
+/** Creates the booths with their facilities. Returns the account's id. */
 function seedFleet(db: Db, { booths }: DemoOptions, now: number): string {
   const keys = { adminKey: DEMO_ADMIN_KEY, userKey: DEMO_USER_KEY };
   for (let nth = 0; nth < booths; nth += 1) {
@@ -120,7 +120,7 @@ function reportedAt(end: number): Record<string, SqlValue> {
   return { reported: JSON.stringify({ ...told, connectivity_status: "Idle", seq: 1, sent_at: end }), reported_seq: 1 };
 }
 
-/** The names are ours, never a caller's. */
+/** The table and field names are constants of this program, never user input. */
 function insert(db: Db, table: string, fields: Readonly<Record<string, SqlValue>>): void {
   const names = Object.keys(fields);
   const sql = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")}) ON CONFLICT DO NOTHING`;

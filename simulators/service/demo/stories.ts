@@ -23,17 +23,17 @@ const FAULTY_DAY: readonly Beat[] = [
   { at: "12:40", steps: [{ mode: "fault", minutes: 25, fault_code: 7 }, { mode: "idle" }] },
 ];
 
-/** The day that a kind of shop has, again and again. */
+/** The daily schedule of each kind of shop. */
 const DAYS: readonly (readonly Beat[])[] = [BUSY_DAY, STEADY_DAY, QUIET_DAY, STEADY_DAY, HASTY_DAY];
 
-/** Filters changed as usual, a week late, or not at all. */
+/** Returns filter changes on time, a week late, or none. */
 function routinesOf(booth: number): readonly Routine[] {
   if (booth % 10 === 9) return [];
   if (booth % 5 !== 3) return FILTER_ROUTINES;
   return FILTER_ROUTINES.map((routine) => ({ ...routine, first_day: routine.first_day + 7 }));
 }
 
-/** The story of the nth booth of the demo: its kind of day, its climate, how well its filters are looked after. */
+/** Returns the story of the nth booth of the demo: its kind of day, its climate, and its filter maintenance. */
 export function demoStory(
   booth: number,
   at: { readonly seed: number; readonly tz: string; readonly days: number },

@@ -14,17 +14,17 @@ export interface AlertType {
   readonly base_tag: string;
   readonly extra_tag: string | null;
   readonly threshold: number | null;
-  /** Minutes over which a counter's increase is taken. */
+  /** Minutes over which a counter's increase is computed. */
   readonly condition_over: number | null;
-  /** The rule is as it is since then; what was before it is left as it was found. */
+  /** Start of the present rules. Alerts from before it are unchanged. */
   readonly rules_since: number;
 }
 
 export interface FoundAlert {
   readonly started_at: number;
-  /** null: it holds as far as anything is known. */
+  /** null: the alert is still active. */
   readonly ended_at: number | null;
-  /** Minutes, increase or reading at its start; null where that is no number. */
+  /** Minutes, increase or reading at its start; null if that isn't a number. */
   readonly value: number | null;
 }
 
@@ -32,7 +32,7 @@ interface Raised extends Span {
   readonly value: number | null;
 }
 
-/** A type's alerts of one booth, in order. */
+/** Returns the alerts of a type for one booth, in order. */
 export function alertsOf(type: AlertType, figures: BoothFigures): FoundAlert[] {
   const held = heldValues(figures.log, type.base_tag);
   const known = held.at(-1)?.end ?? 0;
@@ -75,7 +75,7 @@ function raisedBy(type: AlertType, figures: BoothFigures, held: readonly Held[])
   }
 }
 
-/** Neighbours as one, with the reading at its start. */
+/** Merges adjacent spans and keeps the reading at the start. */
 function joined(held: readonly Held[], since: Span): Raised[] {
   let at = 0;
   return clip(union(held), since).map((span) => {
@@ -93,7 +93,9 @@ function isCounter(type: AlertType, { log }: BoothFigures): boolean {
   return type.condition_over !== null && parametersAt(log, Infinity)?.tags[type.base_tag]?.counter !== undefined;
 }
 
-/** Time in which the counter's increase over the last `condition_over` minutes is at or above the threshold. */
+/**
+ * Returns the time in which the counter's increase over the last `condition_over` minutes is at or above the threshold.
+ */
 function increases(type: AlertType, { log, filter_input }: BoothFigures, since: Span): Raised[] {
   const over = (type.condition_over ?? 0) * MINUTE_MS;
   const booked = bookingsOf(log, type.base_tag, filter_input.restarts.instants).filter(

@@ -23,9 +23,9 @@ export interface DefinitionFields {
   readonly rules: readonly Rule[];
   readonly enabled: boolean;
   readonly send_email: boolean;
-  /** UTC time of day; null: as soon as the period is over. */
+  /** UTC time of day; null: as soon as the period has ended. */
   readonly send_notification_at: string | null;
-  /** Empty: every booth of the account. */
+  /** Booths of the definition. Empty: every booth of the account. */
   readonly booth_ids: readonly string[];
   readonly user_ids: readonly string[];
 }
@@ -46,7 +46,7 @@ type Raw = Omit<DefinitionRow, "rules" | "enabled" | "send_email" | "booth_ids" 
   readonly send_email: number;
 };
 
-/** An account's definitions by name; of one id if given. */
+/** Returns an account's definitions by name, or only the given one. */
 export function definitionRows(db: Db, accountId: string, id?: string): DefinitionRow[] {
   const sql = "SELECT * FROM event_definitions WHERE account_id = ? AND id = coalesce(?, id) ORDER BY name, id";
   const booths = "SELECT booth_id AS id FROM event_definition_booths WHERE definition_id = ? ORDER BY booth_id";
@@ -61,7 +61,7 @@ export function definitionRows(db: Db, accountId: string, id?: string): Definiti
   }));
 }
 
-/** Which of the ids the account hasn't. */
+/** Returns the ids that don't belong to the account. */
 export function strangers(db: Db, accountId: string, { booth_ids, user_ids }: DefinitionFields): string[] {
   const booth = "SELECT 1 FROM booths WHERE id = ? AND account_id = ?";
   const user = "SELECT 1 FROM users WHERE id = ? AND account_id = ?";
@@ -71,7 +71,7 @@ export function strangers(db: Db, accountId: string, { booth_ids, user_ids }: De
   ];
 }
 
-/** Stores a definition; where its rules differ from those before, what they found in periods not over yet goes. */
+/** Stores a definition. If its rules have changed, events in periods that haven't ended are deleted. */
 export function saveDefinition(db: Db, definition: Omit<DefinitionRow, "rules_since">, before?: DefinitionRow): void {
   const { id, account_id, name, description, category, event_type, evaluation_period, min_duration } = definition;
   const { rules, enabled, send_email, send_notification_at, created_by, last_edited_by } = definition;
@@ -97,7 +97,7 @@ export function saveDefinition(db: Db, definition: Omit<DefinitionRow, "rules_si
   });
 }
 
-/** Removes a definition; its notifications stay. */
+/** Deletes a definition. Its notifications are kept. */
 export function removeDefinition(db: Db, id: string, now: number): void {
   inTransaction(db, () => {
     forgetOpenPeriods(db, id, now);
@@ -114,7 +114,10 @@ function forgetOpenPeriods(db: Db, id: string, now: number): void {
   run(db, "DELETE FROM events WHERE definition_id = ? AND period_end > ?", id, now);
 }
 
-/** A user who is already notified keeps the instant; a new user is notified of periods that end from now on. */
+/**
+ * Sets the users. A user who is already notified keeps the start; a new user is notified of periods that end from now
+ * on.
+ */
 function setUsers(db: Db, { id, user_ids, updated_at }: Pick<DefinitionRow, "id" | "user_ids" | "updated_at">): void {
   const known = rows<{ user_id: string }>(db, "SELECT user_id FROM event_definition_users WHERE definition_id = ?", id);
   const gone = "DELETE FROM event_definition_users WHERE definition_id = ? AND user_id = ?";

@@ -11,12 +11,12 @@ export interface Definition {
   readonly evaluation_period: EvaluationPeriod;
   readonly min_duration_ms: number;
   readonly rules: readonly Rule[];
-  /** The rules are as they are since then: periods that were over by then are left as they were found. */
+  /** Start of the present rules. Periods that had ended by then are unchanged. */
   readonly rules_since: number;
 }
 
 export interface FoundEvent extends Span {
-  /** The local day or week in which it began. */
+  /** The local day or week in which the event started. */
   readonly period: Span;
 }
 
@@ -26,8 +26,8 @@ interface EvaluatedBooth {
 }
 
 /**
- * Returns a definition's events of one booth. For tags: each stretch of at least min_duration in which all rules hold
- * without a gap. For aggregates: each complete period whose figures satisfy the rules; a period without data has no
+ * Returns a definition's events of one booth. For tags: each span of at least min_duration in which all rules hold
+ * without a gap. For aggregates: each complete period whose figures satisfy the rules. A period without data has no
  * event.
  */
 export function eventsOf(definition: Definition, { figures, calendar }: EvaluatedBooth): FoundEvent[] {

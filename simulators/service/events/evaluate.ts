@@ -9,7 +9,7 @@ import { FINAL_MS } from "./periods.ts";
 import { alertTypesOf, definitionsOf, type StoredDefinition } from "./stored.ts";
 import { writeAlerts, writeEvents } from "./write.ts";
 
-/** By booth, the version of the data from which its events and alerts were found last. */
+/** The version of the data at the last evaluation, by booth. */
 const evaluated = new WeakMap<Db, Map<string, string>>();
 
 interface WatchedBooth {
@@ -18,7 +18,9 @@ interface WatchedBooth {
   readonly facility_id: string;
 }
 
-/** The booths that an enabled definition or alert type of their account may look at; of one account if named. */
+/**
+ * Returns the booths that an enabled definition or alert type of their account covers, or only those of one account.
+ */
 export function watchedBooths(db: Db, accountId?: string): WatchedBooth[] {
   const sql = `SELECT id, account_id, facility_id FROM booths WHERE account_id = coalesce(?, account_id) AND (
       account_id IN (SELECT account_id FROM event_definitions WHERE enabled = 1)
@@ -26,12 +28,12 @@ export function watchedBooths(db: Db, accountId?: string): WatchedBooth[] {
   return rows<WatchedBooth>(db, sql, accountId ?? null);
 }
 
-/** All of one account's booths, one a turn. */
+/** Evaluates all booths of an account, one per turn of the event loop. */
 export async function evaluateAccount(db: Db, accountId: string, now: number): Promise<void> {
   for (const booth of watchedBooths(db, accountId)) if (evaluateBooth(db, booth, now)) await turn();
 }
 
-/** Brings a booth's events and alerts up to its log; false: neither log, rules nor local day have changed since the last time. */
+/** Updates a booth's events and alerts from its log. Returns false if log, rules and local day are unchanged. */
 export function evaluateBooth(db: Db, booth: WatchedBooth, now: number): boolean {
   const calendar = calendarOfFacility(db, booth.facility_id);
   if (calendar === undefined) return false;

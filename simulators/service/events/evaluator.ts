@@ -5,9 +5,9 @@ import { evaluateBooth, watchedBooths } from "./evaluate.ts";
 import { makeNotifications, sendDueMails } from "./notify.ts";
 import { errorMessage } from "../../../src/domain/error-message.ts";
 
-/** Real time between two rounds: what comes in meanwhile is looked at together. */
+/** Real time between two rounds. A round evaluates all changes since the last one. */
 const ROUND_MS = 5000;
-/** A round over long histories is followed by a rest so many times as long: at most a tenth of the time goes into rounds. */
+/** A round is followed by a pause this many times as long, so that rounds take at most a tenth of the time. */
 const REST = 9;
 
 /** Runs a round of evaluation; returns a line for each failure. */
@@ -15,7 +15,10 @@ interface Evaluating {
   readonly evaluate: (signal: AbortSignal) => Promise<string[]>;
 }
 
-/** Evaluates in the background, a booth a turn, so that requests and records get theirs; `stop` ends it after its turn. */
+/**
+ * Evaluates booths in the background, one per turn of the event loop, so that requests and records aren't delayed.
+ * `stop` ends it after the current turn.
+ */
 export function startEvaluator(reports: Evaluating, log?: (line: string) => void): { stop: () => Promise<void> } {
   const end = new AbortController();
   const done = rounds(reports, end.signal, log);
@@ -39,7 +42,7 @@ async function rounds(reports: Evaluating, signal: AbortSignal, log?: (line: str
   }
 }
 
-/** A round that was broken off is one that failed. */
+/** An aborted round counts as a failed round. */
 function sentence(error: unknown): string[] {
   return [errorMessage(error)];
 }
@@ -52,7 +55,10 @@ export function watchesAnything(db: Db): boolean {
   return watchedBooths(db).length > 0;
 }
 
-/** Looks at each watched booth once, then makes and sends what is due. What failed, a line each; the rest is done all the same. */
+/**
+ * Evaluates each watched booth once, then creates and sends the due notifications. Returns a line for each failure; a
+ * failure doesn't stop the rest.
+ */
 export async function evaluateRound({ db, now }: Pick<Service, "db" | "now">, signal: AbortSignal): Promise<string[]> {
   const failures: string[] = [];
   const attempt = (what: string, act: () => unknown): unknown => {

@@ -9,13 +9,13 @@ const NAMED =
   "utilization_minutes working_minutes utilization_pct overtime_minutes cycle_count gas_usage kwh_usage " +
   "overuse_minutes overuse_cycles runtime_minutes service_events";
 
-/** Names that rules of aggregate definitions may use: figures of reports, and minutes by mode (bake_minutes). */
+/** Names in rules of aggregate definitions: figures of reports, and minutes by mode (bake_minutes). */
 export const FIGURE_NAMES: ReadonlySet<string> = new Set([
   ...NAMED.split(" "),
   ...MODES_BY_PRIORITY.map((mode) => `${mode}_minutes`),
 ]);
 
-/** A booth's figures of one local day or week, by name; undefined where nothing was observed in it. */
+/** Returns a booth's figures of one local day or week by name; undefined if it has no observed time. */
 export function periodFigures(
   figures: BoothFigures,
   calendar: Calendar,

@@ -8,7 +8,7 @@ export interface Held extends Span {
 }
 
 /**
- * Returns the known values of a tag in order, without overlap. A silence over the bridge and a bad reading are holes.
+ * Returns the known values of a tag in order, without overlap. A silence over the bridge and a bad reading leave gaps.
  */
 export function heldValues(log: BoothLog, tag: string): Held[] {
   const samples = samplesOf(log, tag);
@@ -30,7 +30,7 @@ export function heldValues(log: BoothLog, tag: string): Held[] {
   return out;
 }
 
-/** Time in which the tag's group was answered; silences up to the bridge are passed over. */
+/** Returns the time in which the tag's group was answered, including silences up to the bridge. */
 function provenTime(log: BoothLog, tag: string): Span[] {
   const group = log.parameters.findLast(({ value }) => value.tags[tag] !== undefined)?.value.tags[tag]?.group ?? "";
   const out: Span[] = [];
@@ -43,7 +43,7 @@ function provenTime(log: BoothLog, tag: string): Span[] {
   return out;
 }
 
-/** Two tags side by side, wherever both are known. */
+/** Combines the values of two tags for the time in which both are known. */
 export function together(
   a: readonly Held[],
   b: readonly Held[],

@@ -16,8 +16,8 @@ interface Due {
 }
 
 /**
- * Tells the users of each enabled definition of each period that is over and has events: one notification per user,
- * definition and period. Later events of that period only change its counts; one left without any, unsent, goes.
+ * Creates a notification per user, definition and ended period with events. Later events of that period only change its
+ * counts. An unsent notification without events is deleted.
  */
 export function makeNotifications(db: Db, now: number): void {
   const sql = `SELECT DISTINCT e.definition_id, d.name, d.description, u.user_id, e.period_start, e.period_end, d.send_email,
@@ -51,7 +51,7 @@ interface Unsent {
   readonly period_end: number;
 }
 
-/** Sends the e-mails whose time has come, each once: its file's name is the notification's, so that a crash doubles none. */
+/** Sends each due e-mail once: its file has the notification's name, so that a crash causes no duplicate. */
 export function sendDueMails(db: Db, now: number): void {
   const sql = `SELECT n.id, u.email, n.definition_id, n.definition_name, n.definition_description, n.period_start, n.period_end
     FROM notifications n JOIN users u ON u.id = n.user_id WHERE n.email_sent_at IS NULL AND n.email_due_at <= ? ORDER BY n.id`;

@@ -1,17 +1,17 @@
 import type { Span } from "../base/span.ts";
 import { localDay, localWeek } from "../base/zone.ts";
 
-/** Time after a period's end at which it is evaluated and reported: its last records have arrived by then. */
+/** Time after a period's end at which it is evaluated and reported, so that its last records have arrived. */
 export const FINAL_MS = 10 * 60_000;
 
 export type EvaluationPeriod = "daily" | "weekly";
 
-/** The local day, or week from Monday, that holds the instant. */
+/** Returns the local day, or the week from Monday, that contains the instant. */
 export function periodOf(tz: string, kind: EvaluationPeriod, time: number): Span {
   return kind === "daily" ? localDay(tz, time) : localWeek(tz, time);
 }
 
-/** Every whole period from the one that holds `from` up to those over at `until`. */
+/** Returns every whole period from the one that contains `from` up to the last that has ended at `until`. */
 export function endedPeriods(
   tz: string,
   kind: EvaluationPeriod,
@@ -29,7 +29,7 @@ export function isTimeOfDay(text: string): boolean {
   return TIME_OF_DAY.test(text);
 }
 
-/** The first instant from `end` on at which it is that time of day in UTC; null: at once. */
+/** Returns the first instant from `end` on with that time of day in UTC; null: at once. */
 export function dueAfter(end: number, timeOfDay: string | null): number {
   if (timeOfDay === null) return end;
   const [hours = 0, minutes = 0, seconds = 0] = timeOfDay.split(":").map(Number);

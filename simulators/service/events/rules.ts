@@ -13,7 +13,7 @@ export interface Rule {
   readonly value: RuleValue | readonly RuleValue[];
 }
 
-/** Time in which every rule holds; a time in which one of the tags isn't known breaks it. */
+/** Returns the time in which every rule holds. If one of the tags is unknown, the rules don't hold. */
 export function spansOfRules(log: BoothLog, rules: readonly Rule[]): Span[] {
   const [first, ...more] = rules.map((rule) =>
     union(heldValues(log, rule.tag).filter(({ value }) => holds(rule, value))),
@@ -21,7 +21,7 @@ export function spansOfRules(log: BoothLog, rules: readonly Rule[]): Span[] {
   return more.reduce((all, spans) => intersection(all, spans), first ?? []);
 }
 
-/** Numbers by value, true and false as 1 and 0, all else as text without regard to case. */
+/** Compares numbers by value, true and false as 1 and 0, everything else as text without regard to case. */
 export function holds({ op, value }: Pick<Rule, "op" | "value">, found: unknown): boolean {
   const among = (Array.isArray(value) ? value : String(value).split(",")) as readonly RuleValue[];
   switch (op) {

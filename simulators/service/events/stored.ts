@@ -7,7 +7,7 @@ export interface StoredDefinition extends Definition {
   readonly id: string;
 }
 
-/** The enabled definitions that look at a booth; one that names no booths looks at all of its account. */
+/** Returns the enabled definitions that cover a booth. A definition without booths covers all of its account. */
 export function definitionsOf(db: Db, booth: { id: string; account_id: string }): StoredDefinition[] {
   const sql = `SELECT id, event_type, evaluation_period, min_duration, rules, rules_since FROM event_definitions d
     WHERE account_id = ? AND enabled = 1 AND (
@@ -19,7 +19,7 @@ export function definitionsOf(db: Db, booth: { id: string; account_id: string })
   });
 }
 
-/** The enabled alert types of an account. */
+/** Returns the enabled alert types of an account. */
 export function alertTypesOf(db: Db, accountId: string): (AlertType & { id: string; name: string })[] {
   const sql = `SELECT id, name, type, base_tag, extra_tag, threshold, condition_over, rules_since FROM alert_types
     WHERE account_id = ? AND enabled = 1 ORDER BY id`;

@@ -10,7 +10,9 @@ interface Stored {
   readonly period_start: number;
 }
 
-/** Makes what is stored of a definition and a booth what was found; periods over before the rules stood are left alone. */
+/**
+ * Replaces the stored events of a definition and a booth. Periods that ended before the rules started are unchanged.
+ */
 export function writeEvents(
   db: Db,
   of: { readonly id: string; readonly booth_id: string; readonly rules_since: number; readonly now: number },
@@ -48,7 +50,7 @@ export function writeEvents(
   }
 }
 
-/** The same for alerts of a type and a booth; those from before the rule stood are left alone. */
+/** Replaces the stored alerts of a type and a booth. Alerts from before the rules started are unchanged. */
 export function writeAlerts(
   db: Db,
   of: { readonly id: string; readonly name: string; readonly booth_id: string; readonly rules_since: number },

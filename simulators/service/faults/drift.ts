@@ -11,7 +11,7 @@ export const driftShape = z.object({
 
 export type Drift = z.infer<typeof driftShape>;
 
-/** The answer's body as it drifted; its own stays as it was. */
+/** Returns a changed copy of the answer's body. */
 export function drifted(body: unknown, drift: Drift): unknown {
   if (Array.isArray(body)) return body.map((item) => drifted(item, drift));
   if (typeof body !== "object" || body === null) return body;
@@ -27,7 +27,7 @@ function changed([name, value]: readonly [string, unknown], kind: Drift["kind"])
   return kind === "retyped" ? [[name, retyped(value)]] : [[name, value]];
 }
 
-/** A number as text, a text as a list, all else as a number. */
+/** Changes the type: a number to text, a text to a list, everything else to a number. */
 function retyped(value: unknown): unknown {
   if (typeof value === "number") return String(value);
   return typeof value === "string" ? [value] : 0;

@@ -5,45 +5,45 @@ const faultShape = z.object({
   /** "GET /api/booths/:id" as in the operations' table, "*" for all; or `topic`. */
   route: z.string().optional(),
   topic: z.enum(["up/batch", "up/chunk", "down/ack"]).optional(),
-  /** Before the request is carried out, or after it was (and its effect stands). */
+  /** Before the request is executed, or after it (and it has had its effect). */
   when: z.enum(["before", "after"]).default("before"),
   status: z.int().min(200).max(599).optional(),
   delay_ms: z.number().nonnegative().max(600_000).optional(),
-  /** The Date header is off by so much. */
+  /** Error of the Date header. */
   date_skew_ms: z.number().optional(),
-  /** The answer departs from its contract; goes with when: "after". */
+  /** The answer violates its contract. Requires when: "after". */
   drift: driftShape.optional(),
   /** The connection is cut instead of an answer. */
   reset: z.boolean().default(false),
   /** The answer stops in the middle. */
   truncate: z.boolean().default(false),
-  /** The batch is committed, its ack never sent. */
+  /** The batch is committed, but its ack is never sent. */
   lose_ack: z.boolean().default(false),
   /** The ack is sent twice. */
   double_ack: z.boolean().default(false),
-  /** Fields of the ack that are something else; "first" stands for the batch's first seq, "all" for a refusal of each of its records. */
+  /** Changed fields of the ack. "first" stands for the batch's first seq, "all" for a rejection of each record. */
   falsify: z.record(z.string(), z.unknown()).optional(),
   /** Only the first half of the batch's bytes arrives. */
   cut: z.boolean().default(false),
-  /** A batch that holds a record of this name vanishes without an answer; any other is let through. */
+  /** A batch with a record of this name gets no answer. Other batches are unaffected. */
   swallow: z.string().optional(),
   /** Seconds or an HTTP date, as sent in Retry-After. */
   retry_after: z.string().optional(),
-  /** How often it strikes. */
+  /** Number of times that the fault occurs. */
   times: z.int().positive().default(1),
 });
 
 /** A planned fault; for tests only. */
 export type Fault = z.infer<typeof faultShape>;
 
-/** Faults still to strike, first match first. */
+/** Faults that haven't occurred yet. The first match applies. */
 export interface FaultPlan {
-  /** Adds one; throws a ZodError on a bad shape. */
+  /** Adds a fault. Throws a ZodError if its shape is wrong. */
   readonly add: (fault: unknown) => void;
   readonly clear: () => void;
-  /** How many have struck so far. */
+  /** Number of faults that have occurred so far. */
   readonly struck: () => number;
-  /** The fault that strikes this request now, if any; counts it. */
+  /** Returns the fault that applies to this request now, if any, and counts it. */
   readonly onRoute: (route: string, when: Fault["when"]) => Fault | undefined;
   readonly onTopic: (topic: string, when: Fault["when"]) => Fault | undefined;
 }

@@ -26,7 +26,7 @@ interface Computed {
   readonly restarts: Restarts;
   readonly timelines: readonly Timeline[];
   readonly revisions: Revisions;
-  /** The mode sets that runs and cycles are made of. */
+  /** The mode sets that define runs and cycles. */
   readonly sets: ModeSets;
   readonly plc_cycles: readonly Booking[] | undefined;
   readonly gas: readonly Booking[];
@@ -34,13 +34,13 @@ interface Computed {
   readonly estimates: { readonly gas: Estimate; readonly kwh: Estimate };
 }
 
-/** Everything that reports are made from, as it stands at one instant. */
+/** The data of all reports at one instant. */
 export interface BoothFigures {
   readonly now: number;
   readonly log: BoothLog;
   readonly stages: readonly Stage[];
   readonly cycles: readonly Cycle[];
-  /** Bookings of the PLC's cycle counter, which is authoritative where there is one. */
+  /** Increases of the PLC's cycle counter, which is authoritative if there is one. */
   readonly plc_cycles: readonly Booking[] | undefined;
   readonly gas: readonly Booking[];
   readonly kwh: readonly Booking[];
@@ -53,7 +53,9 @@ export interface BoothFigures {
 
 const caches = new WeakMap<Db, Map<string, Computed>>();
 
-/** A booth's figures; what depends on records alone is kept until one of its streams has taken in more. */
+/**
+ * Returns a booth's figures. Figures that depend only on records are cached until one of its streams has a new record.
+ */
 export function boothFigures(db: Db, boothId: string, now: number): BoothFigures {
   const known = computed(db, boothId);
   const asked = latest.get(known);
@@ -107,19 +109,19 @@ function figuresAt({ log, restarts, timelines, sets, ...rest }: Computed, now: n
   };
 }
 
-/** Cycles as they are counted: by the PLC, where it counts, whatever was seen of them; else those that ended. */
+/** Returns the counted cycles: the PLC's count if it has a counter, otherwise the derived cycles that ended. */
 function countsOf(plc: readonly Booking[] | undefined, derived: () => readonly Cycle[]): readonly Count[] {
   if (plc !== undefined) return plc;
   return derived().flatMap(({ counted, end }) => (counted ? [{ time: end, amount: 1 }] : []));
 }
 
-/** Most reports need neither cycles nor filters: they are found when they are first asked for. */
+/** Computes a value on first use, because most reports need neither cycles nor filters. */
 function once<T>(find: () => T): () => T {
   let found: { readonly value: T } | undefined;
   return () => (found ??= { value: find() }).value;
 }
 
-/** Changes whenever anything of a booth's log does. */
+/** Returns a version that changes with every change of a booth's log. */
 export function logVersion(db: Db, boothId: string): string {
   type Version = { id: number; version: number; withdrawn_at: number | null };
   const sql = "SELECT id, version, withdrawn_at FROM streams WHERE booth_id = ? ORDER BY id";

@@ -2,7 +2,7 @@ import type { Parameters } from "../../../src/domain/parameters.ts";
 
 const MIN_BRIDGE_MS = 15_000;
 
-/** A gap up to this long continues the mode. */
+/** Returns the length up to which a gap continues the mode. */
 export function bridgeMs(parameters: Parameters | undefined, group: string): number {
   const poll = parameters?.groups[group]?.poll_interval_ms ?? 0;
   return Math.max(3 * poll, MIN_BRIDGE_MS);

@@ -3,14 +3,17 @@ import { localDay, localPeriod } from "../base/zone.ts";
 import type { Span } from "../base/span.ts";
 import { HOUR_MS, DAY_MS } from "../../../src/domain/time.ts";
 
-/** More than this would be no report that anybody reads. */
+/** Maximum number of buckets in a report. */
 const MAX_BUCKETS = 5000;
 
-/** How long a period of each unit is where it is counted back from now. */
+/** Length of each unit for a period that ends now. */
 export const PERIOD_MS = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS, month: 30 * DAY_MS } as const;
 export type PeriodUnit = keyof typeof PERIOD_MS;
 
-/** The window cut at the hours, days, weeks (from Monday) or months of `tz`, the first and last as the window cuts them. */
+/**
+ * Splits the window at the hours, days, weeks (from Monday) or months of `tz`. The window limits the first and the last
+ * part.
+ */
 export function localBuckets(window: Span, tz: string, unit: PeriodUnit): Span[] {
   if (unit === "hour") return hourBuckets(window, tz);
   const days = dayBuckets(window, tz);
@@ -23,7 +26,7 @@ function unitedBy(days: readonly Span[], keyOf: (day: Span) => string): Span[] {
   return [...periods.values()];
 }
 
-/** The window cut every `ms` from its start; 400 where that makes too many. */
+/** Splits the window every `ms` from its start. Throws 400 for too many parts. */
 export function evenBuckets(window: Span, ms: number): Span[] {
   if ((window.end - window.start) / ms > MAX_BUCKETS) throw badRequest("too many intervals in the window");
   const out: Span[] = [];
@@ -33,7 +36,7 @@ export function evenBuckets(window: Span, ms: number): Span[] {
   return out;
 }
 
-/** The window cut at the local midnights of `tz`: days of 23, 24 or 25 h. */
+/** Splits the window at the local midnights of `tz`: days of 23, 24 or 25 h. */
 export function dayBuckets(window: Span, tz: string): Span[] {
   if ((window.end - window.start) / DAY_MS > MAX_BUCKETS) throw badRequest("too many days in the window");
   const out: Span[] = [];
@@ -45,7 +48,10 @@ export function dayBuckets(window: Span, tz: string): Span[] {
   return out;
 }
 
-/** The window cut at the hours of each local day of `tz`, counted from its midnight: the first and last as the window cuts them. */
+/**
+ * Splits the window at the hours of each local day of `tz`, counted from its midnight. The window limits the first and
+ * the last part.
+ */
 function hourBuckets(window: Span, tz: string): Span[] {
   if ((window.end - window.start) / HOUR_MS > MAX_BUCKETS) throw badRequest("too many hours in the window");
   return dayBuckets(window, tz).flatMap((part) => {

@@ -7,7 +7,7 @@ interface Hours {
   readonly working_hours: string;
 }
 
-/** Zone and working hours of a facility, those of before a change included; undefined: there is no such facility. */
+/** Returns zone and working hours of a facility, including former ones; undefined: the facility does not exist. */
 export function calendarOfFacility(db: Db, facilityId: string): Calendar | undefined {
   const found = row<Hours>(db, "SELECT tz, working_hours FROM facilities WHERE id = ?", facilityId);
   if (found === undefined) return undefined;
@@ -20,7 +20,7 @@ function read({ tz, working_hours }: Hours): { tz: string; working_hours: Workin
   return { tz, working_hours: JSON.parse(working_hours) as WorkingHours[] };
 }
 
-/** Keeps what was in force until now, where zone or hours are about to become others; two changes in one instant are one. */
+/** Stores the former zone and hours before a change. Two changes at one instant count as one. */
 export function keepHours(db: Db, facilityId: string, to: { tz: string; working_hours: string; now: number }): void {
   const now = row<Hours>(db, "SELECT tz, working_hours FROM facilities WHERE id = ?", facilityId);
   if (now === undefined || (now.tz === to.tz && now.working_hours === to.working_hours)) return;

@@ -16,14 +16,14 @@ export interface Booking {
   readonly kind: "normal" | "wrap" | "reset" | "unexplained";
 }
 
-/** All bookings of a role's counters, in order of time. */
+/** Returns all increases of a role's counters, in order of time. */
 export function bookings(log: BoothLog, role: TagRole, restarts: readonly number[]): Booking[] {
   return tagsOfRole(log, role)
     .flatMap(({ name }) => bookingsOf(log, name, restarts))
     .sort((a, b) => a.time - b.time);
 }
 
-/** The bookings of one counter, in order of time. */
+/** Returns the increases of one counter, in order of time. */
 export function bookingsOf(log: BoothLog, name: string, restarts: readonly number[]): Booking[] {
   const out: Booking[] = [];
   let before: Sample | undefined;
@@ -48,7 +48,7 @@ export function bookingsOf(log: BoothLog, name: string, restarts: readonly numbe
 interface Pair {
   readonly from: number;
   readonly to: number;
-  /** The largest believable increase. */
+  /** The largest plausible increase. */
   readonly limit: number;
   readonly tag: TagParameters;
   readonly restarted: boolean;
@@ -76,7 +76,9 @@ export function allowance(tag: TagParameters, parameters: Parameters, dt: number
   return (tag.counter?.step ?? 0) + (rate * Math.max(dt, 0) * RATE_MARGIN) / HOUR_MS;
 }
 
-/** The fastest that a time meter counts in an hour, by its unit; any other unit is converted to hours by the tag's factor. */
+/**
+ * The highest count of a time meter in an hour, by its unit. Any other unit is converted to hours by the tag's factor.
+ */
 const METER_RATE_H = 1.02;
 const METER_RATES: Readonly<Record<string, number>> = { min: 61.2, s: 3672 };
 
@@ -88,7 +90,7 @@ function defaultRate(tag: TagParameters, parameters: Parameters): number {
   return tag.role === "gas" ? therms / (tag.factor || 1) : Infinity;
 }
 
-/** Sum of what was booked in [start, end); the list is in order of time. */
+/** Returns the sum of increases in [start, end). The list is in order of time. */
 export function booked(list: readonly Booking[], window: { readonly start: number; readonly end: number }): number {
   let sum = 0;
   for (let i = firstAfter(list, window.start - 1, (entry) => entry.time); i < list.length; i += 1) {

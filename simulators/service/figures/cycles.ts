@@ -21,7 +21,7 @@ export interface Cycle {
   readonly bake_ms: number;
 }
 
-/** The closed cycles of a bay, in order of their end; one that may still go on is not there yet. */
+/** Returns the closed cycles of a bay in order of their end, without a cycle that may still continue. */
 export function cyclesOf(bay: number, stages: readonly Stage[], sets: ModeSets): Cycle[] {
   return findRuns(stages, sets.run).flatMap((run) => cyclesOfRun(bay, run, sets));
 }
@@ -53,7 +53,7 @@ interface Outcome {
   readonly reason: string;
 }
 
-/** How a cycle closes that no full bake has completed; the first row that fits. */
+/** Returns the result of a cycle without a full bake, by the first matching rule. */
 function outcome(run: Run, stages: readonly Stage[], sets: ModeSets): Outcome {
   const end = stages.findLast((stage) => sets.run.includes(stage.mode))?.end ?? 0;
   const reason = abortReason(run);

@@ -6,7 +6,7 @@ import { HOUR_MS } from "../../../src/domain/time.ts";
 
 const MICRO = 1_000_000;
 
-/** How a figure is estimated where no meter counts it. */
+/** The estimate of a figure without a meter. */
 interface Kind {
   readonly load: TagRole;
   readonly meter: TagRole;
@@ -107,7 +107,7 @@ function* workOf(
   }
 }
 
-/** A value's time, cut where other parameters came into force. */
+/** Splits a value's time at changes of the parameters. */
 function* byParameters(
   log: BoothLog,
   { kind, name, sample }: { kind: Kind; name: string; sample: Sample },
@@ -132,7 +132,7 @@ function* byParameters(
   }
 }
 
-/** Energy of the window: each hour's part is what is estimated up to its end less what is up to its start. */
+/** Returns the energy of the window: for each hour, the estimate up to its end minus the estimate up to its start. */
 export function estimated({ kind, hours }: Estimate, window: Span): number {
   let sum = 0;
   for (const [hour, pieces] of hours) {

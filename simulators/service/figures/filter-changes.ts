@@ -16,7 +16,7 @@ import { MINUTE_MS } from "../../../src/domain/time.ts";
 const SAME_RESET_MS = 10 * 60_000;
 const SAME_CHANGE_MS = 12 * 3_600_000;
 const UNDO_MS = 24 * 3_600_000;
-/** A counter below this share of its limit after a fall is a changed filter's. */
+/** A counter below this share of its limit after a fall belongs to a new filter. */
 const FRESH_SHARE = 0.05;
 
 export interface FilterChange {
@@ -24,11 +24,13 @@ export interface FilterChange {
   readonly source: "plc_reset" | "technician" | "service";
   /** The instant was inferred over a gap. */
   readonly flagged: boolean;
-  /** When a person entered it; absent: the PLC said so. */
+  /** Time of a person's entry; absent: the PLC reported the change. */
   readonly entered_at?: number;
 }
 
-/** When a filter of this type was changed: reset buttons, counters that began again, people's entries; each change once. */
+/**
+ * Returns each change of a filter of this type once, from reset buttons, counters that restarted, and people's entries.
+ */
 export const changesOf = perLog((log, type): readonly FilterChange[] => {
   const filter = type as FilterType;
   const restarts = findRestarts(log);
@@ -71,7 +73,7 @@ function tellEntry(standing: Standing[], input: FilterInput): void {
     standing.push({ installed_at, source, flagged: false, entered_at: input.entered_at, input });
 }
 
-/** Within a day, as long as nothing else has come in its place. */
+/** Withdraws an entry within a day, unless a later change has replaced it. */
 function withdraw(standing: Standing[], input: FilterInput): void {
   if ((input.withdrawn_at ?? Infinity) - input.entered_at > UNDO_MS) return;
   if (standing.at(-1)?.input === input) standing.pop();
@@ -106,7 +108,7 @@ function counterResets(log: BoothLog, filter: FilterType, restarts: Restarts): R
   });
 }
 
-/** Names of the tags that count this filter's minutes. */
+/** Returns the tags that count this filter's minutes. */
 export function minuteTags(log: BoothLog, filter: FilterType): string[] {
   return tagsOfRole(log, "filter_minutes")
     .filter(({ tag }) => tag.filter === filter)
@@ -126,12 +128,12 @@ function isReset(log: BoothLog, filter: FilterType, { before, sample, restarts }
   return !lostMemory(restarts, before.time, sample.time);
 }
 
-/** Restart evidence about a fall between two readings. */
+/** Whether there is evidence of a restart for a fall between two readings. */
 export function lostMemory(restarts: Restarts, from: number, to: number): boolean {
   return restarts.instants.some((at) => at > from && at <= to + MINUTE_MS);
 }
 
-/** A reset inside a gap lies as far before the reading that shows it as the counter says, where that fits into the gap. */
+/** Places a reset inside a gap: as long before the next reading as the counter shows, if that fits into the gap. */
 function placed(log: BoothLog, name: string, sample: Sample): FilterChange {
   const parameters = parametersAt(log, sample.time);
   const group = parameters?.tags[name]?.group ?? "";

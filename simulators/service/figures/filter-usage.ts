@@ -28,7 +28,7 @@ export interface Installed {
   readonly removal_entered_at: number | undefined;
 }
 
-/** Usage by the PLC's counter where there is one, else by the time in use. */
+/** Returns the usage by the PLC's counter if there is one, otherwise by the time in use. */
 export function usageOf(
   log: BoothLog,
   filter: FilterType,
@@ -94,12 +94,15 @@ function counted(log: BoothLog, tag: string, at: Counting): Usage {
   return { minutesAt, minutesAtEnd, reaches };
 }
 
-/** A counter goes in decimal steps, whose sums in binary come out a trifle short: 17756.1 + 150.8 + 93.1 isn't 18,000. */
+/**
+ * Compares with a tolerance, because sums of decimal steps are slightly inexact in binary: 17756.1 + 150.8 + 93.1 isn't
+ * 18,000.
+ */
 function isUsedUp(minutes: number, limit: number): boolean {
   return minutes > limit - A_TRIFLE_MINUTES;
 }
 
-/** How far the counter had been watched by then: in a silence it stands as it was before. */
+/** Returns the instant up to which the counter was observed. During a silence its last value stays. */
 function seenUntil(log: BoothLog, tag: string, time: number): number {
   const group = parametersAt(log, time)?.tags[tag]?.group ?? "";
   const cover = log.covers.get(group)?.findLast(({ from }) => from <= time);

@@ -34,7 +34,7 @@ export interface FilterInput {
   readonly first: number;
 }
 
-/** Every installation of every fitted filter type, in order. */
+/** Returns every installation of every fitted filter type, in order. */
 export function findInstallations(input: FilterInput): Installation[] {
   const fitted = FILTER_TYPES.filter((type) =>
     input.log.parameters.some(({ value }) => value.filters[type] !== undefined),
@@ -69,7 +69,7 @@ function installationsOf(input: FilterInput, type: FilterType): Installation[] {
   });
 }
 
-/** The parameters that name it first: a booth may be fitted with it later. */
+/** Returns the start of the parameters that first name it, because a filter may be fitted later. */
 function fittedSince(log: BoothLog, type: FilterType): number {
   return log.parameters.find(({ value }) => value.filters[type] !== undefined)?.time ?? 0;
 }

@@ -16,7 +16,7 @@ export interface Timeline {
   readonly bridge_ms: number;
 }
 
-/** The timeline of one mode tag; undefined before its first good reading. */
+/** Returns the timeline of a mode tag; undefined before its first good reading. */
 export function timelineOf(log: BoothLog, modeTag: string, restarts: Restarts): Timeline | undefined {
   const segments = observe(log, modeTag);
   const last = segments.at(-1);
@@ -34,7 +34,7 @@ function tail(segments: readonly Segment[]): readonly Segment[] {
   return segments.slice(-16);
 }
 
-/** Strings segments together by the gap rule. */
+/** Joins segments by the gap rule. */
 function join(log: BoothLog, modeTag: string, segments: readonly RestartedSegment[]): Stage[] {
   const out: Stage[] = [];
   let before: Segment | undefined;
@@ -124,7 +124,9 @@ function isKept(mode: Mode): boolean {
   return mode === "fault" || mode === "estop" || mode === "no_data";
 }
 
-/** A stage that is too short becomes part of its successor; fault, estop and no_data stand, and nothing turns into no_data. */
+/**
+ * Merges a stage that is too short into its successor. fault, estop and no_data are kept, and nothing becomes no_data.
+ */
 function mergeShort(log: BoothLog, modeTag: string, stages: readonly Stage[]): Stage[] {
   const out: Stage[] = [];
   let carried: number | undefined;
@@ -156,7 +158,7 @@ function minStage(log: BoothLog, modeTag: string, time: number): number {
   return parameters?.min_stage_ms ?? Math.max(2000, parameters?.groups[group]?.poll_interval_ms ?? 0);
 }
 
-/** The stages as they stand at `now`: the open one counts up to its last good reading plus the bridge, then comes no_data. */
+/** Returns the stages at `now`: the open one lasts up to its last good reading plus the bridge, and no_data follows. */
 export function stagesAt(timeline: Timeline, now: number): Stage[] {
   const out = timeline.stages.slice(0, -1);
   const open = timeline.stages.at(-1);

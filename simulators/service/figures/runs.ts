@@ -18,7 +18,7 @@ export interface Run {
   readonly broken_at: number | undefined;
 }
 
-/** Cuts a bay's stages into runs; the stages must reach up to now, so that a pause at the end is as long as it is. */
+/** Splits a bay's stages into runs. The stages must reach up to now, so that a final pause has its true length. */
 export function findRuns(stages: readonly Stage[], runSet: readonly Mode[]): Run[] {
   const runs: Run[] = [];
   let i = 0;
@@ -50,7 +50,7 @@ function readRun(stages: readonly Stage[], runSet: readonly Mode[], first: numbe
     const stage = stages[i];
     if (stage === undefined) break;
     if (stage.after_restart && i > first) {
-      // The silence before it is the restart's own: what stood before that was left by the restart.
+      // The silence before it belongs to the restart, which ended the earlier stage.
       while (inside.at(-1)?.mode === "no_data") inside.pop();
       return done("restart", i);
     }
@@ -67,7 +67,7 @@ function readRun(stages: readonly Stage[], runSet: readonly Mode[], first: numbe
   return done("open", stages.length);
 }
 
-/** The stages since the last one of the run set. */
+/** Returns the stages since the last one of the run set. */
 function pauseOf(inside: readonly Stage[], runSet: readonly Mode[]): readonly Stage[] {
   return inside.slice(inside.findLastIndex(({ mode }) => runSet.includes(mode)) + 1);
 }
@@ -105,7 +105,7 @@ function breaksRun(
 function breakerOf(at: { stage: Stage; next: Stage | undefined; pause: readonly Stage[] }): RunEnd {
   const { stage, next, pause } = at;
   if (stage.mode === "fault" || stage.mode === "estop") return stage.mode;
-  // Silence that a restart explains is the restart's.
+  // A silence that a restart explains belongs to the restart.
   if (stage.mode === "no_data" && next?.after_restart === true) return "restart";
   return [...pause, stage].some(({ mode }) => mode === "no_data") ? "no_data" : "other";
 }

@@ -1,14 +1,14 @@
 import { firstAfter } from "../base/search.ts";
 import type { Cover, Sample } from "./log.ts";
 
-/** The last good sample at or before an instant. */
+/** Returns the last good sample at or before an instant. */
 export function goodBefore(samples: readonly Sample[], at: number): Sample | undefined {
   for (let i = firstAfter(samples, at, (sample) => sample.time) - 1; i >= 0; i -= 1)
     if (samples[i]?.good) return samples[i];
   return undefined;
 }
 
-/** The first sample in [from, to], whatever it is worth. */
+/** Returns the first sample in [from, to], good or bad. */
 export function firstWithin(samples: readonly Sample[], from: number, to: number): Sample | undefined {
   let i = firstAfter(samples, from - 1, (sample) => sample.time);
   while ((samples[i]?.time ?? Infinity) < from) i += 1;
@@ -16,7 +16,10 @@ export function firstWithin(samples: readonly Sample[], from: number, to: number
   return first !== undefined && first.time <= to ? first : undefined;
 }
 
-/** Time between the last answered poll before the instant and the instant itself; undefined before the first cover. */
+/**
+ * Returns the time between the last answered poll before the instant and the instant; undefined before the first
+ * coverage.
+ */
 export function sinceLastPoll(covers: readonly Cover[], at: number): number | undefined {
   const index = firstAfter(covers, at, (cover) => cover.from) - 1;
   const cover = covers[index];

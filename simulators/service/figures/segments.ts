@@ -15,7 +15,7 @@ export interface Segment {
   readonly raw: string;
 }
 
-/** The covered time of a mode tag, cut at its readings and at changes of the parameters. */
+/** Returns the covered time of a mode tag, split at its readings and at changes of the parameters. */
 export function observe(log: BoothLog, modeTag: string): Segment[] {
   const samples = samplesOf(log, modeTag);
   const parameters = parametersAt(log, Infinity);
@@ -47,7 +47,7 @@ export function observe(log: BoothLog, modeTag: string): Segment[] {
   return out.sort((a, b) => a.from - b.from || a.to - b.to);
 }
 
-/** A reading proves its own instant even where its coverage hasn't come (yet). */
+/** A reading proves its own instant even if its coverage hasn't arrived yet. */
 function pushUncovered(log: BoothLog, out: Segment[], sample: Sample): void {
   const { time, mono, boot } = sample;
   const cover = { from: time, to: time, boot, mono_from: mono, mono_to: mono, max_interval_ms: 0 };
@@ -84,7 +84,7 @@ function pushHeld(log: BoothLog, out: Segment[], { cover, held, from, to }: Held
 }
 
 function modeOf(parameters: Parameters | undefined, raw: string): Mode {
-  // A PLC with a bit for each mode: those that are on, that of the highest priority first.
+  // If a PLC has a bit for each mode, several may be on, with the highest priority first.
   const [first = raw] = raw.split(" & ");
   return parameters?.modes[raw] ?? parameters?.modes[first] ?? "unknown";
 }

@@ -5,10 +5,10 @@ export interface Stage {
   readonly mode: Mode;
   readonly start: number;
   readonly end: number;
-  /** False after no_data into the mode that stood before it. */
+  /** False if the mode after no_data is the mode before it. */
   readonly is_new_start: boolean;
-  /** The PLC had restarted when it began. */
+  /** The PLC restarted at its start. */
   readonly after_restart: boolean;
-  /** Time inside that was inferred over a gap longer than the bridge. */
+  /** Time in it that was inferred over a gap longer than the bridge. */
   readonly uncertain_ms: number;
 }

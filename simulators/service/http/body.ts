@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { badRequest } from "../base/errors.ts";
 
-/** The body in that shape; 400 naming the first field that doesn't fit. */
+/** Parses the body. Throws 400 with the first field that doesn't match the shape. */
 export function parseBody<T extends z.ZodType>(shape: T, body: unknown): z.output<T> {
   const parsed = shape.safeParse(body);
   if (parsed.success) return parsed.data;

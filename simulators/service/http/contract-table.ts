@@ -8,7 +8,7 @@ import type { Operation } from "./operation.ts";
  */
 export interface ContractRow extends Exchange {
   readonly method: Operation["method"];
-  /** With {name} for path parameters. */
+  /** Path with {name} for path parameters. */
   readonly path: string;
   readonly scopes: readonly Scope[];
   readonly is_deprecated: boolean;
@@ -97,7 +97,7 @@ const LINES: readonly Line[] = [
 
 const DEPRECATED = new Set(["GET /api/booths/{id}/recent_stages"]);
 
-/** Every operation of the interface document, built or not. */
+/** Every operation of the interface document, implemented or not. */
 export const CONTRACT: readonly ContractRow[] = LINES.flatMap(([methods, path, scopes]) =>
   methods.split(" ").map((name) => {
     const method = name as Operation["method"];
@@ -107,12 +107,12 @@ export const CONTRACT: readonly ContractRow[] = LINES.flatMap(([methods, path, s
   }),
 );
 
-/** The routing form of a path: {id} becomes :id. */
+/** Returns the routing form of a path: {id} becomes :id. */
 function routeOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ":$1");
 }
 
-/** Gives each handler the roles of its row. Throws where the interface has no such operation. */
+/** Adds the roles of its row to each handler. Throws if the interface has no such operation. */
 export function underContract(operations: readonly Operation[]): Operation[] {
   return operations.map((operation) => {
     const found = CONTRACT.find((row) => row.method === operation.method && routeOf(row.path) === operation.path);

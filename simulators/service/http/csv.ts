@@ -1,4 +1,7 @@
-/** A spreadsheet computes what begins so, be it after blanks or in its wide form; a whole number alone is what it seems. */
+/**
+ * First characters of a formula in a spreadsheet, also in their full-width form and after blanks. A whole number alone
+ * is safe.
+ */
 const LEADERS = "=+-@＝＋－＠";
 
 function isFormula(text: string): boolean {
@@ -7,7 +10,7 @@ function isFormula(text: string): boolean {
   return "\t\r\n".includes(text.charAt(0) || " ") || (isLed && (/[^-+.\dEe]/.test(text) || Number.isNaN(Number(text))));
 }
 
-/** Quoted where it must be; a text that a spreadsheet would take for a formula is made harmless. */
+/** Quotes a field if necessary, and makes a text harmless that a spreadsheet would take for a formula. */
 export function csvField(value: unknown): string {
   if (value === null || value === undefined) return "";
   const text = typeof value === "string" ? value : JSON.stringify(value);
@@ -15,7 +18,7 @@ export function csvField(value: unknown): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Lines under one head, each ended. */
+/** Returns lines under a header line, each with a line end. */
 export function csvOf(head: readonly string[], lines: readonly (readonly unknown[])[]): string {
   return [head, ...lines].map((line) => `${line.map(csvField).join(",")}\n`).join("");
 }

@@ -1,23 +1,23 @@
 import type { Db } from "../storage/db.ts";
 import { HttpError } from "../base/errors.ts";
 
-/** Number of guessers remembered at once; the oldest is dropped. */
+/** Maximum number of stored guessers. The oldest is dropped. */
 const MAX_GUESSERS = 10_000;
 
 interface GuessRules {
-  /** Wrong ones within the window that are answered as such. */
+  /** Number of wrong guesses within the window before requests are blocked. */
   readonly free: number;
   readonly window_ms: number;
 }
 
-/** A machine with a wrong key asks every quarter of an hour; who tries out keys asks as fast as it is answered. */
+/** A machine with a wrong key retries every quarter of an hour, an attacker as fast as possible. */
 export const KEY_GUESSES: GuessRules = { free: 100, window_ms: 60_000 };
 /** A person mistypes a password a few times. */
 const PASSWORD_GUESSES: GuessRules = { free: 10, window_ms: 15 * 60_000 };
 
 /** Counts the wrong keys or passwords of each guesser. */
 interface Guesses {
-  /** Throws 429 where the guesser has had its share: what it names isn't even looked at. */
+  /** Throws 429 if the guesser has reached the limit. The key or password isn't checked then. */
   check(guesser: string, now: number): void;
   wrong(guesser: string, now: number): void;
 }

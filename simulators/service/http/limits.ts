@@ -9,9 +9,9 @@ import { HttpError } from "../base/errors.ts";
 const BODY_LIMIT = 256 * 1024;
 /** Deeper than any body of the interface; beyond some thousands, writing such a value back would exhaust the stack. */
 const MAX_DEPTH = 32;
-/** A whole request, its body included, must have come within this time; a slower one is cut with 408. */
+/** Time within which a whole request with its body must arrive. A slower one gets 408. */
 const REQUEST_MS = 10_000;
-/** How often the connections are looked over for such requests. */
+/** Interval at which connections are checked for slow requests. */
 const LOOK_OVER_MS = 500;
 
 /** Limits of a request's size and time, and the answer to broken HTTP in the service's form. */
@@ -24,10 +24,10 @@ export const LIMITS = {
 
 const BROKEN: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
 
-/** Answers bytes that are no HTTP request: writes the answer by hand and closes the connection. */
+/** Answers bytes that are not an HTTP request, and closes the connection. */
 function answerBrokenHttp(error: { readonly code: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || socket.destroyed) return;
-  // A second answer to a request whose body broke off after the first would be taken for the next request's.
+  // A second answer would be taken for that to the next request, if the body of an answered request broke off.
   if (socket.bytesWritten > 0) {
     socket.destroySoon();
     return;
@@ -40,7 +40,10 @@ function answerBrokenHttp(error: { readonly code: string }, socket: Socket): voi
   socket.destroySoon();
 }
 
-/** The body's JSON; null for none, since a POST without a body may still say that it is JSON. Throws an HttpError: 400. */
+/**
+ * Parses the body's JSON; null for an empty body, because a POST without a body may still have the JSON content type.
+ * Throws an HttpError: 400.
+ */
 export function readJson(body: Uint8Array): unknown {
   const text = utf8(body);
   if (text === "") return null;
@@ -60,7 +63,7 @@ function utf8(body: Uint8Array): string {
   }
 }
 
-/** How deep brackets are nested outside of strings. */
+/** Returns the nesting depth of brackets outside of strings. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;

@@ -3,7 +3,7 @@ import { badRequest } from "../base/errors.ts";
 import { type Answer, type Call, ok } from "./operation.ts";
 import { envelope, pagingParams } from "./query.ts";
 
-/** A resource as it is answered. */
+/** A resource as in an answer. */
 export type Item = Readonly<Record<string, unknown>>;
 
 const OPERATORS = ["eq", "ne", "lt", "le", "gt", "ge", "like", "in"] as const;
@@ -11,21 +11,21 @@ type Operator = (typeof OPERATORS)[number];
 const MAX_CRITERIA = 20;
 
 interface ListRules {
-  /** Every field that filter and sort may name. */
+  /** Fields allowed in filter and sort. */
   readonly fields: readonly string[];
-  /** Fields that `search` looks into, without regard to case. */
+  /** Fields that `search` compares, without regard to case. */
   readonly search?: readonly string[];
 }
 
 /**
- * Answers a page of a collection. Parameters: `search`, `filter=field:op:value,...` (values of `in` separated by |),
+ * Returns a page of a collection. Parameters: `search`, `filter=field:op:value,...` (values of `in` separated by |),
  * `sort=-a,b`, `limit` (-1 = all), `page`. Throws 400 for an unknown field or operator.
  */
 export function listAnswer(call: Call, items: readonly Item[], rules: ListRules): Answer {
   return ok(envelope(select(call, items, rules), pagingParams(call.query, { allowAll: true })));
 }
 
-/** The items that `search` and `filter` leave, in the order of `sort`. */
+/** Returns the items that match `search` and `filter`, in the order of `sort`. */
 export function select<T extends Item>(call: Pick<Call, "query">, items: readonly T[], rules: ListRules): T[] {
   const tests = criteria(call.query["filter"]).map((text) => testOf(text, rules));
   const orders = criteria(call.query["sort"]).map((text) => orderOf(text, rules));
@@ -78,7 +78,7 @@ function holds(op: Operator, found: unknown, value: string): boolean {
   }
 }
 
-/** Numbers by value, instants by time in whichever spelling, all else as text. */
+/** Compares numbers by value, instants by time in any format, everything else as text. */
 function compare(found: unknown, value: string): number {
   if (typeof found === "number" && value.trim() !== "" && Number.isFinite(Number(value))) return found - Number(value);
   const times = [parseTime(textOf(found)), parseTime(value)];

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Db } from "../storage/db.ts";
 import type { Caller, Scope } from "../accounts/keys.ts";
 
-/** The service as each operation gets it. */
+/** The service's parts for operations. */
 export interface Service {
   readonly db: Db;
   /** The service's own clock, epoch ms. */
@@ -12,7 +12,7 @@ export interface Service {
    * of them.
    */
   readonly mqttUrl: () => string;
-  /** The same broker over WebSocket; absent: there is no such way. */
+  /** URL of the same broker over WebSocket. Absent: not available. */
   readonly mqttWsUrl?: () => string;
   /** Offers only what the interface document states and what was observed; no generation, acks or broker. */
   readonly plain: boolean;
@@ -23,7 +23,7 @@ export interface Service {
   readonly strict?: boolean;
   /** Maximum age in ms of the total running time in a booth's record; absent: computed whenever the log has grown. */
   readonly runtime_max_age_ms?: number;
-  /** Reports over more booths than these are made from facts, where there are such; absent: a hundred. */
+  /** Reports over more booths than this are made from facts, if available. Absent: a hundred. */
   readonly few_booths?: number;
 }
 
@@ -37,26 +37,29 @@ export interface Call {
   readonly body: unknown;
 }
 
-/** `body` undefined: no content. */
+/** An answer. `body` undefined: no content. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A row of the table that routes are made of. `scopes` absent: every valid key may call it. */
+/** A row of the table of routes. `scopes` absent: every valid key may call it. */
 export interface Operation {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** With :name for path parameters; fixed paths win over parameters. */
+  /** Path with :name for path parameters. Fixed paths take precedence. */
   readonly path: string;
   readonly scopes?: readonly Scope[];
   /** Schema of the JSON body; the handler parses the body with this schema too. */
   readonly body?: z.ZodType;
-  /** Made from whole logs of booths, and so away from the thread that takes records in. */
+  /** The operation reads whole logs of booths, so it runs on another thread than ingest. */
   readonly is_report?: boolean;
-  /** Sent with every answer of success. */
+  /** Headers of every successful answer. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Throws an HttpError, or rejects with one, for anything but success. Promises are for what takes long alone: passwords, and reports over many booths. */
+  /**
+   * Throws an HttpError, or rejects with one, for every error answer. Promises are only for slow work: passwords, and
+   * reports over many booths.
+   */
   readonly handle: (call: Call) => Answer | Promise<Answer>;
 }
 

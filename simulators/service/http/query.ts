@@ -6,7 +6,7 @@ import { DAY_MS } from "../../../src/domain/time.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1000;
-/** Longer than any booth has been watched; the calendar of each day is gone through. */
+/** Maximum length of a window, longer than any booth has been observed. Reports iterate over each day. */
 const MAX_WINDOW_DAYS = 5000;
 
 type Query = Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export function timeParam(query: Query, name: string): number | undefined {
   return time;
 }
 
-/** `start` and `end` clipped to now, to the second that answers can spell; default: the local day of `tz` so far. */
+/** Returns `start` and `end` limited to now, in whole seconds. Default: the local day of `tz` so far. */
 export function windowParams(query: Query, clock: { tz: string; now: number }): Span {
   const { tz } = clock;
   const now = Math.floor(clock.now / 1000) * 1000;
@@ -30,13 +30,13 @@ export function windowParams(query: Query, clock: { tz: string; now: number }): 
   return { start: Math.min(start, now), end: Math.min(end, now) };
 }
 
-/** 400 where the window is too long. */
+/** Throws 400 if the window is too long. */
 export function bounded(window: Span): Span {
   if (window.end - window.start <= MAX_WINDOW_DAYS * DAY_MS) return window;
   throw badRequest(`too many days from start to end: at most ${MAX_WINDOW_DAYS}`);
 }
 
-/** `start` and `end` clipped to now; default: ever. */
+/** Returns `start` and `end` limited to now. Default: all time. */
 export function openWindowParams(query: Query, now: number): Span {
   const start = Math.min(timeParam(query, "start") ?? 0, now);
   const end = Math.min(timeParam(query, "end") ?? now, now);
@@ -49,7 +49,7 @@ export interface Paging {
   readonly limit: number;
 }
 
-/** `page` from 1 and `limit`; -1 = all, where the list allows it. */
+/** Returns `page` from 1 and `limit`; -1 = all, if the list allows it. */
 export function pagingParams(query: Query, { allowAll }: { allowAll: boolean }): Paging {
   const page = integer(query, "page") ?? 1;
   const limit = integer(query, "limit") ?? DEFAULT_LIMIT;

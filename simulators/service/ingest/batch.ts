@@ -2,13 +2,13 @@ import { z } from "zod";
 import { canonical } from "./canonical.ts";
 import { faultOfRecord } from "./validate.ts";
 
-/** Records a batch may hold at most; a gateway sends some 2,400. */
+/** Maximum number of records in a batch. A gateway sends some 2,400. */
 const MAX_RECORDS = 20_000;
 
-/** Not every store can have one in a text. */
+/** Text without NUL, because PostgreSQL can't store NUL in a text. */
 export const NO_NUL = /^[^\0]*$/;
 
-/** By hand: a schema of each letter takes longer than all the rest of a batch's. */
+/** Checks by hand: a schema for each letter takes longer than the rest of a batch. */
 function isKinds(value: unknown): boolean {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_RECORDS) return false;
   return value.every((kind) => typeof kind === "string" && kind.length === 1);
@@ -67,7 +67,10 @@ function columnsOf(input: unknown): Columns | { readonly error: string } {
   return isEven ? data : { error: "malformed: columns of different length" };
 }
 
-/** Reads an up/batch object; a batch whose columns make no sense as a whole gives an error, a bad record only its own fault. */
+/**
+ * Reads an up/batch object. A batch with invalid columns gives an error; a bad record gives only a fault of that
+ * record.
+ */
 export function parseBatch(input: unknown): Batch | { readonly error: string } {
   const columns = columnsOf(input);
   if ("error" in columns) return columns;
@@ -86,7 +89,7 @@ export function parseBatch(input: unknown): Batch | { readonly error: string } {
   return { gateway: columns.gw, generation: columns.gen, stream: columns.st, first: columns.s0, records };
 }
 
-/** Those of a batch's records that are wanted, of a batch in which nothing is amiss: what was taken in isn't looked at again. */
+/** Yields the wanted records of a stored batch, which had no faults, so they aren't checked again. */
 export function* takenRecords(
   input: unknown,
   isWanted: (record: { readonly kind: string; readonly tag: string }) => boolean,
@@ -113,9 +116,9 @@ export function* takenRecords(
   }
 }
 
-/** A record with what is wrong with it, if anything is. */
+/** Returns a record with its fault, if it has one. */
 export function offered(record: Omit<Offered, "value" | "fault">, value: unknown): Offered {
-  // Field by field: this is done for every record that comes, and a spread takes as long as all the rest.
+  // Copies field by field, because this runs for every record and a spread takes as long as the rest.
   const { seq, kind, tag, boot, mono, time, quality } = record;
   const fault = faultOfRecord(record, value);
   try {

@@ -2,16 +2,16 @@ import { inflateRawSync } from "node:zlib";
 import { textOf } from "../base/utf8.ts";
 
 const MAX_INFLATED_BYTES = 4 * 1024 * 1024;
-/** Node's own room, 16 KiB for each block, is most of what a short one costs. */
+/** Buffer size for inflating. Node's default of 16 KiB per block is most of the cost of a short block. */
 const LEAST_ROOM_BYTES = 1_024;
 
-/** Most numbers are smaller, and can be worked on as whole ones of 32 bits: much the quickest, without branches that nothing foretells. */
+/** Smaller numbers are processed as 32-bit integers, which is much faster. */
 export const SMALL = 2 ** 30;
 
-/** The bytes aren't a chunk's, or its parts contradict each other. */
+/** The bytes aren't a chunk, or its parts contradict each other. */
 export class MalformedChunk extends Error {}
 
-/** Bytes read from front to back. Each reading throws MalformedChunk at their end. */
+/** Reads bytes from front to back. Each method throws MalformedChunk at their end. */
 export class Bytes {
   at = 0;
   readonly bytes: Uint8Array;
@@ -44,7 +44,7 @@ export class Bytes {
     return byte;
   }
 
-  /** Unsigned LEB128. */
+  /** Reads an unsigned LEB128 number. */
   number(): number {
     let byte = this.byte();
     if (byte < 0x80) return byte;
@@ -59,7 +59,7 @@ export class Bytes {
     return value;
   }
 
-  /** As many numbers as there is room for: most take one byte, and a loop of its own reads those in a third of the time. */
+  /** Fills the array with numbers. Most take one byte, and a special loop reads those in a third of the time. */
   numbers(room: Float64Array): void {
     const { bytes } = this;
     let at = this.at;
@@ -77,7 +77,7 @@ export class Bytes {
     this.at = at;
   }
 
-  /** 0, -1, 1, -2, 2, ... as 0, 1, 2, 3, 4, ... */
+  /** Reads a signed number: 0, -1, 1, -2, 2, ... are stored as 0, 1, 2, 3, 4, ... */
   signed(): number {
     const code = this.number();
     if (code < SMALL) return (code >> 1) ^ -(code & 1);
@@ -101,7 +101,7 @@ export function inflated(block: Uint8Array): Uint8Array {
   }
 }
 
-/** Text in UTF-8. Throws MalformedChunk. */
+/** Decodes UTF-8. Throws MalformedChunk. */
 export function textIn(bytes: Uint8Array): string {
   try {
     return textOf(bytes);

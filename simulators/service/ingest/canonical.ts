@@ -3,11 +3,11 @@ import { createHash, type Hash, hash } from "node:crypto";
 /** Deeper values are not records of a booth; the bound keeps a hostile batch from exhausting the stack. */
 const MAX_DEPTH = 16;
 
-/** JSON text with object keys sorted at every depth. Throws a RangeError beyond the allowed depth. */
+/** Returns JSON text with object keys sorted at every depth. Throws a RangeError beyond the allowed depth. */
 export function canonical(value: unknown, depth = 0): string {
   if (depth > MAX_DEPTH) throw new RangeError("value is nested too deeply");
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1)).join(",")}]`;
-  // Most values are numbers, and JSON spells them so too.
+  // Most values are numbers, and JSON writes them in the same way.
   if (typeof value === "number" && Number.isFinite(value)) return String(value);
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const fields = value as Readonly<Record<string, unknown>>;
@@ -27,7 +27,7 @@ export interface Content {
 
 /** Returns a line of a range's hash, without its line end. */
 export function contentLine({ kind, tag, boot, mono, value, quality }: Content): string {
-  // As JSON spells a number.
+  // The format of numbers in JSON.
   const when = Number.isFinite(mono) ? String(mono) : "null";
   return `[${quoted(kind)},${quoted(tag)},${quoted(boot)},${when},${value},${quoted(quality)}]`;
 }
@@ -45,10 +45,10 @@ function quoted(name: string): string {
   return text;
 }
 
-/** Letters that are hashed at once: a call for each line costs as much as the hash. */
+/** Number of characters that are hashed at once: a call for each line takes as long as the hash. */
 const HASHED_AT_ONCE = 64 * 1024;
 
-/** SHA-256, hex, over the records' lines in the given order. */
+/** Returns the SHA-256 in hex over the records' lines in the given order. */
 export function rangeHash(records: Iterable<Content>): string {
   let long: Hash | undefined;
   let text = "";

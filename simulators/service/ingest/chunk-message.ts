@@ -18,7 +18,7 @@ const VERSION = 1;
 /** Kinds that may stay packed; records of all others must be found without unpacking. */
 export const PACKED_KINDS: readonly string[] = ["r", "h", "e"];
 
-/** As in a batch. */
+/** The same limit as in a batch. */
 const MAX_NAME = 128;
 const MAX_QUALITY = 16;
 
@@ -43,11 +43,11 @@ type ChunkHead = z.infer<typeof headShape>;
 interface Parts {
   readonly head: ChunkHead;
   readonly body: Uint8Array;
-  /** Deflated lines; empty where there are no facts. */
+  /** Deflated lines; empty: there are no facts. */
   readonly facts: Uint8Array;
 }
 
-/** Whether it is an up/chunk message; else it is a batch, as gzip or zstd made it. */
+/** Whether it is an up/chunk message. Otherwise it is a batch in gzip or zstd. */
 export function isChunk(message: Uint8Array): boolean {
   return message[0] === VERSION;
 }
@@ -55,18 +55,18 @@ export function isChunk(message: Uint8Array): boolean {
 export interface ChunkMessage {
   readonly head: ChunkHead;
   readonly chunk: Chunk;
-  /** In seq order. */
+  /** Facts in seq order. */
   readonly facts: readonly Offered[];
 }
 
-/** Which stream and which record a message that can't be taken is about, as far as it says so. */
+/** The stream and record of a message that can't be stored, as far as they are known. */
 interface Malformed {
   readonly error: string;
   readonly st: string;
   readonly s0: number;
 }
 
-/** The parts of a message, its body unread. Throws MalformedChunk. */
+/** Splits a message into its parts without reading the body. Throws MalformedChunk. */
 export function openMessage(payload: Uint8Array): Parts {
   const bytes = new Bytes(payload);
   if (bytes.byte() !== VERSION) throw new MalformedChunk("another version");
@@ -83,7 +83,10 @@ function jsonIn(text: string, what: string): unknown {
   }
 }
 
-/** Reads an up/chunk message; one whose parts make no sense as a whole gives an error, a bad record only its own fault. `room`: as of readChunk. */
+/**
+ * Reads an up/chunk message. A message with invalid parts gives an error; a bad record gives only a fault of that
+ * record. `room`: as in readChunk.
+ */
 export function parseMessage(payload: Uint8Array, room?: Float64Array): ChunkMessage | Malformed {
   if (payload.byteLength > MAX_ZIPPED_BYTES) return { error: "too_large", st: "", s0: 0 };
   let named = { st: "", s0: 0 };
@@ -119,7 +122,7 @@ function factOf(told: unknown): Offered {
   return offered({ seq, kind, tag, boot, mono, time, quality }, value);
 }
 
-/** Its seqs are different ones of from..to, as many as it says. */
+/** Checks that its seqs are different, inside from..to, and as many as stated. */
 function mustFit({ head, chunk, facts }: ChunkMessage): void {
   if (head.from > head.s0 || head.s0 > head.to) throw new MalformedChunk("s0");
   if (head.n !== chunk.count + facts.length) throw new MalformedChunk("n");
@@ -133,7 +136,7 @@ function mustFit({ head, chunk, facts }: ChunkMessage): void {
   }
 }
 
-/** Every record of it, each with its own fault, in seq order. */
+/** Returns every record with its fault, in seq order. */
 export function offeredOf({ head, chunk, facts }: ChunkMessage): Offered[] {
   const { boot } = head;
   const records = recordsOfChunk(chunk).map(({ value, ...record }) =>
@@ -142,12 +145,12 @@ export function offeredOf({ head, chunk, facts }: ChunkMessage): Offered[] {
   return [...records, ...facts].sort((one, other) => one.seq - other.seq);
 }
 
-/** Corrected time less mono, of each record of the body. */
+/** Returns corrected time minus mono of the body's records. */
 export function offsetOf({ t0, mono0 }: ChunkHead): number {
   return t0 - mono0;
 }
 
-/** By mono: when the body's first and last poll were, and up to when its records tell of anything. */
+/** The monos of the body's first and last poll, and the last mono that its records cover. */
 export interface Reach {
   readonly first_mono: number;
   readonly last_mono: number;
@@ -174,7 +177,10 @@ export function reachOf({ monos, polls, series }: Chunk): Reach {
   return { first_mono, last_mono, end_mono };
 }
 
-/** Whether it may be kept as it is: no seq of from..to is missing, no record has a fault, and all of the body are of kinds that may stay packed. */
+/**
+ * Whether it may be stored unchanged: no seq of from..to is missing, no record has a fault, and all records of the body
+ * have kinds that may stay packed.
+ */
 export function isKeepable({ head, chunk, facts }: ChunkMessage, reach: Reach): boolean {
   const isFull = head.n === head.to - head.from + 1;
   const isInTime = [reach.first_mono, reach.last_mono].every((mono) => isInstant(mono + offsetOf(head)));
@@ -182,7 +188,7 @@ export function isKeepable({ head, chunk, facts }: ChunkMessage, reach: Reach): 
   return chunk.series.every((series) => PACKED_KINDS.includes(series.kind) && isFaultless(series, { head, chunk }));
 }
 
-/** Each of its records is looked at as one of a batch is, but for those of which a glance shows that nothing is wrong with them. */
+/** Checks each record like a record of a batch, except those that a quick check proves valid. */
 function isFaultless(series: Series, { head, chunk }: Pick<ChunkMessage, "head" | "chunk">): boolean {
   const { kind, tag, first, count, values } = series;
   const isNumbers = values.sort === "numbers" || values.sort === "booleans";
@@ -198,7 +204,7 @@ function isFaultless(series: Series, { head, chunk }: Pick<ChunkMessage, "head" 
   return true;
 }
 
-/** NaN is null, which goes with quality bad alone. By hand: `includes` asks for each number in a way of its own. */
+/** NaN means null, which requires quality bad. A loop, because `includes` treats NaN in a slower way. */
 function holdsNull(numbers: Float64Array): boolean {
   for (let at = 0; at < numbers.length; at += 1) if (Number.isNaN(numbers[at])) return true;
   return false;

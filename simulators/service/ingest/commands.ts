@@ -8,7 +8,7 @@ export interface Command {
   readonly expires_at: number;
 }
 
-/** As published on down/cmd. */
+/** A command as published on down/cmd. */
 export interface SentCommand {
   readonly id: string;
   readonly type: string;
@@ -16,7 +16,7 @@ export interface SentCommand {
   readonly expires_at: number;
 }
 
-/** Stores a command; what is to be published on down/cmd. */
+/** Stores a command. Returns the message for down/cmd. */
 export function storeCommand(db: Db, command: Command, now: number): SentCommand {
   const id = randomUUID();
   const { gateway_id, type, args, expires_at } = command;
@@ -39,7 +39,7 @@ export function openCommands(db: Db, gatewayId: string): SentCommand[] {
   }));
 }
 
-/** A result is good for a command to that very gateway; a later word that says less changes nothing. */
+/** Stores a result if the command was for that gateway. A later result with less information changes nothing. */
 export function takeResult(db: Db, gatewayId: string, message: Readonly<Record<string, unknown>>): void {
   const { cmd_id, state } = message;
   if (typeof cmd_id !== "string" || typeof state !== "string") return;
@@ -62,7 +62,7 @@ export function settleLeaving(db: Db, gatewayId: string, serial: string): void {
   }
 }
 
-/** Lets an open backfill put other content in a stored record's place: which one, if any covers the seq. */
+/** Returns the open backfill that covers the seq, if any. It allows the gateway to replace a stored record. */
 export function backfillOf(db: Db, streamNo: number, seq: number): string | undefined {
   const sql = "SELECT command_id FROM backfills WHERE stream_no = ? AND from_seq <= ? AND to_seq >= ? LIMIT 1";
   return row<{ command_id: string }>(db, sql, streamNo, seq, seq)?.command_id;

@@ -5,7 +5,7 @@ import { rangeHash } from "./canonical.ts";
 import { storedRange } from "./records.ts";
 import { findStream, type StreamRow } from "./streams.ts";
 
-/** How long a gateway may take over a backfill. */
+/** Time limit of a backfill by the gateway. */
 const BACKFILL_WITHIN_MS = 24 * 3_600_000;
 
 const digestShape = z.looseObject({
@@ -29,8 +29,9 @@ const digestShape = z.looseObject({
 type Hour = z.infer<typeof digestShape>["hours"][number];
 
 /**
- * Compares a gateway's digests with what is stored, hour by hour, and answers with the backfill of the hours that differ: an
- * empty one where none does. The same digest again gets the same answer. undefined: it isn't one, or not that gateway's stream.
+ * Compares a gateway's digests with the stored records hour by hour. Returns the backfill of the hours that differ,
+ * which may be empty. The same digest gets the same answer again. Returns undefined if it isn't a digest, or not that
+ * gateway's stream.
  */
 export function takeDigest(db: Db, gateway: { id: string; nowMs: number }, payload: unknown): SentCommand | undefined {
   const digest = digestShape.safeParse(payload);
@@ -59,7 +60,10 @@ export function takeDigest(db: Db, gateway: { id: string; nowMs: number }, paylo
   });
 }
 
-/** Records that were refused for good are missing on purpose: an hour with some counts as equal if nothing else is missing. */
+/**
+ * Permanently rejected records are missing on purpose: an hour with such records counts as equal if nothing else is
+ * missing.
+ */
 function differs(db: Db, stream: StreamRow, { from, to, hash }: Hour): boolean {
   const stored = storedRange(db, stream, [from, to]);
   const sql = "SELECT count(*) AS n FROM seq_gaps WHERE stream_no = ? AND rejected = 1 AND from_seq BETWEEN ? AND ?";

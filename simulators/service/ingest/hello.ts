@@ -18,12 +18,15 @@ const helloShape = z.looseObject({
 
 export type HelloBooth = z.infer<typeof helloShape>["booths"][number];
 
-/** The booths that an up/hello names; undefined: it is none. */
+/** Returns the booths of an up/hello; undefined: it isn't a hello. */
 export function parseHello(payload: unknown): readonly HelloBooth[] | undefined {
   return helloShape.safeParse(payload).data?.booths;
 }
 
-/** Binds the streams that an up/hello names, each only where the gateway holds that serial at that generation; answers those bound. */
+/**
+ * Binds the streams of an up/hello, each only if the gateway has that serial at that generation. Returns the bound
+ * streams.
+ */
 export function takeHello(db: Db, gateway: { id: string; nowMs: number }, payload: unknown): readonly string[] {
   const booths = parseHello(payload);
   if (booths === undefined) return [];

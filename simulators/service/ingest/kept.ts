@@ -4,7 +4,7 @@ import { readChunk, recordsOfChunk, seqsOf, type Series } from "./chunk.ts";
 import { isChunk, offsetOf, openMessage, PACKED_KINDS, type Reach } from "./chunk-message.ts";
 import { unpack } from "./unpack.ts";
 
-/** A record as readers get it; `value` is canonical JSON. */
+/** A record as readers get it. `value` is canonical JSON. */
 export type StoredRecord = [
   kind: string,
   tag: string,
@@ -16,29 +16,29 @@ export type StoredRecord = [
   seq: number,
 ];
 
-/** Which records; what is absent doesn't matter. */
+/** Filter for records. Absent fields don't limit. */
 export interface Wanted {
   readonly kinds?: readonly string[];
   readonly tags?: readonly string[];
   /** Limits readings to these tags. */
   readonly readings_of?: ReadonlySet<string>;
-  /** Both ends included. */
+  /** Range of seqs, both ends included. */
   readonly seqs?: readonly [from: number, to: number];
-  /** The end isn't in it. */
+  /** Range of times, without the end. */
   readonly times?: { readonly start: number; readonly end: number };
 }
 
-/** A message to be kept, and the range of which it holds, or its rows do, every seq. */
+/** A message to be stored, and the range in which it, together with its rows, has every seq. */
 export interface Kept extends Reach {
   readonly from: number;
   readonly to: number;
   readonly boot: string;
-  /** Corrected time less mono. */
+  /** Corrected time minus mono. */
   readonly offset_ms: number;
   readonly message: Uint8Array;
 }
 
-/** A batch as it would be kept; undefined: a record of it has a fault, or none may stay packed. */
+/** Returns a batch in its stored form; undefined: a record has a fault, or no record may stay packed. */
 export function keptOf(records: readonly Offered[], message: Uint8Array): Kept | undefined {
   const first = records.find(isPacked);
   const from = records[0];
@@ -78,7 +78,7 @@ export function isOf({ kind, tag }: Pick<Series, "kind" | "tag">, { kinds, tags,
   return isMeant && (kinds?.includes(kind) ?? true) && (tags?.includes(tag) ?? true);
 }
 
-/** All that a kept message tells of beside rows, in seq order. */
+/** Returns all records of a stored message that have no rows, in seq order. */
 export function recordsIn(message: Uint8Array): StoredRecord[] {
   return [...told(message, {})];
 }
@@ -103,7 +103,7 @@ export function* told(message: Uint8Array, wanted: Wanted): Generator<StoredReco
   }
 }
 
-/** The seqs of which it tells. */
+/** Yields the ranges of its seqs. */
 export function* seqsIn(message: Uint8Array): Generator<[from: number, to: number], undefined> {
   if (isChunk(message)) {
     const { head, body } = openMessage(message);

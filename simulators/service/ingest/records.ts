@@ -161,7 +161,7 @@ export function storedRange(
   }));
 }
 
-/** The seqs held of a stream, as ranges in order: of segments by what their bodies say. */
+/** Returns the stored seqs of a stream as ranges in order. Those of segments are read from their bodies. */
 export function heldSeqs(db: Db, stream: StreamKey): [from: number, to: number][] {
   const sql = "SELECT seq FROM records WHERE gateway_id = ? AND stream_no = ? ORDER BY seq";
   const rowSeqs = each<[number]>(db, sql, stream.gateway_id, stream.id);
@@ -187,7 +187,7 @@ export function holdsAny(db: Db, stream: StreamKey, [from, to]: readonly [number
   return segmentsOf(db, stream, { seqs: [from, to] }).length > 0;
 }
 
-/** The newest seq held, behind holes too; 0: none. */
+/** Returns the newest stored seq, even after gaps; 0: none. */
 export function newestSeq(db: Db, stream: StreamKey): number {
   if (db.engine === "postgres") return heldRanges.newest(db, stream.id);
   const sql = `SELECT max(coalesce((SELECT max(seq) FROM records WHERE ${OF}), 0),
@@ -195,7 +195,7 @@ export function newestSeq(db: Db, stream: StreamKey): number {
   return row<{ newest: number }>(db, sql, stream.gateway_id, stream.id, stream.id)?.newest ?? 0;
 }
 
-/** The last of the records that follow on `from` without a hole. */
+/** Returns the last record of the unbroken sequence that starts at `from`. */
 export function heldUpTo(db: Db, stream: StreamKey, from: number): number {
   if (db.engine === "postgres") return heldRanges.upTo(db, stream.id, from);
   let held = from;
@@ -263,7 +263,10 @@ export function deleteRow(db: Db, stream: StreamKey, seq: number): void {
   run(db, "DELETE FROM records WHERE gateway_id = ? AND stream_no = ? AND seq = ?", stream.gateway_id, stream.id, seq);
 }
 
-/** Keeps a message for those of its records that may stay packed; answers the message, read back. The others are the caller's to insert. */
+/**
+ * Stores a message for its records that may stay packed. Returns the message as read back. The caller inserts the other
+ * records.
+ */
 export function keepSegment(db: Db, stream: StreamKey, kept: Kept & Storing): Uint8Array {
   const { nowMs, numberOf, from, to, boot, first_mono, last_mono, end_mono, offset_ms, message } = kept;
   const when = [numberOf(boot), first_mono, last_mono, end_mono, offset_ms, nowMs] as const;
@@ -286,7 +289,7 @@ export function heldOf(db: Db, stream: StreamKey, seqs: readonly [from: number, 
   return (seq) => ranges.some(([from, to]) => from <= seq && seq <= to);
 }
 
-/** Says that these are held from now on: PostgreSQL's rows of streams carry that, SQLite looks it up. */
+/** Marks seqs as held. PostgreSQL stores that in the stream's row; SQLite looks it up. */
 export function noteHeld(db: Db, stream: StreamKey, ranges: readonly (readonly [from: number, to: number])[]): void {
   if (db.engine === "postgres") heldRanges.add(db, stream.id, ranges);
 }
@@ -302,7 +305,7 @@ export function rangesOf(seqs: readonly number[]): [from: number, to: number][] 
   return ranges;
 }
 
-/** Takes apart the segments that have a part in from..to: their records are rows from then on, which can be changed one by one. */
+/** Converts the segments that overlap from..to into rows, whose records can be changed one by one. */
 export function takeApart(db: Db, stream: StreamKey, seqs: readonly [from: number, to: number]): void {
   const numberOf = nameNumbers(db);
   for (const segment of segmentsOf(db, stream, { seqs })) {

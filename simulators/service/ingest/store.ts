@@ -45,14 +45,14 @@ interface AnyAck {
   readonly reject: readonly Rejected[];
   readonly conflict: number | null;
   readonly acked_seq: number;
-  /** Newest record held of the stream, behind holes too. */
+  /** Newest stored record of the stream, even after gaps. */
   readonly newest_seq: number;
   readonly server_time: number;
   readonly window: number;
   readonly error?: string;
 }
 
-/** `hash`: over what is stored of its range. */
+/** `hash`: over the stored records of its range. */
 export interface Ack extends AnyAck {
   readonly hash: string;
 }
@@ -75,7 +75,10 @@ export interface Offer {
   readonly payload?: Uint8Array;
 }
 
-/** Takes one up/batch object of a gateway, whole in one transaction; the ack is what became durable. Offering it again changes nothing. */
+/**
+ * Stores an up/batch object of a gateway in one transaction. The ack names the records that became durable. Offering it
+ * again changes nothing.
+ */
 export function ingestBatch(db: Db, offer: Offer, input: unknown): Ack {
   const batch = parseBatch(input);
   if ("error" in batch) return refuseBatch(batch.error, offer.nowMs, textField(input, "st"));
@@ -94,14 +97,14 @@ export function ingestBatch(db: Db, offer: Offer, input: unknown): Ack {
   return ingest(db, offer, { named: { ...named, count: records.length }, none, take });
 }
 
-/** The ack of a payload that couldn't be read as a batch. */
+/** Returns the ack of a payload that couldn't be read as a batch. */
 export function refuseBatch(error: string, nowMs: number, st = ""): Ack {
   return refusal({ st, s0: 0, acked: 0 }, { error, nowMs, proof: { hash: rangeHash([]) } });
 }
 
 /**
- * Takes one up/chunk message in the same way. It is kept as it is where nothing of its range is held, and else taken apart record by
- * record; on a conflict nothing of it is stored.
+ * Stores an up/chunk message in the same way: unchanged if no seq of its range is stored, otherwise record by record.
+ * On a conflict nothing is stored.
  */
 export function ingestChunk(db: Db, offer: Offer, payload: Uint8Array): ChunkAck {
   const none = (): { chunk: string } => ({ chunk: sha256(payload) });
@@ -197,7 +200,7 @@ function textField(input: unknown, name: string): string {
   return typeof value === "string" ? value.slice(0, 128) : "";
 }
 
-/** A stream is taken from the gateway that holds its booth, or, up to the swap, from the one that held it. */
+/** Checks that the stream's gateway holds the booth, or held it up to the swap. Returns the reason for a rejection. */
 function refusalOf(db: Db, stream: StreamRow | undefined, named: Named): string | undefined {
   if (stream?.gateway_id !== named.gateway) return "not_bound";
   if (stream.withdrawn_at !== null) return "withdrawn";
@@ -215,7 +218,7 @@ interface Keeping {
   readonly newest: number;
 }
 
-/** Keeps a chunk's message as it came, where nothing speaks against it; answers it as it was stored. */
+/** Stores a chunk's message unchanged, if possible. Returns the stored message. */
 function keepWhole(db: Db, stream: StreamRow, { message, payload, nowMs, newest }: Keeping): Uint8Array | undefined {
   const { head, chunk, facts } = message;
   const reach = reachOf(chunk);
@@ -306,7 +309,7 @@ interface Dropping {
   readonly nowMs: number;
 }
 
-/** A backfill that was ordered puts the gateway's record in the place of ours, which is kept aside. */
+/** Moves the stored record aside if an ordered backfill replaces it by the gateway's record. */
 function dropRecord(db: Db, stream: StreamRow, { seq, line, nowMs }: Dropping): void {
   const command = backfillOf(db, stream.id, seq) ?? "";
   const sql = "INSERT INTO replaced_records (command_id, stream_no, seq, line, replaced_at) VALUES (?, ?, ?, ?, ?)";

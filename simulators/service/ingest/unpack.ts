@@ -1,12 +1,12 @@
 import { constants, gunzipSync, zstdDecompressSync } from "node:zlib";
 import { textOf } from "../base/utf8.ts";
 
-/** Limits of one batch as it arrives and unzipped: four times what a well-behaved gateway sends. */
+/** Size limits of a batch before and after unpacking: four times the usual size. */
 export const MAX_ZIPPED_BYTES = 256 * 1024;
 export const MAX_UNZIPPED_BYTES = 512 * 1024;
-/** The first bytes of whatever zstd made (RFC 8878, 3.1.1). */
+/** The first bytes of each zstd frame (RFC 8878, 3.1.1). */
 const ZSTD_MAGIC = Buffer.of(0x28, 0xb5, 0x2f, 0xfd);
-/** 8 MiB: what a decoder should have room for at least (RFC 8878, 3.1.1.1.2). A message could ask for 2 GiB. */
+/** 8 MiB, the minimum that a decoder should support (RFC 8878, 3.1.1.1.2). A message could ask for 2 GiB. */
 const ZSTD_PARAMS = { [constants.ZSTD_d_windowLogMax]: 23 };
 
 /**
@@ -15,7 +15,7 @@ const ZSTD_PARAMS = { [constants.ZSTD_d_windowLogMax]: 23 };
  */
 const CHUNK_BYTES = { least: 4 * 1024, most: 64 * 1024, for_each: 8 };
 
-/** Returns the JSON object in a gzip or zstd payload, or the reason why there is none. */
+/** Returns the JSON object in a gzip or zstd payload, or the reason why it can't be read. */
 export function unpack(payload: Uint8Array): { readonly batch: unknown } | { readonly error: string } {
   if (payload.byteLength > MAX_ZIPPED_BYTES) return { error: "too_large" };
   const { least, most, for_each } = CHUNK_BYTES;

@@ -22,7 +22,10 @@ interface BrokerOptions {
   readonly log?: ((line: string) => void) | undefined;
 }
 
-/** An MQTT 3.1.1 broker on loopback: who connects is a gateway with its credential, and sees its own prefix alone. */
+/**
+ * Starts an MQTT 3.1.1 broker on loopback. Each client is a gateway with its credential and can access only its own
+ * prefix.
+ */
 export async function startBroker({
   service,
   faults,
@@ -56,7 +59,7 @@ export async function startBroker({
     );
   });
   const sockets = new Set<Socket>();
-  // An ack is written in pieces: none of them is to wait until the one before was confirmed.
+  // An ack is written in pieces, and no piece should wait until the previous one was confirmed.
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket.on("close", () => sockets.delete(socket)));
     broker.handle(socket);
@@ -70,7 +73,7 @@ export async function startBroker({
   try {
     await listening(server, port);
   } catch (error) {
-    // The broker's own timers would keep a process that has nothing to serve.
+    // The broker's own timers would keep a process alive that has nothing to serve.
     await stop();
     throw error;
   }
@@ -93,7 +96,7 @@ function listening(server: Server, port: number): Promise<void> {
   });
 }
 
-/** The library's codes are a const enum of its typings, out of reach where types are only stripped. */
+/** The library's codes are a const enum of its typings, which doesn't exist if types are only stripped. */
 function badCredentials(): AuthenticateError {
   const error: Error = Object.assign(new Error("wrong user name or password"), { returnCode: BAD_CREDENTIALS });
   return error as AuthenticateError;
@@ -114,7 +117,7 @@ function guard(broker: Aedes, callerOf: CallerOf, gatewayOf: Map<Client, string>
       done(null, true);
     };
     const key = password?.toString("utf8") ?? "";
-    // A session's token is no credential.
+    // A session token is not a credential.
     const found = key.startsWith("Bearer ") ? undefined : callerOf(key);
     if (!(found instanceof Promise)) decide(found);
     else found.then(decide, () => done(badCredentials(), false));

@@ -7,18 +7,18 @@ import { unpack } from "../ingest/unpack.ts";
 import type { Uplinks } from "../storage/port.ts";
 import type { Downlink } from "../ingest/uplink.ts";
 
-/** A gateway's topics that go up; the group is whose and which. */
+/** A gateway's uplink topics. The groups are the gateway and the message type. */
 export const UP = /^bg\/v1\/([^/]+)\/up\/(state|hello|batch|chunk|result|digest)$/;
 
 /** A broker, embedded or external, that carries messages in both directions. */
 export interface RunningBroker {
-  /** As told to gateways. */
+  /** URL for gateways. */
   readonly url: string;
   /** Publishes on a gateway's down/ topic, QoS 1. */
   readonly send: (gateway: string, topic: "ack" | "cmd", message: unknown) => void;
-  /** Cuts a gateway's sessions, where the broker is our own. */
+  /** Ends a gateway's sessions, if the broker is the service's own. */
   readonly disconnect: (gateway: string) => void;
-  /** Whether what is published there comes in here now. */
+  /** Whether messages published at the broker arrive here now. */
   readonly joined: () => boolean;
   readonly stop: () => Promise<void>;
 }
@@ -34,7 +34,9 @@ export interface Published {
   readonly payload: string | Buffer;
 }
 
-/** A published packet as an uplink message; what isn't one (the broker's own, an ack going down) is passed over. */
+/**
+ * Delivers a published packet as an uplink message. Other packets (the broker's own, an ack to a gateway) are skipped.
+ */
 export async function deliver(packet: Published, delivering: Delivering): Promise<void> {
   const { service, faults, uplinks, send, disconnect } = delivering;
   const [, gateway, topic] = UP.exec(packet.topic) ?? [];
@@ -69,7 +71,7 @@ function falsified(ack: Ack | ChunkAck, fields: Readonly<Record<string, unknown>
   return { ...ack, ...Object.fromEntries(lies) };
 }
 
-/** Whether a batch or a chunk holds a record of that name; nothing that can't be read does. */
+/** Whether a batch or a chunk has a record of that name; false for an unreadable payload. */
 function holds(topic: string, payload: Buffer, name: string): boolean {
   if (topic === "chunk") {
     const message = parseMessage(payload);

@@ -11,26 +11,29 @@ import { errorMessage } from "../../../src/domain/error-message.ts";
 const CONNECT_MS = 10_000;
 const RECONNECT_MS = 1000;
 /**
- * Messages that a broker gives before the first of them is confirmed; it holds back what comes on top. What waits longer than a gateway
- * does for its ack is offered again, and costs more then: a long queue makes an overload last.
+ * Maximum number of unconfirmed messages; the broker queues the others. A message that waits longer than the gateway's
+ * ack timeout is resent and costs more, so a long queue prolongs an overload.
  */
 const RECEIVE_MAXIMUM = 400;
-/** A message to oneself is there within milliseconds; a busy broker takes longer, and a wrong no costs work, not data. */
+/**
+ * Timeout of the probe, a message to the service itself. It normally arrives within milliseconds. If a busy broker is
+ * slower, the wrong result costs work, not data.
+ */
 const PROBE_MS = 3_000;
-/** A message whose store is away is offered to it again after so long. The broker gives nothing more meanwhile. */
+/** Pause before a message is offered again to an unreachable store. The broker sends no further messages meanwhile. */
 const AGAIN_MS = 500;
 /**
- * The gateway's own timeout: it offers the message again after this. The broker gets its confirmation then, and can
- * send others.
+ * The gateway's own timeout, after which it resends the message. The message is then confirmed to the broker, so that
+ * the broker can send others.
  */
 const GIVEN_UP_MS = 60_000;
-/** A stream that isn't bound may be by a hello that another worker is taking in: it is looked for so often, so long apart. */
+/** Number of checks for the binding of a stream, because another worker may be storing the gateway's hello. */
 const BOUND_TRIES = 8;
 const BOUND_AGAIN_MS = 250;
-/** Messages under way have so long to be committed when the service stops. */
+/** Time limit for pending messages when the service stops. */
 const DRAIN_MS = 10_000;
 
-/** Workers of this name share what comes: each message goes to one of them. */
+/** Workers with this group name share the messages: each message is delivered to one of them. */
 const SHARED = "$share/ingest/";
 const UPLINKS = "bg/v1/+/up/+";
 
@@ -38,10 +41,12 @@ interface ExternalOptions {
   readonly service: Service;
   readonly faults: FaultPlan;
   readonly uplinks: Uplinks<Downlink>;
-  /** mqtt:, mqtts:, ws: or wss:, with the service's user name; never with a password. */
+  /** URL with mqtt:, mqtts:, ws: or wss: and the service's user name, never with a password. */
   readonly url: string;
   readonly password?: string | undefined;
-  /** Others take their part of the same broker's messages. Where the broker can't share them, everybody gets all. */
+  /**
+   * Other workers share the messages of this broker. If the broker doesn't support that, each worker gets all messages.
+   */
   readonly isShared?: boolean;
   readonly log?: ((line: string) => void) | undefined;
 }
@@ -75,7 +80,8 @@ async function joinBroker(options: ExternalOptions): Promise<RunningBroker> {
   const way = isShared && (await sharesMessages(client)) ? "shared" : "plain";
   if (isShared && way === "plain")
     log?.(`broker ${shownUrl(url)} shares no messages among workers: each gets all of them`);
-  // After a lost connection the library subscribes again; what was published meanwhile is sent again for want of an ack.
+  // After a lost connection the library subscribes again. Messages published meanwhile are resent because they got no
+  // ack.
   await client.subscribeAsync(way === "shared" ? `${SHARED}${UPLINKS}` : UPLINKS, { qos: 1 });
   return {
     url: shownUrl(url),
@@ -93,7 +99,7 @@ interface Line extends ExternalOptions {
   readonly under_way: Set<Promise<void>>;
 }
 
-/** MQTT 5, which lets us say how much may be under way, or 3.1.1 where the broker refuses 5 or closes at it. */
+/** Connects with MQTT 5, which can limit unconfirmed messages, or with 3.1.1 if the broker refuses 5. */
 async function connected({ url, password }: ExternalOptions): Promise<MqttClient> {
   const usual = {
     connectTimeout: CONNECT_MS,
@@ -116,7 +122,10 @@ function shownUrl(url: string): string {
   return shown.href;
 }
 
-/** Some brokers grant a shared subscription and deliver nothing through it: only a message to oneself shows. */
+/**
+ * Checks a shared subscription with a message to itself, because some brokers accept one and deliver nothing through
+ * it.
+ */
 async function sharesMessages(client: MqttClient): Promise<boolean> {
   const name = randomUUID();
   const topic = `bg/v1/${name}/up/probe`;
@@ -134,14 +143,14 @@ async function sharesMessages(client: MqttClient): Promise<boolean> {
     await client.publishAsync(topic, "", { qos: 1 });
     return await Promise.race([came, sleep(PROBE_MS, false, { ref: false })]);
   } catch {
-    // Refused, one way or the other.
+    // The broker refused the subscription or closed the connection.
     return false;
   } finally {
     if (client.connected) await client.unsubscribeAsync(filter).catch(() => undefined);
   }
 }
 
-/** Takes one message, and confirms it to the broker once it is done with. */
+/** Processes a message and then confirms it to the broker. */
 function hold(line: Line, packet: IPublishPacket): void {
   const { stream } = line.client;
   const whole = take(line, packet).then((isDone) => {

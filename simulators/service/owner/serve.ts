@@ -7,7 +7,7 @@ const PATH = "/owner/";
 const FOLDER = new URL("./page/", import.meta.url);
 const JS = "text/javascript; charset=utf-8";
 const SCRIPTS = "main api dom format fleet strip views texts en es de";
-/** By path: file and type. Nothing else is ever read for a request. */
+/** File and type by path. No other file is ever served. */
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   [PATH]: ["index.html", "text/html; charset=utf-8"],
   [`${PATH}owner.css`]: ["owner.css", "text/css; charset=utf-8"],
@@ -16,7 +16,7 @@ const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
 };
 const SESSION = `${PATH}session`;
 
-/** Scripts, styles and data from this service alone; nothing inline, no frames, no forms that lead elsewhere. */
+/** Allows scripts, styles and data from this service only: no inline code, no frames, no forms to other sites. */
 const HEADERS = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -28,15 +28,15 @@ const HEADERS = {
   "cache-control": "no-cache",
 } as const;
 
-/** The page's files and its way in: what is asked of before anybody has a key. */
+/** Whether the request is for the page's files or its sign-in, which need no key. */
 export function isOwnersPage({ url }: Pick<FastifyRequest, "url">): boolean {
   const [path = ""] = url.split("?");
   return path === "/" || path === "/owner" || path === SESSION || Object.hasOwn(FILES, path);
 }
 
 /**
- * The owner's page: read-only, and all that it shows is asked of /api with the owner's own key. Who has e-mail and password signs in
- * here, since /api wants a key even for that.
+ * Serves the owner's page, which is read-only and gets all data from /api with the owner's key. Users with e-mail and
+ * password sign in here, because /api requires a key even for that.
  */
 export function serveOwner(app: FastifyInstance, service: Service, operations: readonly Operation[]): void {
   const signIn = operations.find(({ path }) => path === "/api/authenticate");

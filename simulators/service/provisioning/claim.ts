@@ -26,8 +26,8 @@ export interface Claiming {
 type ClaimedGateway = NonNullable<Claim["gateway"]>;
 
 /**
- * Binds a booth to a gateway. To be called inside a transaction. 201: a new binding; 200: the same one again, or a
- * take-over done. Throws an HttpError: 403, 404 unknown serial, 409 bound to another or generation moved, 422.
+ * Binds a booth to a gateway, inside a transaction. 201: a new binding; 200: the same binding again, or a completed
+ * take-over. Throws an HttpError: 403, 404 unknown serial, 409 bound to another gateway or other generation, 422.
  */
 export function claim(at: Claiming, body: Claim): { readonly status: 200 | 201; readonly booth: BoothRow } {
   const serial = serialOf(body.serial_number);
@@ -60,7 +60,7 @@ function bind(at: Claiming, bid: Bid): 200 | 201 {
     throw new HttpError(422, "intent is neither claim nor take_over");
   const held = current?.status === "provisioned" && current.gateway_id !== null;
   if (held && current.gateway_id === gateway.id) {
-    // The claim itself raised the generation: the one it was made with is as good.
+    // The claim itself raised the generation, so the generation that it was made with is valid too.
     if (expected !== undefined && expected !== generation && expected !== generation - 1) throw moved(generation);
     return 200;
   }
@@ -86,7 +86,7 @@ function moved(generation: number): HttpError {
   return new HttpError(409, `the generation has moved to ${generation}`);
 }
 
-/** The old holder may still deliver what it recorded up to now, then stops. */
+/** The previous gateway may deliver records up to now, and then must stop. */
 function supersede(at: Claiming, current: ProvisioningRow): void {
   const holder = current.gateway_id === null ? undefined : gatewayById(at.db, current.gateway_id);
   const seen = holder?.last_seen_at ?? 0;
@@ -106,7 +106,7 @@ function supersede(at: Claiming, current: ProvisioningRow): void {
   );
 }
 
-/** Opens the record by the serial number alone, as at plain level; no gateway holds the booth. */
+/** Opens the record by the serial number alone, as at plain level. No gateway has the booth. */
 function openRecord(at: Claiming, booth: BoothRow, current: ProvisioningRow | undefined): 200 | 201 {
   if (current?.status === "provisioned") return 200;
   const generation = (current?.generation ?? 0) + 1;

@@ -16,8 +16,8 @@ interface ProvisionRequest {
 }
 
 /**
- * POST /api/booths_provisioning below the transport, in one transaction. A repeated Idempotency-Key gives the stored
- * answer of the success it had; failures aren't kept, since the same claim is tried again later. Throws an HttpError.
+ * Handles POST /api/booths_provisioning in one transaction. A repeated Idempotency-Key gets the stored successful
+ * answer. Failures aren't stored, because the same claim is retried later. Throws an HttpError.
  */
 export function provision(service: Service, request: ProvisionRequest): Answer {
   const parsed = claimShape.safeParse(request.body);

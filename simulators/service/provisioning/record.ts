@@ -13,7 +13,9 @@ interface Place {
   readonly updated_at: number;
 }
 
-/** The provisioning record of a booth as the caller may see it; at plain level only the observed fields. */
+/**
+ * Returns the provisioning record of a booth that the caller may see. At plain level it has only the observed fields.
+ */
 export function provisioningRecord(service: Service, booth: BoothRow, caller: Caller): Record<string, unknown> {
   const current = currentProvisioning(service.db, booth.id);
   const seesPasswords = caller.scope !== "user";
@@ -90,7 +92,7 @@ function brokerOf(urls: string, gatewayId: string): string {
   return url;
 }
 
-/** Validator for conditional writes: changes with the binding alone. */
+/** Returns the validator for conditional writes, which changes only with the binding. */
 export function provisioningTag(current: ProvisioningRow | undefined): string {
   return `"${current?.generation ?? 0}.${current?.revision ?? 0}"`;
 }

@@ -53,13 +53,13 @@ export interface GatewayRow {
 
 const SERIAL = /^[A-Z0-9][A-Z0-9-]{2,63}$/;
 
-/** Trimmed and upper-cased; undefined where it can't be a serial number. */
+/** Returns the trimmed serial number in upper case; undefined if it can't be a serial number. */
 export function serialOf(text: string): string | undefined {
   const serial = text.trim().toUpperCase();
   return SERIAL.test(serial) ? serial : undefined;
 }
 
-/** The booth with that serial in that account; another account's booth is not there. */
+/** Returns the account's booth with that serial. Booths of other accounts aren't found. */
 export function boothBySerial(db: Db, serial: string, accountId: string): BoothRow | undefined {
   return row<BoothRow>(db, "SELECT * FROM booths WHERE serial_number = ? AND account_id = ?", serial, accountId);
 }
@@ -76,7 +76,7 @@ export function gatewayById(db: Db, gatewayId: string): GatewayRow | undefined {
   return row<GatewayRow>(db, "SELECT * FROM gateways WHERE id = ?", gatewayId);
 }
 
-/** The newest thing any gateway reported of the booth: what its device fields are read from. */
+/** Returns the newest report of any gateway about the booth, which has its device fields. */
 export function latestReported(db: Db, boothId: string): Readonly<Record<string, unknown>> | undefined {
   const sql =
     "SELECT reported FROM provisionings WHERE booth_id = ? AND reported IS NOT NULL ORDER BY generation DESC LIMIT 1";

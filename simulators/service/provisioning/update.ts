@@ -6,7 +6,9 @@ import { audit } from "./audit.ts";
 import { type BoothRow, currentProvisioning, type ProvisioningRow } from "./rows.ts";
 import { CREDENTIAL_HASH, type Update } from "./shapes.ts";
 
-/** A gateway that released its last booth may repeat the request for so long, should the answer have been lost. */
+/**
+ * Time in which a gateway that released its last booth may repeat the request, because the answer may have been lost.
+ */
 const LAST_WORD_MS = 3_600_000;
 /** A gateway reads a decommissioned record a second time after 24 hours, and only then wipes its keys [contract]. */
 const SECOND_READING_MS = 48 * 3_600_000;
@@ -17,7 +19,7 @@ interface Updating {
   readonly now: number;
 }
 
-/** Changes the current binding; idempotent. To be called inside a transaction. Throws an HttpError: 404, 409, 422. */
+/** Changes the current binding, inside a transaction; idempotent. Throws an HttpError: 404, 409, 422. */
 export function updateProvisioning(at: Updating, booth: BoothRow, body: Update): void {
   const current = currentProvisioning(at.db, booth.id);
   if (current === undefined) throw notFound("provisioning");
@@ -34,7 +36,10 @@ export function updateProvisioning(at: Updating, booth: BoothRow, body: Update):
   }
 }
 
-/** A first key is of no gateway, and good for any booth of the account: what it ends or changes hands it must name, as it was seen. */
+/**
+ * A first key belongs to no gateway and is valid for all booths of the account, so the request must name the binding
+ * that it changes.
+ */
 function checkNamed({ caller }: Updating, { status, credential_sha256, gateway_id, generation }: Update): void {
   if (caller.scope !== "provision" || (status === undefined && credential_sha256 === undefined)) return;
   if (gateway_id === undefined || generation === undefined) {
@@ -80,7 +85,7 @@ function rotate(at: Updating, current: ProvisioningRow, hash: string): void {
   });
 }
 
-/** Keeps what the gateway reports of the booth; a report with a lower seq than the one held is late and ignored. */
+/** Stores the gateway's report about the booth. A report with a lower seq than the stored one is late and ignored. */
 export function storeReported({ db, now }: Updating, current: ProvisioningRow, reported: Update["reported"]): void {
   if (reported?.seq !== undefined && current.reported_seq !== null && reported.seq < current.reported_seq) return;
   const sql =

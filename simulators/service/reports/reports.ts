@@ -8,12 +8,12 @@ import { keepMail, type Mail } from "../accounts/mail.ts";
 import { type Downlink, takeUplink } from "../ingest/uplink.ts";
 import type { Uplink } from "../storage/port.ts";
 
-/** Reports that may wait for their answer at once; a further caller gets 503. */
+/** Maximum number of reports that wait for an answer. Further callers get 503. */
 const MAX_PENDING = 100;
 /** Time in which a stopping thread may finish its work. */
 const END_WITHIN_MS = 2000;
 
-/** A request to the thread; every field can be copied between threads. */
+/** A request to the thread. Every field can be copied between threads. */
 export type Asked =
   | {
       readonly kind: "answer";
@@ -29,34 +29,34 @@ export type Asked =
   | { readonly kind: "caller"; readonly authorization: string | undefined; readonly now: number }
   | { readonly kind: "uplink"; readonly uplink: Uplink };
 
-/** `status` absent: it isn't the caller's fault. */
+/** The thread's answer. `status` absent: an internal error. */
 export type Said =
   | { readonly kind: "mail"; readonly mail: Mail }
   | { readonly id: number; readonly kind: "done"; readonly value: unknown }
   | { readonly id: number; readonly kind: "failed"; readonly status: number | undefined; readonly text: string };
 
 /**
- * Makes reports from booths' whole logs away from the thread that takes records in. If the store is a server it
- * handles all other operations too.
+ * Makes reports from booths' whole logs on another thread than ingest. If the store is a server, handles all other
+ * operations too.
  */
 export interface Reports {
-  /** Whether every operation goes here, not reports alone. */
+  /** Whether all operations are handled here, not only reports. */
   readonly takes_all: boolean;
-  /** Throws an HttpError, or rejects with one, for anything but success. */
+  /** Throws an HttpError, or rejects with one, for every error answer. */
   readonly answer: (operation: Operation, call: Call) => Answer | Promise<Answer>;
   /** Returns the caller of an Authorization header; undefined: not valid. */
   readonly callerOf: (
     authorization: string | undefined,
     now: number,
   ) => Caller | undefined | Promise<Caller | undefined>;
-  /** Takes one message of a gateway by itself. */
+  /** Stores a message of a gateway by itself. */
   readonly uplink: (uplink: Uplink) => Downlink | Promise<Downlink>;
-  /** A round over all watched booths; what failed, a line each. */
+  /** Runs a round over all watched booths. Returns a line for each failure. */
   readonly evaluate: (signal: AbortSignal) => Promise<string[]>;
   readonly stop: () => Promise<void>;
 }
 
-/** In the caller's own thread: for a database in memory, which no other thread sees. */
+/** Runs in the caller's thread, for a database in memory, which other threads can't access. */
 export function reportsHere(service: Service): Reports {
   return {
     ...rowsHere(service.db),
@@ -66,7 +66,7 @@ export function reportsHere(service: Service): Reports {
   };
 }
 
-/** Answers that need a few rows, made at once on this thread. */
+/** Answers that need few rows and are made in this thread. */
 function rowsHere(db: Db): Pick<Reports, "takes_all" | "callerOf" | "uplink"> {
   return {
     takes_all: false,
@@ -76,9 +76,9 @@ function rowsHere(db: Db): Pick<Reports, "takes_all" | "callerOf" | "uplink"> {
 }
 
 /**
- * Runs reports on a thread that the first report starts: a report over years of fifty booths takes seconds, and
- * gateways whose records aren't acked meanwhile send them again. After a crash of the thread the next report starts a
- * new one.
+ * Runs reports on a thread that the first report starts. A report over years of fifty booths takes seconds, and
+ * gateways without acks meanwhile would resend their records. After a crash of the thread the next report starts a new
+ * one.
  */
 export function reportsThread(service: Service, dataDir: string): Reports {
   let running: Thread | undefined;
@@ -102,8 +102,8 @@ export interface Place {
 }
 
 /**
- * Everything, in so many threads, each with a connection that it waits for: the caller's own thread, which has the sockets, never does.
- * They begin as they are needed; what is asked goes to the one with least to do.
+ * Runs everything in `count` threads, each with a connection for which it waits. The caller's thread, which has the
+ * sockets, never waits. Threads start on demand, and a request is sent to the thread with the fewest pending requests.
  */
 export function reportsThreads(service: Service, place: Place, count: number): Reports {
   const running = new Set<Thread>();

@@ -10,28 +10,28 @@ export type { Db, SqlValue } from "./port.ts";
 export const ANY_NUMBER = "(? + 0)";
 export const ANY_TEXT = "(? || '')";
 
-/** Runs a writing statement; answers the number of rows changed. */
+/** Runs a writing statement. Returns the number of changed rows. */
 export function run(db: Db, sql: string, ...values: SqlValue[]): number {
   return db.run(sql, values);
 }
 
-/** The first row, or undefined. The caller names the row's shape: it is the shape of the SQL text beside it. */
+/** Returns the first row, or undefined. The caller names the row's type, which must match the SQL text. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- only the caller knows what its SQL selects
 export function row<T>(db: Db, sql: string, ...values: SqlValue[]): T | undefined {
   return db.get(sql, values) as T | undefined;
 }
 
-/** All rows. */
+/** Returns all rows. */
 export function rows<T>(db: Db, sql: string, ...values: SqlValue[]): T[] {
   return db.all(sql, values) as T[];
 }
 
-/** Rows one by one, as arrays; the caller must run it to its end without awaiting. */
+/** Yields rows one by one as arrays. The caller must read to the end without awaiting. */
 export function each<T extends readonly SqlValue[]>(db: Db, sql: string, ...values: SqlValue[]): IterableIterator<T> {
   return db.each(sql, values) as IterableIterator<T>;
 }
 
-/** Everything that is read in it is of one instant, whatever another thread writes meanwhile. */
+/** Runs reads of the same instant, whatever another thread writes meanwhile. */
 export function inSnapshot<T>(db: Db, read: () => T): T {
   return db.transaction("snapshot", read);
 }
@@ -41,7 +41,10 @@ export function inTransaction<T>(db: Db, work: () => T): T {
   return db.transaction("write", work);
 }
 
-/** The same, but that nested it is a part of the outer one, for who takes back all of that where a part fails: a savepoint costs a third of a chunk. */
+/**
+ * Runs the work in one transaction. A nested call is part of the outer one without a savepoint, which takes a third of
+ * a chunk's time. The caller must roll back the outer transaction if a part fails.
+ */
 export function joined<T>(db: Db, work: () => T): T {
   return db.transaction("joined", work);
 }

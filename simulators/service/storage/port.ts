@@ -13,23 +13,24 @@ export type Transaction = "write" | "apart" | "snapshot" | "joined";
 export interface Db {
   readonly engine: "sqlite" | "postgres";
   readonly open: boolean;
-  /** Folder of the files beside the database; absent: none, as with a database in memory. */
+  /** Folder of the files next to the database; absent: no files, as with a database in memory. */
   readonly folder?: string | undefined;
-  /** Runs a writing statement; answers the number of rows changed. Values stand for ?, in order. */
+  /** Runs a writing statement. Returns the number of changed rows. Values replace ? in order. */
   readonly run: (sql: string, values: readonly SqlValue[]) => number;
-  /** The first row, or undefined. */
+  /** Returns the first row, or undefined. */
   readonly get: (sql: string, values: readonly SqlValue[]) => unknown;
   readonly all: (sql: string, values: readonly SqlValue[]) => unknown[];
   /** Yields rows as arrays. Read to the end without a pause. */
   readonly each: (sql: string, values: readonly SqlValue[]) => IterableIterator<unknown>;
-  /** Statements without values, parted by semicolons. */
+  /** Runs statements without values, separated by semicolons. */
   readonly exec: (sql: string) => void;
   /**
-   * All of it or nothing; one within another is a savepoint. write: after all other writers. apart: beside them, for who locks what it
-   * changes itself. snapshot: what is read is of one instant. joined: as write, and within another no savepoint but a part of it.
+   * Runs the work completely or not at all. A nested transaction is a savepoint. write: after all other writers. apart:
+   * parallel to other writers, for callers that lock the rows that they change. snapshot: all reads are of the same
+   * instant. joined: like write, but a nested one is part of the outer transaction without a savepoint.
    */
   readonly transaction: <T>(kind: Transaction, work: () => T) => T;
-  /** The text of every statement that was run since it was opened: for looking at their plans. */
+  /** Returns the text of every statement since the start, for checks of their plans. */
   readonly used: () => string[];
   readonly close: () => void;
 }
@@ -42,15 +43,16 @@ export interface Uplink {
   readonly now: number;
 }
 
-/** Takes in what gateways send up, each one's in the order in which it came. */
+/** Stores uplink messages of gateways, each gateway's in order of arrival. */
 export interface Uplinks<Downlink> {
   /**
-   * Resolves with what goes down in answer once all of the message is committed. Rejects where the store can't be reached or is full, and
-   * once it is stopped: nothing is acked then, and the gateway offers it again. Callers may have as many under way as they like to hold in memory.
+   * Resolves with the answer to the gateway once the whole message is committed. Rejects if the store is unreachable or
+   * full, or stopped; no ack is sent then, and the gateway resends the message. Callers may have as many messages
+   * pending as fit into their memory.
    */
   readonly take: (uplink: Uplink) => Promise<Downlink>;
-  /** Messages taken whose answer is awaited: what back-pressure goes by. */
+  /** Number of pending messages, for back-pressure. */
   readonly waiting: () => number;
-  /** Those under way are answered first. */
+  /** Answers pending messages and then stops. */
   readonly stop: () => Promise<void>;
 }

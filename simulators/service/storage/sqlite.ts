@@ -4,12 +4,15 @@ import Database from "better-sqlite3";
 import { SCHEMA_STEPS } from "./schema.ts";
 import type { Db, SqlValue, Transaction } from "./port.ts";
 
-/** A database file, or one in memory; `file` is for who looks at it as such. */
+/** A database file, or one in memory. `file` gives access to SQLite itself. */
 export interface SqliteDb extends Db {
   readonly file: Database.Database;
 }
 
-/** Opens (and brings up to date) the database file in `dataDir`; ":memory:" keeps it in memory. Throws where the folder can't be written. */
+/**
+ * Opens the database file in `dataDir` and updates its schema; ":memory:" stores it in memory. Throws if the folder
+ * can't be written.
+ */
 export function openSqlite(dataDir: string): SqliteDb {
   const inMemory = dataDir === ":memory:";
   if (!inMemory) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -34,7 +37,7 @@ function migrate(file: Database.Database): void {
     .immediate();
 }
 
-/** The port over an open file whose schema is up to date. Each statement is prepared once. */
+/** Returns the port for an open file with the present schema. Each statement is prepared once. */
 export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
   const prepared = new Map<string, Database.Statement>();
   const statement = (sql: string): Database.Statement => {
@@ -42,14 +45,14 @@ export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
     if (found === undefined) prepared.set(sql, (found = file.prepare(sql)));
     return found;
   };
-  // Iterating needs a statement of its own kind: raw() changes it for good.
+  // Iterating needs a separate statement, because raw() changes a statement permanently.
   const raw = new Map<string, Database.Statement>();
   const rawStatement = (sql: string): Database.Statement => {
     let found = raw.get(sql);
     if (found === undefined) raw.set(sql, (found = file.prepare(sql).raw(true)));
     return found;
   };
-  // One transaction function for all: making one takes as long as a small transaction.
+  // A shared transaction function, because making one takes as long as a small transaction.
   const transaction = file.transaction((work: () => unknown) => work());
   return {
     engine: "sqlite",

@@ -2,7 +2,7 @@ import { isMessage, type Message, type MessageArg, type Text } from "../message.
 import { icuText } from "./icu.js";
 import english from "./en.json" with { type: "json" };
 
-/** Where a text is shown. A message with a variant `CODE.page` in the catalogue has a text without commands and paths for the page. */
+/** The place at which a text is shown. A message with a variant `CODE.page` in the catalogue has a text without commands and paths for the page. */
 export type Surface = "shell" | "page";
 
 const patterns: Readonly<Record<string, string>> = english;

@@ -23,24 +23,27 @@ function driverWith(more: { readonly transaction_id_offset?: number; readonly an
 }
 
 describe("a device whose transaction id is off by one", () => {
-  test.each([1, -1])("(%i) is down with an advice that names the setting, and is read with it", async (offset) => {
-    const { plc } = bed();
-    plc.script = (request) => [
-      frame({ ...request, transaction: request.transaction + offset }, [3, 2, ...word(request.address)]),
-    ];
-    const driver = driverWith({});
-    await driver.open(never);
-    const error = await failure(readGroup(driver, "g"));
-    expect(error.kind).toBe("malformed");
-    expect(render(adviceFor(error, "127.0.0.1:502"))).toContain(`transaction_id_offset: ${offset}`);
-    const set = driverWith({ transaction_id_offset: offset });
-    await set.open(never);
-    for (let i = 0; i < 3; i++) expect(values(await readGroup(set, "g"))).toEqual([pattern(3, 4)]);
-  });
+  test.each([1, -1])(
+    "(%i) is down with advice that names the setting, and can be read with that setting",
+    async (offset) => {
+      const { plc } = bed();
+      plc.script = (request) => [
+        frame({ ...request, transaction: request.transaction + offset }, [3, 2, ...word(request.address)]),
+      ];
+      const driver = driverWith({});
+      await driver.open(never);
+      const error = await failure(readGroup(driver, "g"));
+      expect(error.kind).toBe("malformed");
+      expect(render(adviceFor(error, "127.0.0.1:502"))).toContain(`transaction_id_offset: ${offset}`);
+      const set = driverWith({ transaction_id_offset: offset });
+      await set.open(never);
+      for (let i = 0; i < 3; i++) expect(values(await readGroup(set, "g"))).toEqual([pattern(3, 4)]);
+    },
+  );
 });
 
 describe("a device that answers as unit 0", () => {
-  test("is down with an advice that names the setting, and is read with it", async () => {
+  test("is down with advice that names the setting, and can be read with that setting", async () => {
     const { plc } = bed();
     plc.script = (request) => [frame({ ...request, unit: 0 }, [3, 2, ...word(request.address)])];
     const driver = driverWith({});
@@ -55,7 +58,7 @@ describe("a device that answers as unit 0", () => {
 
 const word = (address: number): readonly number[] => [pattern(3, address) >> 8, pattern(3, address) & 0xff];
 
-/** Two holding registers of unit 1. */
+/** A request for two holding registers of unit 1. */
 const REQUEST = Buffer.from([1, 3, 0, 4, 0, 2]);
 
 test("with settings, an answer with any other transaction or unit is still rejected", () => {

@@ -13,12 +13,12 @@ import { modbusBed } from "./modbus-bed.ts";
 
 const bed = modbusBed();
 
-/** Three blocks that can't be read together. */
+/** Three blocks that are too far apart for a single request. */
 const POINTS = [0, 1000, 2000].map((address) => point({ address }));
 const RIGHT = POINTS.map(({ address }) => pattern(3, address));
 const TIMES = { connect_ms: ANSWER_MS, answer_ms: ANSWER_MS };
 
-/** Closes each connection, in order or with a reset, right after so many answers. */
+/** Closes each connection, in order or with a reset, after this many answers. */
 function closeAfter(plc: FakeModbus, answers: number, how: "close" | "reset" = "close"): void {
   const counts = new WeakMap<object, number>();
   plc.script = (_request, usual, socket) => {
@@ -44,7 +44,7 @@ describe("a device that closes the connection after a complete answer", () => {
     closeAfter(plc, answers);
     const memory = emptyMemory();
     let driver = await driverFor(POINTS, { memory });
-    // As the link's owner does: a connection that ended between polls is made anew.
+    // Like the link's owner, opens a new connection if the old one ended between polls.
     const read: unknown[] = [];
     while (read.length < 10) {
       const values = await polls(driver, 1).catch(() => null);
@@ -53,7 +53,8 @@ describe("a device that closes the connection after a complete answer", () => {
     }
     expect(read).toEqual(times(10));
     expect(driver.notes?.().map(({ kind }) => kind)).toEqual(["closes"]);
-    // Two requests are lost at most until it is known, and each connection serves as many as the device answers.
+    // At most two requests are lost until the driver knows the limit. Then each connection is used for as many requests
+    // as the device answers.
     expect(plc.requests.length).toBeLessThanOrEqual(30 + 2);
     expect(plc.accepted()).toBeLessThanOrEqual(Math.ceil(30 / answers) + 3);
     expect(driver.renewals?.()).toBeLessThanOrEqual(2);
@@ -114,20 +115,20 @@ describe("a device that closes the connection after a complete answer", () => {
         booth.driver = null;
       }
     }
-    // Each booth finds its connection closed a few times until the device is known.
+    // Each booth finds its connection closed a few times until the driver knows the device.
     expect(read.length).toBeGreaterThan(14);
     expect(read).toEqual(times(read.length));
     for (const { driver } of booths) await driver?.close();
   });
 
-  test("is asked over one connection again once it keeps connections", async () => {
+  test("is polled over one connection again once it keeps connections open", async () => {
     const { plc, driverFor } = bed();
     closeAfter(plc, 1);
     const memory = emptyMemory();
     const driver = await driverFor(POINTS, { memory });
     await polls(driver, 2);
     plc.script = null;
-    // The next connection but one is left open, to find out.
+    // The next connection but one is left open, to find out whether the device still closes it.
     memory.answering.closing.ended = -1;
     await polls(driver, 2);
     expect(driver.notes?.()).toEqual([]);
@@ -145,7 +146,7 @@ describe("a device that closes the connection after a complete answer", () => {
     expect((await failure(readGroup(driver, "g"))).kind).toBe("refused");
   });
 
-  test("answers a tool that asks for one register after the other", async () => {
+  test("answers a tool that requests one register after the other", async () => {
     const { plc } = bed();
     closeAfter(plc, 1);
     const exchange = modbusExchange(modbusLine({ host: "127.0.0.1", port: plc.port }), TIMES);
@@ -160,7 +161,7 @@ describe("a device that closes the connection after a complete answer", () => {
   });
 });
 
-test("a device that closes before it answers is not taken for one that closes after each answer", async () => {
+test("a device that closes before it answers doesn't count as closing after each answer", async () => {
   const { plc, driverFor } = bed();
   plc.script = ({ address }) => (address === 1000 ? "close" : undefined);
   const driver = await driverFor(POINTS);
@@ -168,7 +169,7 @@ test("a device that closes before it answers is not taken for one that closes af
   expect(driver.notes?.()).toEqual([]);
 });
 
-test("an abort lets the request under way be answered before the connection ends", async () => {
+test("an abort waits for the answer to a pending request before the connection ends", async () => {
   const { plc } = bed();
   const owner = new AbortController();
   const held: (() => void)[] = [];
@@ -191,7 +192,7 @@ test("an abort lets the request under way be answered before the connection ends
   await driver.close();
 });
 
-test("an abort ends a request that is never answered after half a second", async () => {
+test("an abort ends a request without an answer after half a second", async () => {
   const { plc } = bed();
   plc.script = () => "silence";
   const owner = new AbortController();

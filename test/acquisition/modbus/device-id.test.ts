@@ -46,7 +46,7 @@ describe("an identification", () => {
     [2, "v1"],
   ]);
 
-  it("is taken whole, and partial until then, over TCP and RTU", () => {
+  it("is accepted when complete, and partial until then, over TCP and RTU", () => {
     const frame = tcp(good);
     const line = rtu(good);
     for (let size = 0; size < frame.length; size++) expect(judge(frame, size, expected)).toBeNull();

@@ -135,7 +135,7 @@ describe("exceptions", () => {
   });
 
   describe("groups that are read together", () => {
-    /** Registers of two groups in turn, three of each. */
+    /** Registers of two groups in alternation, three of each. */
     const both = profileOf(registers(6));
     const mixed = {
       ...both,
@@ -173,7 +173,7 @@ describe("exceptions", () => {
       ]);
       expect(plc.requests.length).toBe(1);
       lacking = false;
-      // 19 reads of the slow group after its first one; reads of the other group don't count.
+      // 19 reads of the slow group after its first. Reads of the other group don't count.
       for (let i = 0; i < 50; i++) await driver.read(["fast"]);
       for (let i = 0; i < 18; i++) await driver.read(["slow"]);
       expect(shown(await driver.read(["slow"]))).toEqual([["slow", right(1), right(3), right(5)]]);

@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 
-/** A scripted Modbus TCP server on loopback: answers by the book unless the script says otherwise. */
+/**
+ * A scripted Modbus TCP server on loopback. It answers according to the specification unless the script says otherwise.
+ */
 
 export interface FakeRequest {
   readonly transaction: number;
@@ -12,26 +14,26 @@ export interface FakeRequest {
   readonly count: number;
 }
 
-/** Bytes to send, in pieces; or what to do instead. */
+/** Bytes to send in pieces, or another reaction. */
 export type FakeReply = readonly Buffer[] | "silence" | "close" | "reset";
 export type FakeScript = (request: FakeRequest, usual: Buffer, socket: Socket) => FakeReply | undefined;
 
 export interface FakeModbus {
   readonly port: number;
   readonly requests: FakeRequest[];
-  /** Connections accepted so far. */
+  /** Number of connections accepted so far. */
   readonly accepted: () => number;
-  /** Undefined from the script: the usual answer. */
+  /** Returns the reaction to a request; undefined: the usual answer. */
   script: FakeScript | null;
-  /** Value of a register or (0, 1) of a bit. */
+  /** Returns the value of a register, or 0 or 1 for a bit. */
   memory: (code: number, address: number) => number;
-  /** Addresses that answer exception 2. */
+  /** Returns whether an address answers exception 2. */
   holes: (code: number, address: number) => boolean;
   closeClients(): void;
   stop(): Promise<void>;
 }
 
-/** Distinct for neighbouring addresses and tables, so that a shifted answer is a wrong value. */
+/** Returns different values for neighboring addresses and tables, so that a shifted answer gives a wrong value. */
 export function pattern(code: number, address: number): number {
   return code <= 2 ? (address * 7 + (address >> 3) + code) & 1 : (address * 2654435761 + code * 977) >>> 16;
 }
@@ -42,7 +44,7 @@ export async function fakeModbus(): Promise<FakeModbus> {
   const server = createServer((socket) => {
     accepted++;
     sockets.add(socket);
-    socket.on("error", () => undefined); // resets are part of the play
+    socket.on("error", () => undefined); // resets are part of the script
     socket.on("close", () => sockets.delete(socket));
     let inbox = Buffer.alloc(0);
     socket.on("data", (bytes) => {
@@ -89,7 +91,7 @@ export async function fakeModbus(): Promise<FakeModbus> {
   return fake;
 }
 
-/** A frame with the request's transaction, unit and the given body (function code first). */
+/** Makes a frame with the request's transaction and unit and the given body (function code first). */
 export function frame(request: Pick<FakeRequest, "transaction" | "unit">, body: readonly number[]): Buffer {
   const header = Buffer.alloc(7);
   header.writeUInt16BE(request.transaction & 0xffff, 0);
@@ -102,7 +104,7 @@ export function exception(request: FakeRequest, code: number): Buffer {
   return frame(request, [request.code | 0x80, code]);
 }
 
-/** The answer by the book. */
+/** Returns the answer according to the specification. */
 export function usualAnswer(device: Pick<FakeModbus, "memory" | "holes">, request: FakeRequest): Buffer {
   const addresses = Array.from({ length: request.count }, (_, i) => request.address + i);
   if (request.code < 1 || request.code > 4) return exception(request, 1);

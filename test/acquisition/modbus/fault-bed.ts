@@ -17,19 +17,22 @@ import type { Clock } from "../../../src/domain/machine.ts";
 import { runLink, type RunningLink } from "./link-run.ts";
 import { clickBooth } from "../../support/profiles.ts";
 
-/** A booth behind a line with faults, read by the real loop and driver; its story moves on by a step with each poll. */
+/** A booth on a line with faults, read by the real loop and driver. Its story advances a step with each poll. */
 
-/** 09:00 in the booth's zone: the busy day has begun. */
+/** 09:00 in the booth's zone, after the start of the busy day. */
 const START = Date.UTC(2026, 2, 3, 16);
 const STEP_MS = 10_000;
-/** The loop's time runs so much faster than real time, in which sockets live: back-offs needn't be waited for. */
+/**
+ * The loop's time is faster than real time by this factor, so that tests needn't wait for backoffs. Sockets use real
+ * time.
+ */
 const SPEED = 50;
 const GROUPS = { fast: { poll_interval_ms: 500 }, slow: { poll_interval_ms: 1500 } };
-/** Real time. */
+/** Answer timeout in real time. */
 export const ANSWER_MS = 100;
 
 export interface Poll {
-  /** Simulated instant at which every value of the poll stood in the PLC. */
+  /** Simulated instant of the poll, at which the PLC had every value. */
   readonly at: number;
   readonly group: string;
   readonly samples: readonly Sample[];
@@ -44,9 +47,12 @@ export interface FaultBed {
   readonly states: readonly LinkStatus[];
   readonly failures: () => number;
   readonly isUp: () => boolean;
-  /** Good values that aren't what stood in the PLC. */
+  /** Returns good values that differ from the PLC's. */
   wrong(): Promise<readonly { readonly tag: string; readonly got: unknown; readonly truth: unknown }[]>;
-  /** Over all polls that were handed on: tags of the group without a sample, and samples beyond one for a tag. */
+  /**
+   * Counts, over all polls, the tags of the group without a sample (`lost`) and the additional samples of a tag
+   * (`doubled`).
+   */
   gaps(): { readonly lost: number; readonly doubled: number };
   stop(): Promise<void>;
 }
@@ -56,7 +62,7 @@ export interface FaultBedOptions {
   readonly seed?: number;
   readonly scenario?: string;
   readonly profile?: ModbusProfile;
-  /** Epoch ms at which the story is entered. */
+  /** Epoch ms at which the polls start within the story. */
   readonly start?: number;
 }
 
@@ -91,7 +97,7 @@ interface SteppedClock extends SimClock {
   step(): void;
 }
 
-/** Stands still while a poll is under way. */
+/** Makes a clock that stops during a poll. */
 function steppedClock(start: number): SteppedClock {
   let now = start;
   return {

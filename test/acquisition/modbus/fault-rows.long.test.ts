@@ -9,7 +9,7 @@ import { clickBooth } from "../../support/profiles.ts";
 
 type Context = Pick<TestContext, "onTestFinished">;
 
-/** A bed that ends with its test. */
+/** Starts a bed that ends with its test. */
 async function started({ onTestFinished }: Context, options: FaultBedOptions = {}): Promise<FaultBed> {
   const bed = await faultBed(options);
   onTestFinished(() => bed.stop());
@@ -17,13 +17,13 @@ async function started({ onTestFinished }: Context, options: FaultBedOptions = {
   return bed;
 }
 
-/** How many polls came after this moment, as a condition. */
+/** Returns a condition that is true after `count` more polls. */
 function morePolls(bed: FaultBed, count: number): () => boolean {
   const before = bed.polls.length;
   return () => bed.polls.length >= before + count;
 }
 
-/** The fault is over: the link comes back and every tag is read with a good value. */
+/** Waits after the end of a fault until the link is up and every tag has a good value. */
 async function recovers(bed: FaultBed): Promise<void> {
   const before = bed.polls.length;
   await until(
@@ -100,7 +100,7 @@ test.concurrent(
   },
 );
 
-test.concurrent("row 13: a PLC that is gone from the network is found again", async (context) => {
+test.concurrent("row 13: a PLC that left the network is found again when it is back", async (context) => {
   const bed = await started(context);
   await bed.plc.offline();
   await until(() => !bed.isUp(), "the link is down");
@@ -109,7 +109,7 @@ test.concurrent("row 13: a PLC that is gone from the network is found again", as
   await settle(bed, { row: 13, fault: "PLC's port closed", injected: 1 });
 });
 
-/** Spoils for a while, with so many polls or failures at least; whatever came of them, no value is wrong. */
+/** Injects a fault until enough polls or failures have occurred, and expects no wrong value. */
 async function spoilt(bed: FaultBed, act: () => void, undo: () => void): Promise<void> {
   const polls = bed.polls.length;
   const failures = bed.failures();
@@ -131,7 +131,7 @@ describe.each(["tcp", "rtu"] as const)("over %s", (framing) => {
   });
 });
 
-/** TCP has a checksum of its own, so wrong bytes inside a frame are a fault of serial lines alone. */
+/** TCP has its own checksum, so wrong bytes inside a frame are a fault of serial lines only. */
 const WHOLE_PIECES = { truncate: 0.1, noise: 0.1, drop: 0.1, duplicate: 0.1, echo: 0.1 };
 const LINE_FAULTS: readonly (readonly [number, "tcp" | "rtu", Partial<Faults>])[] = [
   [16, "tcp", WHOLE_PIECES],
@@ -158,17 +158,17 @@ test.concurrent(
   async (context) => {
     const profile = clickBooth();
     const all = profile.tags.filter(({ point }) => point.table === "holding");
-    // The unit test of the driver tries every place of a block.
+    // The unit test of the driver tries every position of a block.
     const places = all.filter((_, nth) => nth % Math.ceil(all.length / 4) === 0);
     const bed = await started(context);
     const others: string[] = [];
     for (const { name, group, point } of places) {
       bed.plc.manners.bad_ranges = [{ table: "holding", first: point.address, last: point.address, code: 2 }];
       const states = bed.states.length;
-      // A connection that only breaks is made anew within the poll.
+      // Connections are refused too, because a broken connection alone is renewed within the poll.
       bed.proxy.faults.refuse = true;
       bed.proxy.cut();
-      // A poll that was answered before the cut may still be on its way to the intake until the link is down.
+      // A poll that was answered before the cut may still be in transit to the intake until the link is down.
       await until(() => bed.states.slice(states).some(({ kind }) => kind === "down"), "the link is down");
       bed.proxy.faults.refuse = false;
       const before = bed.polls.length;

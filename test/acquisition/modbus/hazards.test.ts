@@ -50,7 +50,7 @@ describe("a wrong answer never becomes a value and ends the connection", () => {
       expect(plc.requests.length).toBe(1);
     });
 
-    test(`${name}: from a device that has answered, it is asked for once more over a fresh connection`, async () => {
+    test(`${name} from a device that has answered earlier causes a second request over a new connection`, async () => {
       const { driverFor, plc } = bed();
       const points = registers(1);
       const driver = await driverFor(points);
@@ -68,7 +68,7 @@ describe("a wrong answer never becomes a value and ends the connection", () => {
     });
   }
 
-  test("bytes that nobody asked for", async () => {
+  test("unrequested bytes never become a value", async () => {
     const { driverFor, plc } = bed();
     plc.script = (_, answer, socket) => {
       setImmediate(() => setImmediate(() => socket.write(answer)));
@@ -76,7 +76,7 @@ describe("a wrong answer never becomes a value and ends the connection", () => {
     };
     const driver = await driverFor(registers(1));
     for (let reads = 0; reads < 10_000 && plc.accepted() < 2; reads++) {
-      // Between two reads it is the owner who makes the connection anew.
+      // Between two reads the link's owner opens a new connection.
       const samples = await readGroup(driver, "g").catch((error: unknown) => error as LinkError);
       if (samples instanceof LinkError) {
         expect(samples.kind).toBe("closed");
@@ -88,8 +88,8 @@ describe("a wrong answer never becomes a value and ends the connection", () => {
   });
 });
 
-describe("what modbus-serial alone would take for an answer", () => {
-  test.each([0, 256])("an answer that comes on the next connection, %i requests too late", async (more) => {
+describe("an answer that modbus-serial alone would accept", () => {
+  test.each([0, 256])("is rejected on the next connection, %i requests too late", async (more) => {
     const { plc } = bed();
     const line = modbusLine({ host: "127.0.0.1", port: plc.port });
     const profile = profileOf(registers(1));
@@ -116,15 +116,15 @@ describe("what modbus-serial alone would take for an answer", () => {
   });
 });
 
-describe("a link that fails in the midst of an answer rejects with its kind", () => {
-  test("half an answer and then nothing: the deadline too", async () => {
+describe("a link that fails in the middle of an answer", () => {
+  test("rejects as timeout if half an answer arrives before the deadline", async () => {
     const { driverFor, plc } = bed();
     plc.script = (_, answer) => [answer.subarray(0, 8)];
     const driver = await driverFor(registers(1), { timeouts: { answer_ms: SHORT_MS } });
     expect((await failure(readGroup(driver, "g"))).kind).toBe("timeout");
   });
 
-  test("reset in mid-answer", async () => {
+  test("rejects as reset if the connection is reset in the middle of an answer", async () => {
     const { driverFor, plc } = bed();
     plc.script = (_, answer, socket) => {
       socket.write(answer.subarray(0, 8), () => socket.resetAndDestroy());

@@ -30,13 +30,13 @@ const RIGHT = POINTS.map(({ address }) => pattern(3, address));
 const HOLE = { holding: [[2, 2]] };
 const FIRMWARE_AT = 10;
 
-/** A clock that only the test moves. */
+/** Returns a clock that only the test moves. */
 function handMono(): { now: number; readonly mono: () => number } {
   const clock = { now: 5000, mono: () => clock.now };
   return clock;
 }
 
-/** The same with a tag for the firmware version. */
+/** Adds a tag for the firmware version. */
 function withFirmware() {
   const profile = profileOf([...POINTS, point({ address: FIRMWARE_AT })]);
   const tags = profile.tags.map((tag) =>
@@ -45,7 +45,7 @@ function withFirmware() {
   return { ...profile, tags };
 }
 
-/** A device whose register 2 is a hole, and whose firmware version is a number. */
+/** Starts a device whose register 2 is a hole and whose firmware version is a number. */
 function firmwareBed() {
   const { driverFor, plc } = bed();
   const state = { firmware: 1, hole: true };
@@ -62,7 +62,7 @@ function firmwareBed() {
   return { state, requests };
 }
 
-test("a hole is believed for 24 h; then its block is tried as a whole once, and the hole is learned again if that fails", async () => {
+test("a hole is valid for 24 h; then its block is tried as a whole once, and the hole is learned again if that fails", async () => {
   const { driverFor, plc } = bed();
   plc.holes = (_, address) => address === 2;
   const clock = handMono();
@@ -119,7 +119,7 @@ test("holes of one firmware version don't apply to another, and apply again when
   expect(await requests(memory)).toBe(2);
 });
 
-test("a firmware text that changes all the time costs no memory", async () => {
+test("a firmware text that changes all the time takes no memory", async () => {
   const { state, requests } = firmwareBed();
   const memory = emptyMemory();
   for (state.firmware = 1; state.firmware < 20; state.firmware++) await requests(memory);

@@ -13,12 +13,12 @@ import { registers } from "./modbus-bed.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
-/** A serial line: bytes that arrive late go to the process that has the port open then. */
+/** A simulated serial line: late bytes arrive at the process that has the port open at that time. */
 
-/** The fate of an answer. Late: it arrives after the next request, before that request's answer. */
+/** Delivery of an answer. late: it arrives after the next request, before that request's answer. */
 type Fate = "now" | "lost" | "late";
 
-/** Longer than the shortest deadline that is learned. */
+/** Configured deadline, longer than the shortest deadline that is learned. */
 const CONFIGURED_MS = 150;
 const drivers: Driver[] = [];
 afterEach(async () => {
@@ -81,13 +81,13 @@ const right = (points: readonly ModbusPoint[]): readonly unknown[] => points.map
 const wrongIn = (samples: readonly Sample[], points: readonly ModbusPoint[]): readonly Sample[] =>
   samples.filter(({ value }, i) => value !== null && value !== right(points)[i]);
 
-/** Returns the fates of the next answers; later ones arrive at once. */
+/** Returns the fates of the next answers. All later answers arrive at once. */
 function fates(...next: Fate[]): () => Fate {
   return () => next.shift() ?? "now";
 }
 
-describe("a serial line's answers", () => {
-  test("are not taken for another block of the same size if they are late, and neither are those of the repetition", async () => {
+describe("answers of a serial line", () => {
+  test("are not taken for another block of the same size if they are late, and neither are the answers to a repeated request", async () => {
     const { bus, read } = serialBus(FOUR_BLOCKS);
     await read();
     bus.asked.length = 0;
@@ -96,7 +96,7 @@ describe("a serial line's answers", () => {
     expect(bus.asked).toEqual(["0+15", "0+15", "0+1", "1000+15", "2000+15", "3000+15"]);
   });
 
-  test("cost a repetition and a short read if one is lost; the short read shows that nothing more follows", async () => {
+  test("need a repeated request and a short read if one is lost, where the short read proves that no late answer follows", async () => {
     const { bus, read } = serialBus(FOUR_BLOCKS);
     await read();
     bus.asked.length = 0;
@@ -129,7 +129,7 @@ describe("a serial line's answers", () => {
     expect(bus.asked).toEqual(["0+1", "0+1", "10+1", "20+1"]);
   });
 
-  test("may refuse the short read, which shows as well that nothing more follows", async () => {
+  test("may refuse the short read, which also proves that no late answer follows", async () => {
     const { bus, read } = serialBus(FOUR_BLOCKS);
     await read();
     bus.isRefused = ({ count }) => count < 15;

@@ -4,13 +4,13 @@ import { seededRandom } from "../../support/seeded-random.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 export interface RunningLink {
-  /** Every change of its state, oldest first. */
+  /** Every change of the link's state, oldest first. */
   readonly states: readonly LinkStatus[];
   status(): LinkStatus;
   stop(): Promise<void>;
 }
 
-/** The real loop over one booth's link, until it is stopped. */
+/** Runs the real loop over one booth's link until it is stopped. */
 export function runLink(
   booth: Omit<BoothOnLink, "booth" | "address" | "status" | "setStatus">,
   { seed, ...parts }: Pick<PolledLink, "clock" | "probe_ms"> & { readonly seed: number },
@@ -30,7 +30,7 @@ export function runLink(
   const ending = new AbortController();
   const tools = { random: seededRandom(seed), log: silentLog, begins_in: 0 };
   const running = linkLoop({ ...parts, ...tools, booths: [watched] }, ending.signal);
-  // Seen by `stop`; until then it must not count as unhandled.
+  // `stop` handles the rejection. Until then it must not count as unhandled.
   running.catch(() => undefined);
   return {
     states,

@@ -13,31 +13,34 @@ import { pattern } from "./fake-modbus.ts";
 import { runLink } from "./link-run.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 
-/** A device that is read by the real loop and driver each second, in real time, and an account of what came of it. */
+/** A device that the real loop and driver read each second in real time, and counts of the results. */
 
 export const INTERVAL_MS = 1000;
 
-/** 60 tags that take four requests. */
+/** 60 tags that need four requests. */
 export const FOUR_BLOCKS = blocks(4, 15, 1000);
-/** As many in a map full of holes: the first poll takes more than twenty requests. */
+/** 60 tags in a map full of holes, whose first poll needs more than twenty requests. */
 export const SPARSE = blocks(12, 5, 9);
 
 function blocks(count: number, size: number, apart: number): readonly ModbusPoint[] {
   return Array.from({ length: count * size }, (_, i) => point({ address: Math.floor(i / size) * apart + (i % size) }));
 }
 
-/** Whether there is nothing at the address. */
+/** Whether the device has no register at the address. */
 export function isHole(points: readonly ModbusPoint[], address: number): boolean {
   return !points.some((one) => one.address === address);
 }
 
 export interface Account {
-  /** Values that were due since the device answered first, and those that came with their poll, none later than an interval. */
+  /**
+   * Number of values that were due since the first answer, and of those that arrived in their poll, at most an interval
+   * late.
+   */
   readonly due: number;
   readonly good: number;
-  /** Good values that aren't what stands in the device. */
+  /** Number of good values that differ from the device's. */
   readonly wrong: number;
-  /** After the first connection. */
+  /** Number of state changes of the link after the first connection. */
   readonly changes: number;
   readonly states: readonly string[];
   readonly requests: { readonly asked: number; readonly missed: number };
@@ -52,7 +55,7 @@ export const systemClock: Clock = {
   sleep: sleepBy(realAfter),
 };
 
-/** A tag beside the points: who answers over a connection that was made anew is asked for it before anything counts. */
+/** A tag in addition to the points. It is read first over each new connection, before any sample counts. */
 const IDENTITY = "identity";
 
 function identifiedProfile(points: readonly ModbusPoint[]): ModbusProfile {
@@ -66,10 +69,13 @@ function identifiedProfile(points: readonly ModbusPoint[]): ModbusProfile {
   };
 }
 
-/** A first poll learns the map: over a serial line, on a machine that is busy elsewhere, that may take longer than an interval. */
+/**
+ * Time limit of the first poll, which learns the map. Over a serial line on a busy machine it may take longer than an
+ * interval.
+ */
 const FIRST_WITHIN_MS = 5 * INTERVAL_MS;
 
-/** Reads the points for so many intervals from the first poll that was answered. */
+/** Reads the points for this many intervals from the first answered poll on. */
 export async function readFor(
   intervals: number,
   address: ModbusAddress,
@@ -79,11 +85,11 @@ export async function readFor(
   const expected = new Map(profile.tags.map(({ name, point: { address: at } }) => [name, pattern(3, at)]));
   const watch = createPollWatch(profile);
   const way = modbusLinks(() => ({ mono: performance.now(), wall: Date.now() }))(address, profile);
-  // The first poll is due at once, and nobody says so.
+  // The first poll is due at once, without a call of `began`.
   let wrong = 0;
   let late_ms = 0;
   let due_at = performance.now();
-  /** Polls that were answered: who connects anew polls again at once, which makes no more of them due. */
+  /** Answered polls. After a reconnect a poll is repeated at once, which adds no due poll. */
   const polls: { readonly due_at: number; came: number }[] = [];
   const link = runLink(
     {

@@ -12,7 +12,7 @@ import { pattern } from "./fake-modbus.ts";
 import { recordFault } from "../../support/faults.ts";
 import { FOUR_BLOCKS, isHole, readFor, SPARSE } from "./lossy-bed.ts";
 
-/** The link's state may change once in it. */
+/** Number of intervals in which the link's state may change once. */
 const INTERVALS = 60;
 
 function deviceOf(points: readonly ModbusPoint[]): Device {
@@ -38,7 +38,7 @@ const MAPS = [
   ["in a sparse map", SPARSE],
 ] as const;
 
-/** What the line does to answers, and the share of values that come in time all the same. */
+/** Faults of the line, and the minimum share of values that arrive in time despite them. */
 const FAULTS: readonly (readonly [name: string, faults: Partial<Faults>, least: number])[] = [
   ["1 % of replies lost", { drop: 0.01 }, 0.99],
   ["5 % of replies lost", { drop: 0.05 }, 0.97],
@@ -72,13 +72,13 @@ async function play(framing: "tcp" | "rtu", { map, points, name, faults, least }
   return { fault, passed, account };
 }
 
-/** A checksum of its own keeps wrong bytes from what is read over TCP. */
+/** TCP has its own checksum, so wrong bytes are a fault of serial lines only. */
 const isOf = (framing: "tcp" | "rtu") => (one: (typeof CASES)[number]) =>
   framing === "rtu" || one.faults.corrupt === undefined;
 
 describe("row 47: a PLC that loses replies", () => {
   test.concurrent.for(["tcp", "rtu"] as const)(
-    "over %s: values come in time, none is wrong, and the link is degraded, not up and down",
+    "over %s gives values in time and no wrong one, and the link is degraded instead of alternating",
     async (framing) => {
       const played = await Promise.all(CASES.filter(isOf(framing)).map((one) => play(framing, one)));
       expect(played.filter(({ passed }) => !passed)).toEqual([]);

@@ -14,19 +14,20 @@ import { ANSWER_MS, failure, readGroup, values } from "../driver-calls.ts";
 import { modbusBed, registers } from "./modbus-bed.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
-/** A PLC on a lossy line: deterministic losses, by the count of requests or by a seeded random source. */
+/** A PLC on a lossy line. Losses are deterministic, by the count of requests or from a seeded random source. */
 
 const bed = modbusBed();
 
-/** Every nth request gets this instead of its answer. */
+/** Replaces the answer of every nth request. */
 function everyNth(nth: number, instead: FakeScript): FakeScript {
   let count = 0;
   return (...asked) => (++count % nth === 0 ? instead(...asked) : undefined);
 }
 
 /**
- * The same, for points in several blocks. A repetition gets no fault; the next request does. A machine that stalls for longer than a
- * learned deadline makes a repetition too, and a second fault on that would cost the value.
+ * Replaces the answer of every nth request for points in several blocks, but not of a repeated request; the next
+ * request gets the fault instead. A machine that stalls for longer than a learned deadline causes a repetition too, and
+ * a second fault would then lose the value.
  */
 function everyNthAnew(nth: number, instead: FakeScript): FakeScript {
   let count = 0;
@@ -43,7 +44,7 @@ function everyNthAnew(nth: number, instead: FakeScript): FakeScript {
 
 const silence: FakeScript = () => "silence";
 
-/** An answer to another request. */
+/** Returns an answer to another request. */
 const wrongId: FakeScript = (request, usual) => [
   frame({ ...request, transaction: request.transaction + 7 }, [...usual.subarray(7)]),
 ];
@@ -52,7 +53,7 @@ function sparse(plc: FakeModbus): void {
   plc.holes = (_, address) => isHole(SPARSE, address);
 }
 
-/** Polls as the link loop does: a driver that failed is closed and replaced. */
+/** Polls like the link loop: a driver that failed is closed and replaced. */
 async function polled(
   count: number,
   points: readonly ModbusPoint[],
@@ -85,7 +86,7 @@ function wrongIn(polls: readonly (readonly Sample[])[], points: readonly ModbusP
 const goodIn = (polls: readonly (readonly Sample[])[]): number =>
   polls.flat().filter(({ quality }) => quality === "good").length;
 
-describe("with every 20th reply lost, on sparse registers", () => {
+describe("a PLC that loses every 20th reply, with sparse registers,", () => {
   test("the first poll gives every value, and the learned holes are kept", async () => {
     const { plc } = bed();
     sparse(plc);
@@ -143,7 +144,7 @@ test("a lost answer costs the learned deadline, not the configured one", async (
   for (let i = 0; i < 4; i++) expect(values(await readGroup(driver, "g"))).toEqual([pattern(3, 0)]);
 });
 
-test("a device that has become slower than its learned deadline gets the configured time before it is given up", async () => {
+test("a device that has become slower than its learned deadline gets the configured time before the read fails", async () => {
   const { plc, driverFor } = bed();
   const driver = await driverFor(registers(1));
   await readGroup(driver, "g");
@@ -164,7 +165,7 @@ test("a device that refuses the new connection is retried with growing delays", 
   const driver = await driverFor(registers(1), { line: modbusLine({ host: "127.0.0.1", port: proxy.port }) });
   await readGroup(driver, "g");
   plc.script = () => {
-    // The device still holds the connection that was given up.
+    // The device still has the old connection open.
     proxy.faults.refuse = true;
     plc.script = null;
     return "silence";
@@ -176,7 +177,7 @@ test("a device that refuses the new connection is retried with growing delays", 
   expect(proxy.connections.refused).toBeLessThanOrEqual(3);
 });
 
-test("a device that is away gets six requests, and one per attempt from then on", async () => {
+test("a device that doesn't answer gets six requests, and then one per attempt", async () => {
   const { plc, driverFor } = bed();
   const memory = emptyMemory();
   const timeouts = { connect_ms: ANSWER_MS, answer_ms: 150 };
@@ -204,7 +205,7 @@ describe.each([
     const held: (() => void)[] = [];
     plc.script = (request, usual, socket) => {
       const dice = random.next();
-      // Held answers are sent before, or instead of, another answer, on any connection that is left.
+      // Delayed answers are sent before another answer, or instead of it, on any open connection.
       for (const release of held.splice(0)) release();
       if (dice < 0.05) return "silence";
       if (dice < 0.08) {

@@ -2,10 +2,10 @@ import { pattern, usualAnswer } from "./fake-modbus.ts";
 import type { LinkError } from "../../../src/domain/link-error.ts";
 import type { OpenWire, WireEvents } from "../../../src/acquisition/modbus/wire.ts";
 
-/** A wire without a socket, for tests that need thousands of connections or virtual time. */
+/** A simulated wire without a socket, for tests with thousands of connections or virtual time. */
 export interface MemoryWire {
   readonly openWire: OpenWire;
-  /** What the driver has sent, oldest first. */
+  /** Requests that the driver has sent, oldest first. */
   readonly sent: Buffer[];
   /** Called with each request, after the driver's call has returned. */
   onRequest: (request: Buffer) => void;
@@ -40,7 +40,7 @@ export function memoryWire(): MemoryWire {
   return wire;
 }
 
-/** Returns the right answer to a request that the driver has sent. */
+/** Returns the right answer to a request. */
 export function goodAnswer(request: Buffer): Buffer {
   const parsed = {
     transaction: request.readUInt16BE(0),

@@ -9,11 +9,11 @@ import { point, profileOf } from "../../support/profiles.ts";
 
 export interface ModbusBed {
   readonly plc: FakeModbus;
-  /** An open driver for these points, in group g; closed after the test. */
+  /** Opens a driver for these points in group g. The test's end closes it. */
   readonly driverFor: (points: readonly ModbusPoint[], more?: Partial<ModbusDriverOptions>) => Promise<Driver>;
 }
 
-/** A fresh fake device for each test of the file. */
+/** Starts a new fake device for each test of the file. */
 export function modbusBed(): () => ModbusBed {
   let plc: FakeModbus | null = null;
   const drivers: Driver[] = [];
@@ -46,7 +46,7 @@ export function modbusBed(): () => ModbusBed {
   };
 }
 
-/** `count` uint16 holding registers in a row. */
+/** Returns points for `count` consecutive uint16 holding registers. */
 export function registers(count: number, from = 0): ModbusPoint[] {
   return Array.from({ length: count }, (_, i) => point({ address: from + i }));
 }

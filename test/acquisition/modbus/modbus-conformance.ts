@@ -15,7 +15,7 @@ import { MINUTE_MS } from "../../../src/domain/time.ts";
 
 const START = Date.UTC(2026, 2, 3, 16);
 const profile = clickBooth();
-/** The suite that every driver stands, against the simulated booth behind frames of that kind. */
+/** Runs the tests for every driver against the simulated booth with that framing. */
 export function describeModbus(framing: "tcp" | "rtu"): void {
   const scenario = findScenario("standard-cycle");
   if (scenario === undefined) throw new Error("the scenario is missing");

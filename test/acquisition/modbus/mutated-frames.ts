@@ -8,12 +8,12 @@ import { EDITS } from "../../fuzz/edits.ts";
 import { point, QUIRKS } from "../../support/profiles.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
-/** Spoilt answers through framing and decoding alone, without a connection: fast enough for millions. */
+/** Runs damaged answers through framing and decoding without a connection, fast enough for millions of frames. */
 
 const UNIT = 1;
 const READ_HOLDING = 3;
 const FROM = 100;
-/** Every type in a row, with what its bytes mean, computed without the code under test. */
+/** Every type at consecutive addresses, each with a function that computes the value without the code under test. */
 const TYPES: readonly (readonly [type: ModbusType, read: (bytes: DataView) => unknown])[] = [
   ["uint16", (bytes) => bytes.getUint16(0)],
   ["int16", (bytes) => bytes.getInt16(0)],
@@ -32,15 +32,15 @@ const POINTS = TYPES.reduce<{ readonly at: number; readonly list: ReturnType<typ
   },
   { at: 0, list: [] },
 );
-/** Registers that are asked for: one value of each type. */
+/** Number of requested registers: a value of each type. */
 export const COUNT = POINTS.at;
 
-/** Without letters: 12e3 is no number here. */
+/** Parses digits only, because 12e3 is not a valid number here. */
 function decimal(digits: string): number {
   return /^\d+$/.test(digits) ? Number(digits) : NaN;
 }
 
-/** How often each end was met. `as_sent`: other data in a frame that is whole, which over TCP nobody can tell. */
+/** Number of results of each kind. `as_sent`: changed data in a valid frame, which can't be detected over TCP. */
 export interface MutatedCounts {
   readonly frames: number;
   readonly unchanged: number;
@@ -53,7 +53,7 @@ export interface MutatedCounts {
 
 export type End = Exclude<keyof MutatedCounts, "frames">;
 
-/** Runs so many frames; a crash in framing or decoding is thrown. */
+/** Runs this many frames. An error thrown by framing or decoding is thrown on. */
 export function mutatedFrames(framing: "tcp" | "rtu", frames: number, seed: number): MutatedCounts {
   const random = seededRandom(seed);
   const below = (limit: number): number => Math.floor(random.next() * limit);
@@ -72,7 +72,7 @@ export function mutatedFrames(framing: "tcp" | "rtu", frames: number, seed: numb
   return { frames, ...ends };
 }
 
-/** Asks for all types in a row, and gives the right answer with this data. */
+/** Requests all types at consecutive addresses and returns the right answer with this data. */
 export function answerTo(reader: Framing, framing: "tcp" | "rtu", data: Buffer): Buffer {
   const out = reader.request(Buffer.from([UNIT, READ_HOLDING, 0, FROM, 0, COUNT]));
   const body = Buffer.concat([Buffer.from([UNIT, READ_HOLDING, data.length]), data]);
@@ -89,16 +89,16 @@ function withCrc(body: Buffer): Buffer {
   return bytes;
 }
 
-/** An answer on its way to its reader. `right`: what it was. */
+/** A damaged answer. `right`: the answer before the damage. */
 export interface Spoilt {
   readonly framing: "tcp" | "rtu";
   readonly right: Buffer;
   readonly sent: Buffer;
-  /** It comes in two pieces. */
+  /** Position at which the answer is split into two pieces. */
   readonly cut: number;
 }
 
-/** What comes of it; anything but "wrong" is in order. */
+/** Returns the result of reading the answer. Every result except "wrong" is acceptable. */
 export function endOf(reader: Framing, spoilt: Spoilt): End {
   const { sent, cut, right } = spoilt;
   for (const upTo of [cut, sent.length]) {
@@ -115,10 +115,10 @@ export function endOf(reader: Framing, spoilt: Spoilt): End {
   return "partial";
 }
 
-/** Over a serial line up to two stray bytes may stand before and after an answer. */
+/** Maximum number of stray bytes accepted before and after an answer of a serial line. */
 const MOST_STRAY_BYTES = 2;
 
-/** The bodies of all whole answers to the request that the bytes are, but for stray bytes at both ends. */
+/** Returns the bodies of all complete answers to the request in the bytes, except for stray bytes at both ends. */
 function bodiesIn(bytes: Buffer, spoilt: Spoilt): readonly Buffer[] {
   const most = spoilt.framing === "rtu" ? MOST_STRAY_BYTES : 0;
   const strays = Array.from({ length: most + 1 }, (_, count) => count);
@@ -127,7 +127,7 @@ function bodiesIn(bytes: Buffer, spoilt: Spoilt): readonly Buffer[] {
   );
 }
 
-/** Unit, function, and what follows, if the bytes are one whole answer to the request; otherwise null. */
+/** Returns unit, function and data if the bytes are one complete answer to the request; otherwise null. */
 function bodyOf(bytes: Buffer, { framing, right }: Spoilt): Buffer | null {
   const isRtu = framing === "rtu";
   const body = isRtu ? bytes.subarray(0, -2) : bytes.subarray(6);
@@ -146,7 +146,7 @@ function decodesRight(data: Buffer): boolean {
     const bytes = new DataView(data.buffer, data.byteOffset + 2 * at.address, 2 * pointWidth(at));
     const truth = TYPES[i]?.[1](bytes);
     if (decoded.quality === "bad") return typeof truth === "number" && !Number.isFinite(truth);
-    // Six or seven digits are all that a float32 holds: it is shown by the shortest text that means it.
+    // A float32 has six or seven digits and is shown by the shortest decimal for the same float.
     if (at.type === "float32") return Math.fround(Number(decoded.value)) === truth;
     return String(decoded.value) === String(Object.is(truth, -0) ? 0 : truth);
   });

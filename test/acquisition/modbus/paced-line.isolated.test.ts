@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A paced line whose wires tell when something is written to them. */
+/** Makes a paced line whose wires record the time of each write. */
 function paced(pace_ms: number) {
   const written: [at: number, text: string][] = [];
   const began = monotonicMs();
@@ -24,13 +24,13 @@ function paced(pace_ms: number) {
   return { line: pacedLine({ ...modbusLine(DEVICE), openWire }, pace_ms), written };
 }
 
-it("keeps requests so far apart, over one connection after the other; the first goes at once", () => {
+it("keeps a pause between requests, also over consecutive connections, and sends the first request at once", () => {
   const { line, written } = paced(200);
   const first = line.openWire(NOBODY);
   const again = Buffer.from("b");
   first.write(Buffer.from("a"));
   first.write(again);
-  // Its sender uses the buffer again.
+  // The sender may reuse its buffer.
   again.write("x");
   vi.advanceTimersByTime(250);
   line.openWire(NOBODY).write(Buffer.from("c"));

@@ -36,7 +36,7 @@ describe("a session", () => {
     return { wire, session };
   }
 
-  test("carries requests of tools and of a driver in turn, rejects a second one at the same time, and ends at a write", async () => {
+  test("transfers requests of tools and of a driver in turn, rejects a simultaneous second request, and ends at a write", async () => {
     const { wire, session } = await opened();
     wire.onRequest = (request) => wire.receive(goodAnswer(request));
     for (let round = 0; round < 3; round++) {

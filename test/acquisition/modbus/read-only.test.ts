@@ -7,13 +7,13 @@ import { lateAnswers, rtuFraming } from "../../../src/acquisition/modbus/rtu.ts"
 import { modbusSession } from "../../../src/acquisition/modbus/session.ts";
 import { memoryWire } from "./memory-wire.ts";
 
-/** The bytes that can leave a connection. Reads of a driver take the same path as `ask`. */
+/** Tests which bytes can leave a connection. Reads of a driver use the same path as `ask`. */
 
 const FRAMINGS: Readonly<Record<string, () => Framing>> = { tcp: mbapFraming, rtu: () => rtuFraming(lateAnswers()) };
 const HEADER_BYTES = 7;
 const CRC_BYTES = 2;
 
-/** PDUs as long as a read, as the identification, and of other lengths. */
+/** PDUs with the length of a read, of the identification, and with other lengths. */
 const bodies = (code: number): readonly (readonly number[])[] => [
   [code, 0, 0, 0, 1],
   [code, 14, 1, 0],
@@ -58,7 +58,7 @@ describe.each(Object.keys(FRAMINGS))("a connection over %s", (framing) => {
     expect([...left]).toEqual([1, 2, 3, 4, 43]);
   });
 
-  test("sends nothing but reads, whatever bytes it is given", async () => {
+  test("sends only reads, whatever bytes it is given", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(255), { minLength: 1, maxLength: 12 }), async (pdu) => {
         expect(await sentBy(framing, pdu)).toEqual(isRead(pdu) ? [pdu] : []);

@@ -7,7 +7,7 @@ import { goodAnswer, memoryWire } from "./memory-wire.ts";
 import { failure, never, readGroup } from "../driver-calls.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 
-test("a device that wants a rest gets it, after connecting and between requests", async () => {
+test("a driver pauses after connecting and between requests if the profile asks for it", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const wire = memoryWire();
@@ -29,6 +29,6 @@ test("a device that wants a rest gets it, after connecting and between requests"
   expect(wire.sent.length).toBe(2);
   expect((await reading).map(({ value }) => value)).toEqual([pattern(3, 0), pattern(3, 9000)]);
   const again = failure(readGroup(driver, "g"));
-  await driver.close(); // in the rest before the next request
+  await driver.close(); // during the pause before the next request
   expect((await again).kind).toBe("closed");
 });

@@ -15,7 +15,7 @@ import {
 
 const LATE_UNIT = 9;
 
-/** Returns the memory after these were requested an hour ago and given up just now. */
+/** Returns the memory of late answers after these reads were sent an hour ago and just timed out. */
 function gaveUp(...reads: readonly AskedRead[]): LateAnswers {
   const late = lateAnswers();
   for (const read of reads) late.gaveUp(read, { asked_at: performance.now() - 3_600_000, for_ms: 3_600_000 });
@@ -28,14 +28,14 @@ const withCrc = (...bytes: readonly number[]): Buffer => {
   const body = Buffer.from(bytes);
   return rtuFrame({ transaction: 0, unit: body[0] ?? 0, pdu: body.subarray(1) }, body.subarray(1));
 };
-/** Two holding registers from 4 on, of unit 1. */
+/** A request for two holding registers from 4 on, of unit 1. */
 const REQUEST = withCrc(1, 3, 0, 4, 0, 2);
 const ANSWER = withCrc(1, 3, 4, 0x12, 0x34, 0x56, 0x78);
 
-/** Unit and PDU of a frame. */
+/** Returns unit and PDU of a frame. */
 const bodyOf = (frame: Buffer): Buffer => frame.subarray(0, -2);
 
-/** Copies an answer, because the framing uses its buffer again. */
+/** Copies an answer, because the framing reuses its buffer. */
 function taken(outcome: Buffer | LinkError | null) {
   return Buffer.isBuffer(outcome) ? Buffer.from(outcome) : outcome;
 }
@@ -57,7 +57,7 @@ describe("an answer over RTU", () => {
     expect(crc16(Buffer.from([0x02, 0x07]))).toBe(0x1241);
   });
 
-  test("is taken as a whole, byte by byte, and as an exception", () => {
+  test("is accepted as a whole, byte by byte, and as an exception", () => {
     expect(judged([ANSWER])).toEqual(bodyOf(ANSWER));
     expect(judged(Array.from(ANSWER, (byte) => Buffer.from([byte])))).toEqual(bodyOf(ANSWER));
     expect(judged([withCrc(1, 0x83, 2)])).toEqual(Buffer.from([1, 0x83, 2]));
@@ -94,7 +94,7 @@ describe("an answer over RTU", () => {
     ["an echo and a byte between it and the answer", [REQUEST, Buffer.of(0), ANSWER], { echoes: 1, stray_bytes: 1 }],
     ["a byte before the echo", [Buffer.of(0), REQUEST, ANSWER], { echoes: 1, stray_bytes: 1 }],
   ];
-  test.each(ODD)("with %s is taken, in one piece or byte by byte, and counted", (_name, pieces, expected) => {
+  test.each(ODD)("with %s is accepted, in one piece or byte by byte, and counted", (_name, pieces, expected) => {
     const whole = Buffer.concat(pieces);
     for (const split of [[whole], Array.from(whole, (byte) => Buffer.of(byte))]) {
       const oddities = noOddities();
@@ -112,13 +112,13 @@ describe("an answer over RTU", () => {
 
   test("is not an echo alone, even if the echo looks like one", () => {
     expect(judged([REQUEST])).toBeNull();
-    // 20 coils from 0x0300 on: the answer has three bytes of data, and starts like the request.
+    // 20 coils from 0x0300 on: the answer has three bytes of data and starts with the same bytes as the request.
     const request = withCrc(1, 1, 3, 0, 0, 20);
     expect(judged([request], request)).toBeNull();
     expect(judged([request, withCrc(1, 1, 3, 1, 2, 3)], request)).toEqual(Buffer.from([1, 1, 3, 1, 2, 3]));
   });
 
-  test("may be followed by two bytes while nothing is asked; the third one ends the connection", () => {
+  test("may be followed by two stray bytes while no request is pending; the third one ends the connection", () => {
     const framing = rtuFraming(lateAnswers());
     framing.request(bodyOf(REQUEST));
     expect(taken(framing.take(ANSWER, ANSWER.length))).toEqual(bodyOf(ANSWER));
@@ -133,7 +133,7 @@ describe("an answer over RTU", () => {
     expect(judged([Buffer.of(0), ANSWER], REQUEST, gaveUp(holding(1, 0, 2)))).toBeNull();
   });
 
-  test("is taken after the late answer of another unit, which is dropped", () => {
+  test("is accepted after the late answer of another unit, which is dropped", () => {
     const late = withCrc(LATE_UNIT, 3, 4, 9, 9, 9, 9);
     expect(judged([Buffer.concat([late, ANSWER])])).toEqual(bodyOf(ANSWER));
     expect(judged([late.subarray(0, 3), late.subarray(3), withCrc(LATE_UNIT, 0x83, 2), ANSWER])).toEqual(
@@ -142,7 +142,7 @@ describe("an answer over RTU", () => {
     expect(judged([Buffer.concat([late.subarray(0, -1), ANSWER])])).toMatchObject({ kind: "malformed" });
   });
 
-  test("is dropped if it is late and may be another request's, and taken if the same request was sent again", () => {
+  test("is dropped if it is late and may belong to another request, and accepted if the same request was repeated", () => {
     const late = withCrc(1, 3, 2, 9, 9);
     const sameSize = withCrc(1, 3, 4, 9, 9, 9, 9);
     const refusal = withCrc(1, 0x83, 2);
@@ -156,13 +156,13 @@ describe("an answer over RTU", () => {
       expect(judged([...pieces, ANSWER], REQUEST, other(1))).toEqual(bodyOf(ANSWER));
     // These may be answers to either request.
     for (const piece of [ANSWER, sameSize, refusal]) expect(judged([piece], REQUEST, other(2))).toBe(null);
-    // Of another function, or of the same request: no doubt.
+    // An answer of another function, or to the same request, is unambiguous.
     expect(judged([refusal], REQUEST, gaveUp({ ...holding(1, 0, 2), code: 4 }))).toEqual(bodyOf(refusal));
     for (const piece of [ANSWER, refusal])
       expect(judged([piece], REQUEST, gaveUp(holding(1, 4, 2)))).toEqual(bodyOf(piece));
   });
 
-  test("ends the wait for all earlier ones if it can belong to one request only", () => {
+  test("ends the wait for all earlier answers if it can belong to one request only", () => {
     const late = gaveUp(holding(1, 0, 1), { ...holding(1, 0, 2), code: 4 });
     expect(judged([ANSWER], REQUEST, late)).toEqual(bodyOf(ANSWER));
     expect(late.until(1)).toBe(-Infinity);
@@ -189,7 +189,7 @@ describe("an answer over RTU", () => {
   });
 });
 
-test("an answer that a line damages is taken only if every byte of it is right", () => {
+test("an answer that a line damages is accepted only if every byte of it is right", () => {
   const edit = fc.tuple(fc.nat(4), fc.nat(20), fc.nat(255));
   let taken = 0;
   fc.assert(
@@ -215,7 +215,7 @@ test("an answer that a line damages is taken only if every byte of it is right",
 
 test("bytes before, after or instead of an answer never give other values", () => {
   const noise = fc.uint8Array({ maxLength: 12 });
-  // Pieces that make shifted, doubled or foreign frames look as much like an answer as possible.
+  // Pieces from which shifted, doubled or foreign frames are made that look as much like an answer as possible.
   const piece = fc.oneof(
     noise.map((bytes) => Buffer.from(bytes)),
     fc.constantFrom(REQUEST, REQUEST.subarray(0, 5), REQUEST.subarray(3), ANSWER.subarray(0, 6), ANSWER.subarray(2)),

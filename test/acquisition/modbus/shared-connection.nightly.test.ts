@@ -16,10 +16,10 @@ import { needPackages } from "../../system/peer-bed.ts";
 
 const PEERS = fileURLToPath(new URL("../../system/peers", import.meta.url));
 
-/** The shared connection with faulty clients and with clients of other vendors, while the agent polls. */
+/** Tests the shared connection with faulty clients and with third-party clients while the agent polls. */
 
 const READ = [1, 3, 0, 0, 0, 2] as const;
-/** What a place for a client, its answers under way, and a collection that is still to come take at most. */
+/** Maximum memory growth: clients, their pending answers, and garbage that isn't collected yet. */
 const MOST_GROWTH_BYTES = 60e6;
 
 function frame(transaction: number, unitAndPdu: readonly number[]): Buffer {
@@ -27,7 +27,7 @@ function frame(transaction: number, unitAndPdu: readonly number[]): Buffer {
   return Buffer.from([...head, ...unitAndPdu]);
 }
 
-/** A client that hears nothing but the end. */
+/** Opens a client that ignores all data and waits only for the end of the connection. */
 function client(port: number): Socket {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => undefined);
@@ -41,13 +41,15 @@ const over = (socket: Socket): Promise<void> =>
     else socket.once("close", () => resolve());
   });
 
-/** An exception; any other answer is longer. */
+/** Length of an exception. Any other answer is longer. */
 const LEAST = 9;
-/** Exceptions of the protocol: the PLC's own, and that of the shared connection where too many ask. */
+/**
+ * Exception codes: an address that the PLC doesn't have, and the shared connection's own code for too many requests.
+ */
 const NO_SUCH_ADDRESS = 2;
 const BUSY = 6;
 
-/** Everything that comes back to what is sent, until so many bytes are there or the connection has ended. */
+/** Returns the bytes received after sending `bytes`, until `wanted` bytes have arrived or the connection has ended. */
 function said(port: number, bytes: Uint8Array, wanted: number): Promise<Buffer> {
   const socket = client(port);
   socket.write(bytes);
@@ -72,7 +74,7 @@ async function sharing(share: object, booth: object = {}): Promise<RealSite> {
   const config = parse(readFileSync(site.configFile, "utf8")) as { booths: { modbus: object }[] };
   const booths = config.booths.map((one) => ({ ...one, modbus: { ...one.modbus, ...PATIENT, share } }));
   writeFileSync(site.configFile, stringify({ ...config, booths }));
-  // The PLC has one connection, and the agent's is it.
+  // The PLC accepts one connection, which the agent uses.
   site.plc.manners.max_connections = 1;
   return site;
 }
@@ -89,7 +91,7 @@ async function started(): Promise<{ site: RealSite; agent: Program; port: number
   return { site, agent, port };
 }
 
-/** The agent's memory, and the files that it holds open. */
+/** Returns the agent's memory and the number of its open files. */
 function accountOf({ pid }: Program) {
   const resident = Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
   return {
@@ -98,14 +100,14 @@ function accountOf({ pid }: Program) {
   };
 }
 
-test("faulty clients don't disturb polls, get at most eight connections, and are counted when refused", async () => {
+test("faulty clients don't disturb polls, get at most eight connections, and are counted when rejected", async () => {
   const { site, agent, port } = await started();
-  // Once all that is loaded later is there.
+  // Loads everything that the agent loads on first use.
   await said(port, frame(1, READ), LEAST);
   const before = accountOf(agent);
   const shared = async (): Promise<SharedConnectionStatus> => sharedOf(site, "it is shared", () => true);
 
-  // Half a request, and then a byte at a time: eight that keep all places.
+  // Eight clients that occupy all connections with half a request, and then send a byte at a time.
   const slow = Array.from({ length: 8 }, () => client(port));
   for (const socket of slow) socket.write(frame(1, READ).subarray(0, 5));
   await sharedOf(site, "they have the places", ({ clients }) => clients === 8);
@@ -115,20 +117,20 @@ test("faulty clients don't disturb polls, get at most eight connections, and are
   );
   onTestFinished(() => clearInterval(drip));
 
-  // Two thousand connections: each is sent away. No more at once than the kernel keeps for a server that isn't served itself just
-  // then: of one that it drops the client hears nothing.
+  // Opens and rejects two thousand connections. Each wave fits into the kernel's queue for a busy server: the client of
+  // a connection dropped by the kernel would get no answer.
   for (let wave = 0; wave < 10; wave += 1) await Promise.all(Array.from({ length: 200 }, () => over(client(port))));
   const full = await shared();
   expect(full.refused_clients).toBeGreaterThanOrEqual(2_000);
   expect(full.clients).toBeLessThanOrEqual(8);
-  // After ten seconds whoever asked nothing gives way.
+  // After ten seconds, a client without a complete request is disconnected for a new one.
   await eventually("an honest client has a place", async () =>
     (await said(port, frame(7, READ), LEAST)).length >= LEAST ? true : undefined,
   );
   clearInterval(drip);
   for (const socket of slow) socket.destroy();
 
-  // Every function that there is, but those that read: exception 1, and none of it gets to the PLC.
+  // Every function except those that read gets exception 1 and doesn't reach the PLC.
   const refused = (await shared()).refused_writes;
   const functions = Array.from({ length: 256 }, (_, code) => code).filter((code) => code < 1 || code > 4);
   const sent = functions.map((code, index) => frame(index, [1, code, 0, 1, 0, 1, 2, 0, 7]));
@@ -136,19 +138,19 @@ test("faulty clients don't disturb polls, get at most eight connections, and are
   expect([...answers]).toEqual(functions.flatMap((code, index) => [...frame(index, [1, code | 0x80, 1])]));
   expect((await shared()).refused_writes).toBe(refused + functions.length);
 
-  // A thousand requests at once: each is answered, in order.
+  // A thousand requests at once get their answers in order.
   const pipelined = Buffer.concat(Array.from({ length: 1_000 }, (_, index) => frame(index, [1, 6, 0, 1, 0, 7])));
   const all = await said(port, pipelined, 9_000);
   expect(Array.from({ length: 1_000 }, (_, index) => all.readUInt16BE(index * 9))).toEqual(
     Array.from({ length: 1_000 }, (_, index) => index),
   );
 
-  // Requests without end, of a client that takes no answer.
+  // A client that sends requests without end and reads no answer.
   const deaf = client(port);
   deaf.pause();
   const flood = Buffer.concat(Array.from({ length: 5_000 }, (_, index) => frame(index, [1, 3, 0, 0, 0, 125])));
   for (let piece = 0; piece < 200; piece += 1) deaf.write(flood);
-  // Bytes without sense, and lengths that no frame has; each ends its own connection.
+  // Random bytes and invalid lengths: each ends its own connection.
   const random = seededRandom(27);
   for (let round = 0; round < 25; round += 1) {
     const bytes = Array.from({ length: 6 }, () => Buffer.from(random.bytes(300)));
@@ -160,15 +162,15 @@ test("faulty clients don't disturb polls, get at most eight connections, and are
     });
     await Promise.all(sockets.map(over));
   }
-  // Half a request, and gone without a word.
+  // Half a request, followed by a close.
   for (let round = 0; round < 50; round += 1) {
     const socket = client(port);
     await new Promise((resolve) => socket.write(frame(1, READ).subarray(0, 9), resolve));
     socket.resetAndDestroy();
     await turn();
   }
-  // Unit ids that nobody uses: this PLC answers any, for an address that it doesn't have with 2. The deaf one's flood takes the
-  // reads of each second that go through at its start; who asks later hears 6.
+  // Unused unit ids: this PLC answers each with exception 2 for an address that it doesn't have. The flood uses up the
+  // reads of a second at its start, so later requests get exception 6.
   const strangers = Array.from({ length: 6 }, (_, index) => frame(index, [100 + index, 3, 0x4e, 0x20, 0, 1]));
   const lost = await said(port, Buffer.concat(strangers), 6 * LEAST);
   for (let index = 0; index < 6; index += 1) expect([NO_SUCH_ADDRESS, BUSY]).toContain(lost[index * LEAST + 8]);
@@ -181,7 +183,7 @@ test("faulty clients don't disturb polls, get at most eight connections, and are
   await eventually("a stranger's read goes through", async () =>
     (await said(port, frame(8, [105, 3, 0x4e, 0x20, 0, 1]), LEAST))[8] === NO_SUCH_ADDRESS ? true : undefined,
   );
-  // No attack cost the agent its link.
+  // No faulty client broke the agent's link.
   expect(breaksTold(agent)).toEqual([]);
   await onlyItsOwn(site.plc.counts, site.runtimeDir);
   expect(during.resident - before.resident).toBeLessThan(MOST_GROWTH_BYTES);
@@ -202,10 +204,10 @@ function run(command: string, args: readonly string[]): Promise<string> {
   });
 }
 
-test("clients of other vendors read a PLC with one connection while the agent polls it, and can't write", async () => {
+test("third-party clients read a PLC with one connection while the agent polls it, and can't write", async () => {
   needPackages();
   const site = await sharing({ port: 0, max_age_ms: 5_000 });
-  // Before anything is read: meanwhile the PLC, which is in this process, answers nobody.
+  // Writes the reader first, because the PLC runs in this process and can't answer meanwhile.
   const reader = join(site.folder, "reader");
   const flags = execFileSync("pkg-config", ["--cflags", "--libs", "libmodbus"], { encoding: "utf8" })
     .trim()
@@ -238,12 +240,12 @@ test("clients of other vendors read a PLC with one connection while the agent po
   expect(counted).toMatchObject({ refused_writes: 400 + 24, refused_clients: 0, failed: 0 });
   expect(counted.from_polls).toBeGreaterThanOrEqual(400);
   expect(counted.last_age_ms).toBeLessThanOrEqual(5_000);
-  // Nobody's read cost the agent its link.
+  // No client's read broke the agent's link.
   expect(breaksTold(agent)).toEqual([]);
   await onlyItsOwn(site.plc.counts, site.runtimeDir);
 });
 
-test("a client that isn't listed is refused, and bytes that are no Modbus end their own connection only", async () => {
+test("a client that isn't listed is rejected, and bytes that are not Modbus end only their own connection", async () => {
   const site = await sharing({ port: 0, address: "0.0.0.0", clients: ["192.0.2.7"] });
   const agent = site.startAgent();
   const { port } = await sharedOf(site, "the connection is shared", ({ link }) => link.kind === "up");
@@ -255,7 +257,7 @@ test("a client that isn't listed is refused, and bytes that are no Modbus end th
   const open = await sharing({ port: 0 });
   const another = open.startAgent();
   const { port: own } = await sharedOf(open, "the connection is shared", ({ link }) => link.kind === "up");
-  // A protocol id, lengths that no request has, and what never ends.
+  // A wrong protocol id, invalid lengths, and a request without end.
   const bad = [
     [0, 1, 0, 9, 0, 6, 1, 3],
     [0, 1, 0, 0, 0, 1, 1, 3],
@@ -263,7 +265,7 @@ test("a client that isn't listed is refused, and bytes that are no Modbus end th
     Array.from({ length: 4_096 }, () => 0),
   ];
   for (const bytes of bad) expect(await said(own, Buffer.from(bytes), LEAST)).toEqual(Buffer.alloc(0));
-  // A read of nothing, one of too much, one beyond the table: each its exception, and the connection goes on.
+  // A read of no register, of too many, and beyond the table: each gets its exception, and the connection stays open.
   const asks = [
     [1, 3, 0, 0, 0, 0],
     [1, 3, 0, 0, 0, 126],

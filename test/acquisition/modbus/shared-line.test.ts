@@ -11,14 +11,14 @@ import { failure, never, readGroup, values } from "../driver-calls.ts";
 import { registers } from "./modbus-bed.ts";
 import { profileOf } from "../../support/profiles.ts";
 
-/** Several units behind one connection. */
+/** Several units on one connection. */
 
 const ends: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-/** Register a of unit u holds 100 x u + a. */
+/** Makes a unit whose register a holds 100 x id + a. */
 function unit(id: number): Device {
   return {
     image: { read: ({ address, count }) => Array.from({ length: count }, (_, i) => 100 * id + address + i) },
@@ -57,12 +57,12 @@ async function served(framing: "tcp" | "rtu", units: ReadonlyMap<number, Device>
   return { server, way, askOver: wholeWay(1).shared.ask };
 }
 
-/** Two holding registers from 0 on. */
+/** A request for two holding registers from 0 on. */
 const READ = Uint8Array.of(3, 0, 0, 0, 2);
 
 const expected = (id: number): readonly number[] => [0, 1, 2].map((address) => 100 * id + address);
 
-describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (framing) => {
+describe.each(["tcp", "rtu"] as const)("booths on one connection (%s)", (framing) => {
   const units = new Map([1, 2, 3].map((id) => [id, unit(id)]));
 
   test("take turns, each with its own unit", async () => {
@@ -76,7 +76,7 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
     expect(server.counts.connections).toBe(1);
   });
 
-  test("keep the connection if one of them closes in order", async () => {
+  test("keep the connection if a booth closes its driver", async () => {
     const { server, way } = await served(framing, units);
     const first = way(1)();
     const second = way(2)();
@@ -108,7 +108,7 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
     expect(server.counts).toMatchObject({ connections: 1, writes: 0 });
   });
 
-  test("open it again after a tool's read without an answer", async () => {
+  test("reopen the connection after a tool's read without an answer", async () => {
     const { server, way, askOver } = await served(framing, units);
     const open = way(1);
     const driver = open();
@@ -122,7 +122,7 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
     expect(server.counts.connections).toBe(2);
   });
 
-  test("open it again after a unit that doesn't answer has ended it", async () => {
+  test("reopen the connection after a unit that doesn't answer has ended it", async () => {
     const { server, way } = await served(framing, units);
     const open = way(1);
     const dead = way(9, 100);
@@ -140,7 +140,7 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
   });
 });
 
-test("over RTU an answer that is too late for a tool isn't taken for a poll's", async () => {
+test("over RTU don't take a late answer to a tool for a poll's answer", async () => {
   const units = new Map([1, 2].map((id) => [id, unit(id)]));
   const { way, askOver } = await served("rtu", units);
   const slow = units.get(1);

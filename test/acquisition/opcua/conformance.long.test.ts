@@ -4,7 +4,7 @@ import { opcuaBed, START } from "./opcua-bed.ts";
 import { describeDriver } from "../conformance.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-/** Opening a session takes several requests, each within this time, on a busy machine too. */
+/** Deadline of each request, with which several requests open a session even on a busy machine. */
 const SHORT_ANSWER_MS = 1_000;
 const bed = opcuaBed();
 

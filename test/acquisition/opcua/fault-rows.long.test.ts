@@ -21,7 +21,7 @@ async function opened(address = bed().address()): Promise<Driver> {
   return driver;
 }
 
-/** Samples of all polls that aren't what the server showed. */
+/** Counts of samples from all polls that differ from the server's values. */
 interface Account {
   served: number;
   readonly lost: string[];
@@ -31,7 +31,7 @@ interface Account {
 
 const newAccount = (): Account => ({ served: 0, lost: [], doubled: [], wrong: [] });
 
-/** Polls once, some time later in the booth's story. */
+/** Polls once, at a later time of the booth's story. */
 async function poll(account: Account, driver: Driver): Promise<void> {
   const { booth, profile, clock } = bed();
   clock.set(clock.wall() + STEP_MS);
@@ -90,11 +90,11 @@ const header = (type: string, length: number): Buffer => {
   bytes.writeUInt32LE(length, 4);
   return bytes;
 };
-/** An acknowledge without any limit. */
+/** An ACKNOWLEDGE message with unlimited sizes. */
 const BOUNDLESS = Buffer.concat([header("ACKF", 28), Buffer.from([0, 0, 0, 0]), Buffer.alloc(16, 0xff)]);
 const CHUNK = Buffer.concat([header("MSGC", 8192), Buffer.alloc(8184)]);
 const ATTEMPTS = 2;
-/** Far below what an endless stream sends within a second. */
+/** Far below the amount that an endless stream sends within a second. */
 const MOST_BYTES = 64 * 1_048_576;
 
 const FLOODS: readonly (readonly [fault: string, first: Buffer, then: Buffer])[] = [
@@ -145,7 +145,7 @@ test.each(FLOODS)("row 24: a %s ends the link at once, in bounded memory", async
   settle(account, { row: 24, fault, injected: ATTEMPTS });
 });
 
-test("a variable that takes 7 s to read is bad; the link stays up and the others are read on time", async () => {
+test("a variable that takes 7 s to read is bad, while the link stays up and the others are read on time", async () => {
   const [slow] = bed()
     .profile.tags.filter(({ group }) => group === "fast")
     .slice(-1);

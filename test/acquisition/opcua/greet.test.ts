@@ -28,7 +28,7 @@ describe("greetsOpcua", () => {
     ["acknowledges, in two pieces", message("ACKF", Buffer.alloc(20)), true],
     ["refuses with an error message", message("ERRF", Buffer.alloc(8)), true],
     ["is no OPC UA server", Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n"), false],
-  ])("a server that %s: %#", async (_name, answer, greets) => {
+  ])("returns the right result for a server that %s: %#", async (_name, answer, greets) => {
     const port = await serverThat((socket) => {
       socket.write(answer.subarray(0, 5), () => setImmediate(() => socket.write(answer.subarray(5))));
     });
@@ -44,7 +44,7 @@ describe("greetsOpcua", () => {
   });
 });
 
-it("the reason of a server that closes the connection is shown without control characters", () => {
+it("the reason from a server that closes the connection is shown without control characters", () => {
   const text = Buffer.from("too\u0007 busy");
   const body = Buffer.alloc(8);
   body.writeUInt32LE(0x807d_0000, 0);

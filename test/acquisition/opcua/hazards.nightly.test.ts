@@ -65,7 +65,7 @@ describe("a wrong answer", () => {
     expect((await failure(bed().make().open(never))).kind).toBe("malformed");
   });
 
-  test("ends the link, not the process, if it is sent twice", async () => {
+  test("with a repeated message ends the link, not the process", async () => {
     const driver = await opened();
     bed().gate.alter = (bytes) => Buffer.concat([bytes, bytes]);
     await readGroup(driver, "fast").catch(() => undefined);

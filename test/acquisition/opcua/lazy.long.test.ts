@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const run = promisify(execFile);
 
-/** Runs `script` in a process of its own; `loaded()` there counts the modules of node-opcua that it has loaded. */
+/** Runs `script` in a separate process. `loaded()` returns the number of modules of node-opcua that it has loaded. */
 async function child(script: string): Promise<string> {
   const hooks = `
     import { registerHooks } from "node:module";
@@ -25,7 +25,7 @@ test("the agent without an OPC UA booth doesn't load node-opcua", async () => {
   expect(await child(`await import("./src/runtime/compose.ts"); process.stdout.write(String(loaded()));`)).toBe("0");
 });
 
-test("a link that opens loads it, and nothing is written to the console", async () => {
+test("an open link loads node-opcua, and nothing is written to the console", async () => {
   const script = `
     const { opcuaDriver } = await import("./src/acquisition/opcua/driver.ts");
     const { opcuaPki } = await import("./src/acquisition/opcua/pki.ts");

@@ -8,11 +8,11 @@ import type { OpcuaAddress } from "../../../src/config/port.ts";
 import { failure, never, readGroup } from "../driver-calls.ts";
 import { opcuaBed } from "./opcua-bed.ts";
 
-/** What node-opcua-client does when it is left to itself, one test for each habit that was measured. */
+/** Tests for the observed habits of node-opcua-client, with a test for each habit. */
 const bed = opcuaBed();
 const run = promisify(execFile);
 
-/** Opens and reads in a process of its own, whose home folder can't be made; gives what it wrote to the console. */
+/** Opens and reads in a separate process whose home folder can't be created. Returns its console output. */
 async function child(address: OpcuaAddress, pkiDir: string, home: string): Promise<{ stdout: string; stderr: string }> {
   const script = `
     const { findProfile } = await import("./src/config/profile.ts");
@@ -33,8 +33,8 @@ async function child(address: OpcuaAddress, pkiDir: string, home: string): Promi
   return run(process.execPath, ["--eval", script], { env });
 }
 
-describe("the library holds reads silently during an outage", () => {
-  test("a read during an outage fails at once, and nothing of it comes after the server's return", async () => {
+describe("an outage, during which the library silently holds reads back", () => {
+  test("makes a read fail at once, and its result never arrives after the server's return", async () => {
     const { make, server, gate, again } = bed();
     const driver = make();
     await driver.open(never);
@@ -49,7 +49,7 @@ describe("the library holds reads silently during an outage", () => {
     expect(gate.sent().length).toBeGreaterThan(length);
   });
 
-  test("nobody but the link's owner connects again: after an outage there is no connection that nobody asked for", async () => {
+  test("is followed by connections of the link's owner only", async () => {
     const { make, server, gate, again } = bed();
     const driver = make();
     await driver.open(never);
@@ -59,25 +59,25 @@ describe("the library holds reads silently during an outage", () => {
     await again({});
     const other = make();
     await other.open(never);
-    // One to ask what is offered, one for the session: both are the new driver's.
+    // The new driver makes two connections: a discovery and a session.
     expect(gate.accepted() - accepted).toBe(2);
     await failure(readGroup(driver, "fast"));
     expect(gate.accepted() - accepted).toBe(2);
   });
 });
 
-/** Under the library's own least, and more than the requests of an opening take on a busy machine. */
+/** Below the library's minimum, and longer than the requests of an opening take on a busy machine. */
 const DEADLINE_MS = 1_500;
 
-describe("the library's requests time out after 15 s and never under 5 s", () => {
-  test("ours end at our own deadline, while connecting and while reading", async () => {
+describe("requests, which the library lets time out after 15 s and never under 5 s,", () => {
+  test("end at the driver's own deadline, while connecting and while reading", async () => {
     const { make, gate } = bed();
     const timeouts = { connect_ms: 10_000, answer_ms: DEADLINE_MS, farewell_ms: 20 };
     const driver = make({ timeouts });
     await driver.open(never);
     gate.mode = "hold";
     const reading = await failure(readGroup(driver, "fast"));
-    // Of a single slow variable the others are read on; of a server that answers nothing the link ends.
+    // After a single slow variable, the others are still read. If a server answers nothing, the link ends.
     expect(reading.kind).toBe("timeout");
     expect(reading.message).toBe("the server takes too long over several variables");
     const connecting = await failure(make({ timeouts: { ...timeouts, connect_ms: DEADLINE_MS } }).open(never));
@@ -85,8 +85,8 @@ describe("the library's requests time out after 15 s and never under 5 s", () =>
   });
 });
 
-describe("the library keeps its certificates in the home folder and throws where that can't be written", () => {
-  test("a home that can't be made: the link opens silently, and its identity stands in the folder that it was given", async () => {
+describe("the library's certificates, which it stores in the home folder by default,", () => {
+  test("are in the configured folder, and the link opens silently if the home folder can't be created", async () => {
     const { address, dir } = bed();
     const file = join(dir, "no-folder");
     writeFileSync(file, "");
@@ -95,8 +95,8 @@ describe("the library keeps its certificates in the home folder and throws where
   });
 });
 
-describe("the library writes notices to the console", () => {
-  test("a session with spoilt answers writes nothing but what we do, and the home folder stays empty", async () => {
+describe("notices of the library on the console", () => {
+  test("don't occur in a session with damaged answers, and the home folder stays empty", async () => {
     const { address, dir, gate } = bed();
     const home = join(dir, "home");
     mkdirSync(home);

@@ -42,7 +42,7 @@ const encrypted = OPCUA_POLICIES.filter((policy) => policy !== "None");
 
 describe("every policy that the server offers, signed and encrypted", () => {
   for (const security_policy of encrypted) {
-    test(`${security_policy}: login by name, and by certificate`, async () => {
+    test(`${security_policy}: login by name and by certificate succeeds`, async () => {
       const { make, address, server, gate } = bed();
       for (const one of [address({ security_policy }), withCertificate({ security_policy })]) {
         const driver = make({ address: one });
@@ -58,7 +58,7 @@ describe("every policy that the server offers, signed and encrypted", () => {
 });
 
 describe("login by certificate", () => {
-  test("works with a certificate in DER", async () => {
+  test("succeeds with a certificate in DER", async () => {
     const der = join(bed().dir, "user.der");
     writeFileSync(der, parseCertificate(readFileSync(files.user_certificate_file)).raw);
     const driver = bed().make({ address: withCertificate({ user_certificate_file: der }) });
@@ -74,7 +74,7 @@ describe("login by certificate", () => {
     expect(error.message).toContain("refuses the login");
   });
 
-  test("is refused before it is sent if the key is readable by others, doesn't match, or is no key", async () => {
+  test("fails before it is sent if the key is readable by others, doesn't match, or is no key", async () => {
     const { dir, make } = bed();
     const key = join(dir, "user.key");
     const refusal = async (): Promise<string> => {

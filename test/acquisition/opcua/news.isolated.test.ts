@@ -9,7 +9,7 @@ import { failure } from "../driver-calls.ts";
 
 const GRANT = { publishing_ms: 500, keep_alive_count: 3 };
 
-/** A server whose answers the test gives by hand; the first one has come. */
+/** Makes a server whose answers the test sends. The first answer has arrived. */
 async function rig() {
   vi.useFakeTimers({ toFake: ["hrtime"] });
   onTestFinished(() => void vi.useRealTimers());

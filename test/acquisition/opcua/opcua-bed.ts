@@ -24,9 +24,9 @@ import { tcpGate, type TcpGate } from "../tcp-gate.ts";
 
 export const START = Date.UTC(2026, 2, 3, 16);
 export const PASSWORD = "never-in-clear-text";
-/** Connections that tests break leave their sessions behind for a while. */
+/** High limits, because connections that tests break leave their sessions open for a while. */
 const MANNERS = { max_sessions: 100, max_subscriptions: 100 };
-/** When the certificates of this file's servers are valid; the tests' own now. */
+/** Start of validity of this file's server certificates. */
 export const NOW = Date.now();
 
 export interface OpcuaBed {
@@ -39,13 +39,13 @@ export interface OpcuaBed {
   /** A folder for this test. */
   readonly dir: string;
   readonly address: (more?: Partial<OpcuaAddress>) => OpcuaAddress;
-  /** Not open yet; closed after the test. Trusts the server as it is now, and logs in. */
+  /** Makes an unopened driver that trusts the present server and logs in. The test's end closes it. */
   readonly make: (more?: Partial<OpcuaDriverOptions>) => Driver;
-  /** Starts the server anew with these manners. */
+  /** Restarts the server with these manners. */
   readonly again: (manners: Partial<OpcuaManners>) => Promise<void>;
 }
 
-/** One server for the tests of a file, well-mannered again after each; a fresh gate for each. */
+/** Starts a server for the tests of a file and resets its manners after each test. Each test gets a new gate. */
 export function opcuaBed(): () => OpcuaBed {
   const profile = plcnextBooth();
   const scenario = findScenario("standard-cycle");

@@ -7,8 +7,9 @@ import { opcuaBed } from "./opcua-bed.ts";
 const PATIENCE_MS = 60_000;
 const SPACING_MS = 20;
 /**
- * Renewed at three quarters, and good for a quarter longer. A publish may wait for its answer over a whole keep-alive interval of 1.5 s: were
- * its key no good any more by then, this server would sign the answer with the next one under the old one's name.
+ * Keys are renewed at three quarters of their lifetime and valid for a quarter longer. A publish may wait for its
+ * answer for a keep-alive interval of 1.5 s. If its key were invalid by then, this server would sign the answer with
+ * the next key under the old key's id.
  */
 const KEYS_MS = [
   ["read", 2_000],
@@ -16,14 +17,14 @@ const KEYS_MS = [
 ] as const;
 const bed = opcuaBed();
 
-/** Requests for new keys among what the client has sent: the first one opened the channel. */
+/** Counts requests for new keys in the client's data. The first one opened the channel. */
 function renewals(before: number): number {
   const sent = bed().gate.sent().toString("latin1", before);
   return sent.split("OPNF").length - 1;
 }
 
 for (const [mode, keys_ms] of KEYS_MS) {
-  test(`the channel's keys are renewed while it is in use (${mode}), and values go on coming`, async () => {
+  test(`the channel's keys are renewed while it is in use (${mode}), and values continue to arrive`, async () => {
     const { make, address, gate } = bed();
     const timeouts = { connect_ms: ANSWER_MS, answer_ms: ANSWER_MS, keys_ms };
     const driver = make({ address: address({ mode }), timeouts });

@@ -14,7 +14,7 @@ import { failure, never, readGroup } from "../driver-calls.ts";
 
 const START = Date.UTC(2026, 2, 3, 16);
 const MANNERS = { none_only: true, allow_anonymous: true };
-/** A session that nobody closes stays for the 20 s of its timeout. */
+/** Time limit for the end of a session. An unclosed session ends only after its timeout of 20 s. */
 const PATIENCE = { timeout: 3_000, interval: 20 };
 
 let server: RunningOpcua;
@@ -48,7 +48,7 @@ const withoutNodes = (): OpcuaProfile => ({
 const noSession = () => vi.waitFor(() => expect(server.sessions()).toBe(0), PATIENCE);
 
 describe("OPC UA driver", () => {
-  test("closes its session if it is aborted while it rests, as a stop or a reload does", async () => {
+  test("closes its session if it is aborted while idle, as a stop or a reload does", async () => {
     const owner = new AbortController();
     const driver = opcuaDriver({ ...way(), profile });
     await driver.open(owner.signal);
@@ -70,7 +70,7 @@ describe("OPC UA driver", () => {
     await noSession();
   });
 
-  test("closes its session if it is aborted while the session is being made", async () => {
+  test("closes its session if it is aborted while the session is being created", async () => {
     const owner = new AbortController();
     const driver = opcuaDriver({ ...way(), profile });
     const open = failure(driver.open(owner.signal));
@@ -89,7 +89,7 @@ describe("OPC UA driver", () => {
   });
 
   test("closes the session whose login the server refuses", async () => {
-    // The password can't go out over a channel that isn't encrypted, so the session is made and never activated.
+    // The password must not be sent over an unencrypted channel, so the session is created but never activated.
     const driver = opcuaDriver({ ...way({ user: "gateway" }), profile, passwords: () => ["wrong"] });
     expect((await failure(driver.open(never))).kind).toBe("config");
     await driver.close();

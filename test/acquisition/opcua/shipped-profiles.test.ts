@@ -6,7 +6,7 @@ import { findProfile, profileNames } from "../../../src/config/profile.ts";
 import type { OpcuaNode } from "../../../src/domain/profile.ts";
 import { sampleOf } from "../../../src/acquisition/opcua/value.ts";
 
-/** A server's variables as they were once, by node, and what they meant. */
+/** A server's recorded variables by node, and their meaning. */
 interface Image {
   readonly variables: Readonly<Record<string, readonly [type: string, value: unknown]>>;
   readonly expected: Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ const OPCUA = profileNames()
   .map((name) => findProfile(name))
   .filter((profile) => profile.protocol === "opcua");
 
-test.each(OPCUA)("$name: its recorded variables are what they meant", ({ name, tags }) => {
+test.each(OPCUA)("$name: its recorded variables have their documented values", ({ name, tags }) => {
   const file = new URL(`../../config/images/${name}.yaml`, import.meta.url);
   const { variables, expected } = parse(readFileSync(file, "utf8")) as Image;
   const read = tags.map((tag) => {

@@ -8,7 +8,9 @@ const bed = opcuaBed();
 /** Long enough for the damaged answer to arrive on a busy machine. */
 const DEADLINE_MS = 1000;
 
-/** Connects and reads `runs` times; each time one answer has a wrong bit, or its rest is missing. Counts the outcomes by kind. */
+/**
+ * Connects and reads `runs` times. Each time one answer has a flipped bit or is truncated. Counts the results by kind.
+ */
 async function spoiltRuns(mode: "read" | "subscribe", runs: number, right: readonly unknown[]) {
   const random = seededRandom(1);
   let spoilt = 0;
@@ -53,7 +55,7 @@ test.each([
     await driver.open(never);
     const { kinds, spoilt } = await spoiltRuns(mode, runs, values(await readGroup(driver, "fast")));
     process.stdout.write(`${mode}: ${spoilt} damaged, ${JSON.stringify(Object.fromEntries(kinds))}\n`);
-    // Most bits are in encrypted bytes or lengths, so many runs end at their deadline; only the injected faults count.
+    // Most bits are in encrypted bytes or lengths, so many runs end at their deadline. Only the injected faults count.
     expect(spoilt).toBeGreaterThan(runs / 2);
     expect(kinds.get("malformed") ?? 0).toBeGreaterThan(0);
   },

@@ -18,7 +18,7 @@ async function opened(more: Partial<OpcuaDriverOptions> = {}, signal = never): P
   return driver;
 }
 
-/** A profile whose polls come often, so that a test needn't wait for one. */
+/** A profile with frequent polls, so that a test needn't wait long for one. */
 function quickProfile() {
   const { profile } = bed();
   const groups = Object.fromEntries(Object.keys(profile.groups).map((name) => [name, { poll_interval_ms: 200 }]));
@@ -32,7 +32,7 @@ async function truth(group: string): Promise<readonly unknown[]> {
   return (await readGroup(virtual, group)).map(({ value }) => value);
 }
 
-/** Reads until the samples are as wanted. */
+/** Reads until the samples fulfil the condition. */
 async function until(driver: Driver, group: string, wanted: (samples: readonly Sample[]) => boolean) {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
@@ -82,7 +82,7 @@ describe("a subscription", () => {
     const driver = await opened();
     const { length } = bed().gate.sent();
     for (let i = 0; i < 200; i++) await readGroup(driver, "fast");
-    // A read of the group takes more than 100 bytes; some publishing may have gone on meanwhile.
+    // A read of the group takes more than 100 bytes. Some publish messages may be sent meanwhile.
     expect(bed().gate.sent().length - length).toBeLessThan(200 * 100);
   });
 
@@ -115,7 +115,7 @@ describe("a subscription", () => {
     expect(bed().server.subscriptions()).toBe(1);
   });
 
-  test("has the device's time with a new value only, not with an unchanged one", async () => {
+  test("has the device's time with a new value, and none with an unchanged value", async () => {
     const driver = await opened({ profile: quickProfile() });
     await until(driver, "fast", (samples) => samples.every(({ source_at }) => source_at === undefined));
     bed().clock.set(START + 44 * 60_000);
@@ -137,7 +137,7 @@ describe("a subscription's link", () => {
   test("stays up by keep-alives while nothing changes", async () => {
     const { gate } = bed();
     const driver = await opened({ profile: quickProfile() });
-    // Keep-alives come every 1,500 ms; by the fifth the watchdog would have barked.
+    // Keep-alives arrive every 1,500 ms. Without them the watchdog would have ended the link by the fifth.
     let words = 0;
     gate.alter = (bytes) => {
       words++;
@@ -184,7 +184,7 @@ describe("a subscription's link", () => {
     const deadline = performance.now() + PATIENCE_MS;
     while (gate.open() > 0 && performance.now() < deadline) await nextTurn();
     expect(gate.open()).toBe(0);
-    // Sessions that earlier tests left behind may end meanwhile.
+    // Sessions of earlier tests may end meanwhile.
     expect(server.sessions()).toBeLessThanOrEqual(before.sessions);
     expect(server.subscriptions()).toBeLessThanOrEqual(before.subscriptions);
   });

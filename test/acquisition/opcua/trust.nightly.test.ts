@@ -24,14 +24,14 @@ function nothingSecretWentOut(): void {
   expect(gate.sent().includes(PASSWORD)).toBe(false);
 }
 
-/** Enters a refusal into the fault matrix. */
+/** Enters a rejection into the fault matrix. */
 function refusedWithoutPassword(fault: string): void {
   nothingSecretWentOut();
   recordFault({ row: 23, fault, injected: 1, lost: 0, doubled: 0, wrong: 0, passed: true });
 }
 
-describe("row 23: a server that isn't known for sure gets no password", () => {
-  test("is refused with its fingerprint and how to pin it if it is unknown", async () => {
+describe("row 23: a server with an unproven identity", () => {
+  test("gets no password and is refused with its fingerprint and how to pin it if it is unknown", async () => {
     const { server, address, make } = bed();
     const { server_certificate_fingerprint, ...unpinned } = address();
     const error = await failure(make({ address: unpinned }).open(never));
@@ -42,7 +42,7 @@ describe("row 23: a server that isn't known for sure gets no password", () => {
     refusedWithoutPassword("certificate untrusted");
   });
 
-  test("is refused with both fingerprints if its certificate has changed", async () => {
+  test("gets no password and is refused with both fingerprints if its certificate has changed", async () => {
     const { server, again, address } = bed();
     const pinned = server.fingerprint();
     await again({ new_certificate: true });
@@ -54,7 +54,7 @@ describe("row 23: a server that isn't known for sure gets no password", () => {
     refusedWithoutPassword("certificate changed");
   });
 
-  test("is refused with the date if its pinned certificate has expired", async () => {
+  test("gets no password and is refused with the date if its pinned certificate has expired", async () => {
     await bed().again({ new_certificate: true, certificate_days: -1 });
     const error = await refusal();
     expect(error.kind).toBe("config");
@@ -62,7 +62,7 @@ describe("row 23: a server that isn't known for sure gets no password", () => {
     refusedWithoutPassword("certificate expired");
   });
 
-  test("is refused if it offers only policy None", async () => {
+  test("gets no password and is refused if it offers only policy None", async () => {
     await bed().again({ none_only: true });
     const error = await refusal();
     expect(error.kind).toBe("config");
@@ -111,7 +111,7 @@ describe("a server that is pinned", () => {
     const kept = join(bed().dir, "authority.pem");
     copyFileSync(server.authorityFile(), kept);
     await again({ new_certificate: true, ca_signed: true });
-    // Of the same name, by another key.
+    // A certificate with the same name and another key.
     const other = await refusal({ ...byAuthority, server_certificate_file: kept });
     expect(other.message).toContain("neither the one in the file nor signed by CN=Plant authority");
     await again({ new_certificate: true, ca_signed: true, certificate_ip: "192.0.2.9" });
@@ -150,7 +150,7 @@ describe("a server that is pinned", () => {
     expect([user, password_file]).not.toContain(undefined);
   });
 
-  test("is busy if it has no room for another session", async () => {
+  test("is shown as busy if it accepts no further session", async () => {
     await bed().again({ max_sessions: 0 });
     expect((await refusal()).kind).toBe("busy");
   });

@@ -84,7 +84,7 @@ describe("a value of a server", () => {
     });
   }
 
-  test("is uncertain over a connection that isn't secured", () => {
+  test("is uncertain over an unsecured connection", () => {
     const sample = sampleOf({ name: "t", point: point() }, raw(7, 5), { insecure: true });
     expect(sample).toMatchObject({ quality: "uncertain", reason: "insecure" });
   });

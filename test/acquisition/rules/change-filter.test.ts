@@ -8,7 +8,7 @@ import { minutesTag } from "../../support/parameters.ts";
 
 const TAGS = { t: { deadband: 1, heartbeat_ms: 1000 } };
 
-/** Which of the values, polled every `every` ms, reach the log. */
+/** Returns the logged values of those polled every `every` ms. */
 function logged(values: readonly TagValue[], every = 1, tags: Parameters<typeof filterChanges>[2] = TAGS): TagValue[] {
   const state: FilterState = new Map();
   return values.flatMap((value, i) => {
@@ -19,7 +19,7 @@ function logged(values: readonly TagValue[], every = 1, tags: Parameters<typeof 
 }
 
 describe("change filter", () => {
-  test("lets a number through that is further than the deadband from the last LOGGED one, so that drift can't hide", () => {
+  test("logs a number that is further than the deadband from the last LOGGED one, so that drift is logged", () => {
     expect(logged([10, 11, 10.5, 11.1, 12, 12.2])).toEqual([10, 11.1, 12.2]);
   });
 
@@ -34,7 +34,7 @@ describe("change filter", () => {
     { name: "percent of 0 is nothing: every change", deadband: 0, values: [0, 0.01], expected: [0, 0.01] },
     { name: "near 0 the absolute one holds", deadband: 1, values: [0, 1, 1.1, 2.1, 2.2], expected: [0, 1.1, 2.2] },
     { name: "far from it the percent", deadband: 1, values: [100, 105, 110.5], expected: [100, 110.5] },
-  ])("a deadband of 10 %: $name", ({ deadband, values, expected }) => {
+  ])("a deadband of 10 % applies to $name", ({ deadband, values, expected }) => {
     expect(logged(values, 1, { t: { deadband, deadband_percent: 10, heartbeat_ms: 1000 } })).toEqual(expected);
   });
 
@@ -54,7 +54,7 @@ describe("change filter", () => {
     filterChanges(state, sample(0, 5999.5), rules);
     const next = filterChanges(state, sample(1, value), rules);
     expect(next.map((change) => change.value)).toEqual(expected);
-    // After that the deadband applies again.
+    // Then the deadband applies again.
     expect(filterChanges(state, sample(2, value + 0.05), rules)).toEqual([]);
   });
 
@@ -82,23 +82,23 @@ describe("change filter", () => {
       expected: [100, 1000],
     },
     { name: "any other number", rule: {}, expected: [100, 1000] },
-  ] as const)("a fall inside the deadband: $name", ({ rule, expected }) => {
+  ] as const)("a fall inside the deadband is logged or not for $name", ({ rule, expected }) => {
     const tags = { t: { deadband: 500, heartbeat_ms: 1000, ...rule } };
     expect(logged([100, 20, 30, 400, 1000], 1, tags)).toEqual(expected);
   });
 
-  test("lets every change of text, booleans and quality through", () => {
+  test("logs every change of text, booleans and quality", () => {
     expect(logged(["a", "a", "b"])).toEqual(["a", "b"]);
     expect(logged([true, true, false])).toEqual([true, false]);
     expect(logged([1, null, null, 1])).toEqual([1, null, 1]);
     expect(logged([1, "1", 1])).toEqual([1, "1", 1]);
   });
 
-  test("lets a due heartbeat through, counted from the last record", () => {
+  test("logs a due heartbeat, counted from the last record", () => {
     expect(logged([5, 5, 5, 5, 5], 500)).toEqual([5, 5, 5]);
   });
 
-  test("lets every tag through once after a reset", () => {
+  test("logs every tag once after a reset", () => {
     const poll = (mono: number): { mono: number; samples: Sample[] } => ({
       mono,
       samples: [{ tag: "t", value: 1, quality: "good" }],
@@ -110,7 +110,7 @@ describe("change filter", () => {
     expect(filterChanges(state, poll(1), TAGS).length).toBe(1);
   });
 
-  test("lets every change of a tag without parameters through, also if the tag is named like a member of Object", () => {
+  test("logs every change of a tag without parameters, also if the tag is named like a member of Object", () => {
     const sample = (value: number): Sample => ({ tag: "constructor", value, quality: "good" });
     const state: FilterState = new Map();
     filterChanges(state, { mono: 0, samples: [sample(1)] }, {});
@@ -118,7 +118,7 @@ describe("change filter", () => {
     expect(filterChanges(state, { mono: 1, samples: [sample(1.001)] }, {}).length).toBe(1);
   });
 
-  test("lets no non-finite number through, and keeps the log within the deadband of the truth", () => {
+  test("logs no non-finite number, and keeps the log within the deadband of the truth", () => {
     const number = fc.oneof(fc.double(), fc.integer({ min: -5, max: 5 }));
     fc.assert(
       fc.property(fc.array(number, { maxLength: 50 }), (values) => {

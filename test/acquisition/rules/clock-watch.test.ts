@@ -26,12 +26,12 @@ function at(extra: Partial<ClockReading> = {}): ClockReading {
   return { mono: MONO, wall: WALL, kernel: false, heard: [], ...extra };
 }
 
-/** One answer just now. */
+/** Returns a single answer from now. */
 function says(offset: number): Heard[] {
   return [{ way: "ack", mono: MONO, offset }];
 }
 
-/** Answers of the ways in turn, the last one at `mono`. */
+/** Returns answers from the given sources in turn, the last one at `mono`. */
 function answers(count: number, offset: number, { apart = 30_000, ways = ["ack", "http"] as Way[] } = {}) {
   let heard: readonly Heard[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -45,7 +45,7 @@ describe("the start", () => {
   it.each([
     ["the kernel's flag is a witness", true, { wall: WALL, state: "synced", witness: "kernel" }],
     ["without it nothing is known", false, { wall: WALL, state: "unsynced" }],
-  ])("%s", (_, kernel, value) => {
+  ])("gives the right clock record if %s", (_, kernel, value) => {
     expect(startWatch(null, at({ kernel }))).toMatchObject({ value, watch: { synced: kernel, offset: OFFSET } });
   });
 
@@ -76,7 +76,7 @@ describe("a step of the wall clock", () => {
     [-2000, null],
     [-2001, "stepped"],
     [86_400_000, "stepped"],
-  ])("is logged and doesn't move the offset: %i ms gives %s", (by, state) => {
+  ])("of %i ms is logged as %s and doesn't move the offset", (by, state) => {
     const { value, watch } = watchClock(synced, at({ wall: WALL + by, kernel: true }));
     expect(value?.state ?? null).toBe(state);
     expect(value?.witness).toBeUndefined();
@@ -211,17 +211,17 @@ describe("a step over an hour", () => {
       answers(5, back, { ways: ["ack"] }).reduce(withHeard, [{ way: "http", mono: MONO - 300_001, offset: OFFSET }]),
       true,
     ],
-  ])("%s: %#", (_, heard, is) => {
+  ])("is made or not after %s: %#", (_, heard, is) => {
     expect(watchClock(synced, at({ heard })).watch.offset).toBe(is ? back : OFFSET);
   });
 
-  it("isn't made against a kernel that is synchronised", () => {
+  it("isn't made against a synchronized kernel clock", () => {
     const { watch } = watchClock(synced, at({ heard: answers(5, back), kernel: true }));
     expect(watch.offset).toBe(OFFSET);
     expect(isDisputed(watch, { heard: answers(5, back) })).toBe(true);
   });
 
-  it("restarts the count after an answer that disagrees", () => {
+  it("counts answers again from zero after an answer that disagrees", () => {
     const lie: Heard = { way: "ack", mono: MONO - 70_000, offset: OFFSET + YEAR };
     const heard = answers(5, back).filter(({ mono }) => mono < lie.mono);
     const all = [...heard, lie, ...answers(2, back)];
@@ -236,7 +236,7 @@ it.each([
   [Date.UTC(2000, 0), true],
   [Date.UTC(2100, 0), true],
   [Date.UTC(2100, 0) + 1, false],
-])("%d is an instant that can be believed: %s", (time, is) => {
+])("%d is a plausible instant: %s", (time, is) => {
   expect(isPlausible(time)).toBe(is);
 });
 

@@ -18,7 +18,7 @@ import {
 import { encodePoint } from "../../../simulators/plc/encode.ts";
 import { point, profileOf, QUIRKS } from "../../support/profiles.ts";
 
-/** Named like in manuals, for a value whose bytes are A (most significant) to D. */
+/** Order of a value whose bytes are A (most significant) to D, named as in manuals. */
 const ABCD = { word_order: "high_first", byte_order: "high_first", string_order: "high_first" } as const;
 const CDAB = { ...ABCD, word_order: "low_first" } as const;
 const BADC = { ...ABCD, byte_order: "low_first" } as const;
@@ -193,7 +193,7 @@ describe("properties", () => {
   });
 });
 
-describe("the decoder reads what the independent encoder of the simulator writes:", () => {
+describe("the decoder reads the values of the simulator's independent encoder:", () => {
   const order = fc.constantFrom<FirstOf>("high_first", "low_first");
   const orders = fc.record({ word_order: order, byte_order: order, string_order: order });
   const made = (type: ModbusType, more: Partial<ModbusPoint> = {}): ModbusTag | undefined =>

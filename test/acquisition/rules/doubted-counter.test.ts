@@ -53,7 +53,7 @@ describe("a counter of two registers", () => {
   const outcome = (first: number, second: Sample): Sample | undefined =>
     agreed([good(first)], { first_mono: 0, mono: 5, samples: [second] }, tags)[0];
 
-  test("is taken if both reads agree, also if it has counted on by a step", () => {
+  test("is accepted if both reads agree, also if it has increased by a step", () => {
     expect(outcome(2, good(2))).toEqual(good(2));
     expect(outcome(2, good(3))).toEqual(good(3));
   });
@@ -65,7 +65,7 @@ describe("a counter of two registers", () => {
     expect(outcome(0, { tag: "t0", value: null, quality: "bad", reason: "sentinel" })).toEqual(torn);
   });
 
-  test("isn't remembered if torn: the next poll is compared with the last believed value", () => {
+  test("isn't stored if torn: the next poll is compared with the last accepted value", () => {
     const after = believed(65_535);
     believe(after, { mono: 1000, samples: [{ tag: "t0", value: null, quality: "bad" }] }, tags);
     expect(suspects(after, { mono: 2000, samples: [good(65_536)] }, tags).size).toBe(0);
@@ -88,13 +88,13 @@ describe("a block that is suddenly all zero", () => {
     })),
   });
 
-  test("is held back for two polls, then believed", () => {
+  test("is held back for two polls, then accepted", () => {
     expect(polls([LIVE, ZEROS, ZEROS, ZEROS, ZEROS])).toEqual([false, true, true, false, false]);
   });
-  test("is held back again after it was back", () => {
+  test("is held back again after it had values", () => {
     expect(polls([LIVE, ZEROS, LIVE, ZEROS, ZEROS, ZEROS])).toEqual([false, true, false, true, true, false]);
   });
-  test("is recognized in another cut too, and believed zeros aren't held back again because of others", () => {
+  test("is recognized with other block borders too, and accepted zeros aren't held back again because of others", () => {
     const believed = nothingBelieved();
     const heldOf = (words: readonly number[]) => [...zerosToHold(believed, [blockOf(words)], false)];
     heldOf([...LIVE, ...LIVE]);
@@ -110,7 +110,7 @@ describe("a block that is suddenly all zero", () => {
   });
 });
 
-test("a fault that only acquisition sees is logged when it starts and every 5 min while it lasts", () => {
+test("a fault that only acquisition detects is logged when it starts and every 5 min while it lasts", () => {
   const odd: Sample = { tag: "t0", value: null, quality: "bad", reason: "nan" };
   const state: OddState = new Map();
   const events = [

@@ -51,6 +51,6 @@ it.each<[Fact, string | null]>([
   [{ ...BASE, kind: "i", value: { ...incident, resolved_at: null } }, "incident monotonic at gas: it fell"],
   [{ ...BASE, kind: "i", value: { ...incident, resolved_at: 5 } }, "incident monotonic at gas is over"],
   [{ ...BASE, kind: "d", value: { hour: 0, ms_by_mode: {}, cycles: 0, gas_therm: 0, energy_kwh: 0 } }, null],
-])("fact %#", (fact, expected) => {
+])("a fact has the right text in the log: %#", (fact, expected) => {
   expect(factText(fact)).toBe(expected);
 });

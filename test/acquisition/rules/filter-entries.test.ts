@@ -27,7 +27,7 @@ describe("a requested filter change", () => {
     [MAX_AGO_MS - 1, "write"],
     [MAX_AGO_MS, "write"],
     [MAX_AGO_MS + 1, "refused"],
-  ])("%i ms ago: %s", (ago_ms, kind) => {
+  ])("%i ms ago leads to: %s", (ago_ms, kind) => {
     expect(decideChange({ ...change, ago_ms }, known(), FITTED).kind).toBe(kind);
   });
 

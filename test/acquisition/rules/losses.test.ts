@@ -2,7 +2,7 @@ import { render } from "../../../src/domain/messages/render.ts";
 import { expect, it } from "vitest";
 import { noLosses, withRequests, type Losses } from "../../../src/acquisition/rules/link.ts";
 
-/** Polls of four requests each second, of which every nth is lost (0: none), for so many seconds. */
+/** Simulates four requests each second, with every nth lost (0: none), for this many seconds. */
 function polled(before: { losses: Losses; asked: number; missed: number; mono: number }, seconds: number, nth: number) {
   let { losses, asked, missed, mono } = before;
   const told: (string | null)[] = [];

@@ -42,7 +42,7 @@ const options = fc.record({
   })),
 });
 
-/** The cheapest of all ways to put the points into allowed blocks. */
+/** Returns the cost of the cheapest way to put the points into allowed blocks. */
 function bruteForce(points: readonly ModbusPoint[], limits: PlanOptions): number {
   const [first, ...rest] = points;
   if (first === undefined) return 0;
@@ -93,7 +93,7 @@ describe("read plan", () => {
     );
   });
 
-  test("reads over a point that fits no block", () => {
+  test("includes a point that fits no block", () => {
     const holes = { holding: [[13, 12]] } as const;
     const points = [point({ address: 9 }), point({ address: 10, type: "string", length: 5 }), point({ address: 11 })];
     const { blocks } = planReads(points, { ...OPTIONS, holes });
@@ -126,7 +126,7 @@ describe("read plan", () => {
     );
   });
 
-  test("skips a long gap and reads over a short one, depending on the cost of a round trip", () => {
+  test("skips a long gap and includes a short one, depending on the cost of a round trip", () => {
     const points = [point({ address: 0 }), point({ address: 10 }), point({ address: 60 })];
     const blocks = (round_trip_registers: number): readonly Block[] =>
       planReads(points, { ...OPTIONS, round_trip_registers }).blocks;

@@ -33,7 +33,7 @@ it.each([
     { serial: "ABCD-123", confirmed: { by: "", note: "", plc_serial: "HW-99" } },
     "HW-99",
   ],
-])("the number expected: %s", (_what, row, expected) => {
+])("the expected serial number is right: %s", (_what, row, expected) => {
   expect(expectedSerial(row, "CONF-1")).toBe(expected);
 });
 
@@ -46,7 +46,7 @@ it.each([
   ["NULs alone: the PLC is starting", sample("\0\0\0"), false],
   ["refused", bad, false],
   ["a number, uncertain", sample(17, { quality: "uncertain" }), true],
-])("a first serial number: %s", (_what, given, isForeign) => {
+])("a first serial number is checked: %s", (_what, given, isForeign) => {
   const { foreign, event } = look([given]);
   expect(foreign !== null).toBe(isForeign);
   expect(event !== null).toBe(isForeign);
@@ -59,7 +59,7 @@ it("a foreign PLC is reported with both serial numbers and an advice", () => {
   expect(event).toEqual({ event: "identity", detail: render(foreign?.reason ?? ""), tag: "serial" });
 });
 
-it("a poll without a readable serial number counts like the one before", () => {
+it("a poll without a readable serial number counts like the previous poll", () => {
   const wrong = look([sample("WXYZ-9")]).state;
   expect(look([], { state: wrong }).foreign).not.toBeNull();
   expect(look([bad], { state: wrong }).foreign).not.toBeNull();

@@ -39,7 +39,7 @@ test.each([
   expect(coverageOf([poll(1, 0), poll(2, spacing)])).toEqual(expected);
 });
 
-test("coverage is placed at its start, before its readings", () => {
+test("a coverage record is at the position of its start, before its readings", () => {
   const entries = [
     poll(1, 100, { changes: [["a", 1, "good"]] }),
     poll(2, 150, { group: "slow", changes: [["b", 1, "good"]] }),
@@ -62,7 +62,7 @@ test("unanswered polls give one coverage record per minute", () => {
   ]);
 });
 
-test("a new boot starts its own coverage and follows the old one", () => {
+test("a new boot starts a new coverage record after the old one", () => {
   const records = recordsOf([poll(1, 5000), poll(2, 10, { boot: "c" }), poll(3, 20, { boot: "c" })], bridge);
   expect(records.map(({ boot, mono }) => [boot, mono])).toEqual([
     ["b", 5000],

@@ -34,7 +34,7 @@ it("names up to five tags of all groups and counts the rest", () => {
   expect(refusalTrouble(withPoll(left, [good("a")]))).toBeNull();
 });
 
-it.each(["no_answer", "wrong_answer"])("a tag without an answer (%s) stays as it was", (reason) => {
+it.each(["no_answer", "wrong_answer"])("a tag without an answer (%s) keeps its state", (reason) => {
   const before = withPoll(NO_REFUSALS, [bad("a", "exception_2"), good("b")]);
   expect(withPoll(before, [bad("a", reason), bad("b", reason)])).toEqual(before);
   expect(withPoll(NO_REFUSALS, [bad("a", reason)])).toEqual(NO_REFUSALS);

@@ -3,7 +3,7 @@ import { afterPoll, linkBegins, nextDue, scheduleFrom } from "../../../src/acqui
 
 const groups = { slow: { poll_interval_ms: 10_000 }, fast: { poll_interval_ms: 1_000 } };
 
-it("the quicker of two due groups is first", () => {
+it("the quicker of two due groups is polled first", () => {
   expect(nextDue(scheduleFrom(groups, 500), groups)).toEqual({ group: "fast", due: 500 });
 });
 

@@ -17,11 +17,11 @@ describe("the next poll of a link", () => {
     ["of two that are away the one that waits longer", [away(300), away(200)], { booth: 1, at: 200, group: null }],
     ["a device that was put off for 10 s", [live(20), away(-10_000)], { booth: 1, at: -10_000, group: null }],
     ["nobody, where there is nothing to poll", [{ schedule: {}, groups: {}, retry_at: null }], undefined],
-  ] as const)("%s", (_name, booths, turn) => {
+  ] as const)("is for %s", (_name, booths, turn) => {
     expect(nextPoll(booths, 0, 500)).toEqual(turn);
   });
 
-  test("delays living devices by at most one try of a dead one every 10 s", () => {
+  test("delays responding devices by at most one attempt at a dead device every 10 s", () => {
     const probe_ms = 500;
     fc.assert(
       fc.property(
@@ -50,7 +50,7 @@ describe("the next poll of a link", () => {
               mono += probe_ms;
               booths[turn.booth] = away(mono + 1000);
             } else {
-              // A poll that others' polls make wait isn't late by the dead units' fault.
+              // A poll that is late because of other polls isn't late because of dead units.
               if (mono - turn.at > alive * (poll_ms + 1)) late++;
               mono += poll_ms;
               booths[turn.booth] = {

@@ -10,7 +10,7 @@ const good = (tag: string): Sample => ({ tag, value: 1, quality: "good" });
 const bad = (tag: string, reason: string): Sample => ({ tag, value: null, quality: "bad", reason });
 const WATCHED = new Set(["mode", "gas", "air", "fan", "bake", "wash"]);
 
-/** Polls these samples once a second; returns the state after the last poll. */
+/** Polls these samples once a second. Returns the state after the last poll. */
 function polled(polls: readonly (readonly Sample[])[], every_ms = 1_000) {
   return polls.reduce(
     (before, samples, index) => withSamples(before, samples, { watched: WATCHED, mono: index * every_ms }),

@@ -7,7 +7,7 @@ import { realSite, SERIAL } from "../../support/real-site.ts";
 const { atEnd, openTab } = useBrowser();
 
 let opened: ReturnType<typeof openedPage> | undefined;
-/** One page for all tests that only read. */
+/** Opens one page for all tests that only read. */
 function onePage(): ReturnType<typeof openedPage> {
   return (opened ??= openedPage());
 }

@@ -71,7 +71,7 @@ it("a technician sees what answers at the PLC, and which address and order a man
   expect(faults).toEqual([]);
 });
 
-it("one PLC tool runs at a time: a second one is refused, and the first stops when its reader leaves", async () => {
+it("a second PLC tool is refused while the first one runs, and the first stops when its reader leaves", async () => {
   const site = await realSite({ speed: 1, serial: null });
   await runningAgent(site);
   const { url: base, pin } = await openPage(site);

@@ -19,7 +19,7 @@ async function listening(server: Server | ReturnType<typeof createTcp>): Promise
   return (server.address() as AddressInfo).port;
 }
 
-it("the client refuses an answer over a mebibyte, and reads at most 64 KiB of an error's body", async () => {
+it("the client rejects an answer over a mebibyte, and reads at most 64 KiB of an error's body", async () => {
   const port = await listening(
     createServer((request, response) => {
       response.writeHead(request.url === "/api/x" ? 200 : 503).end("x".repeat(2_000_000));
@@ -84,7 +84,7 @@ it("a TLS handshake that never ends fails after the connect timeout", async () =
   await expect(http.send(get)).rejects.toThrow("no connection within 0.05 s");
 });
 
-/** A proxy that notes what it is asked for, and leads there or says no. */
+/** Starts a proxy that records the requested hosts, and either connects to the service or refuses. */
 async function proxy(verdict: number): Promise<{ readonly url: string; readonly asked: string[] }> {
   const asked: string[] = [];
   const server = createServer((_, response) => response.writeHead(400).end());
@@ -105,9 +105,9 @@ async function proxy(verdict: number): Promise<{ readonly url: string; readonly 
   return { url: `http://127.0.0.1:${await listening(server)}`, asked };
 }
 
-it("TLS through a proxy is with the service itself, and a proxy's refusal is reported as such", async () => {
+it("TLS through a proxy is negotiated with the service itself, and a proxy's refusal is reported as such", async () => {
   const hello: number[] = [];
-  // What arrives first at the service is a TLS record of type handshake (RFC 8446, 5.1).
+  // The first bytes that the service receives are a TLS record of type handshake (RFC 8446, 5.1).
   const port = await listening(
     createTcp(
       (socket) =>

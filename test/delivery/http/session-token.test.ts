@@ -9,7 +9,7 @@ import { HOUR_MS } from "../../../src/domain/time.ts";
 
 const RECORD = `/api/booths_provisioning/${SERIAL}`;
 
-/** The reference service, and what was sent to it with which Authorization. */
+/** Starts the reference service and records the requests with their Authorization. */
 async function bed() {
   const clock = { now: Date.UTC(2026, 2, 2, 15) };
   const service = await startService({ dataDir: ":memory:", port: 0, mqttPort: 0, clock: { wall: () => clock.now } });
@@ -47,7 +47,7 @@ it("an expired token is renewed once, and the request is repeated", async () => 
   expect(await read()).toBe(200);
   clock.now += 2 * HOUR_MS;
   expect(await read()).toBe(200);
-  // Refused with the old token, signed in, sent again.
+  // The request is refused with the old token, signs in, and is sent again.
   expect(sent).toHaveLength(5);
 });
 

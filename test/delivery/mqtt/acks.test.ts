@@ -89,7 +89,7 @@ describe("an ack of a batch", () => {
     [{ newest_seq: 264 }, 264],
     [{ newest_seq: null, acked_seq: 7 }, 7],
     [{ newest_seq: null, acked_seq: null }, 0],
-  ])("says with a conflict how far the service has the stream: %o", (held, held_seq) => {
+  ])("shows with a conflict up to which record the service has the stream: %o", (held, held_seq) => {
     expect(outcome({ conflict: 6, hash: hashBefore(6), ...held })).toMatchObject({ kind: "conflict", held_seq });
   });
 
@@ -98,7 +98,7 @@ describe("an ack of a batch", () => {
   });
 
   it.each([0, 4, 8, 264, -1, 1e18, "many", Number.NaN])(
-    "with a conflict outside the batch, at %s, means what its hash proves",
+    "with a conflict outside the batch, at %s, acks only what its hash proves",
     (conflict) => {
       const said = (hash: string): AckWire => ackShape.parse({ ...named, hash, conflict });
       expect(outcomeOf(said(named.hash), batch, true)?.kind).toBe("acked");
@@ -117,7 +117,7 @@ describe("an ack of a batch", () => {
     );
   });
 
-  it("with any content counts no record as stored that isn't, and none as refused of another batch", () => {
+  it("with any content acks no record that isn't stored, and rejects no record of another batch", () => {
     const seqs = fc.integer({ min: -2, max: 12 });
     const lie = fc.record(
       {
@@ -158,7 +158,7 @@ describe("an ack of a batch", () => {
     [{ error: "something new" }, true, "keep"],
     [{ s0: 8 }, true, undefined],
     [{ st: "other" }, true, undefined],
-  ])("refusing with %o (alone: %s) means: %s", (change, alone, kind) => {
+  ])("rejecting with %o (alone: %s) means: %s", (change, alone, kind) => {
     expect(outcome(refusal(change), alone)?.kind).toBe(kind);
   });
 });
@@ -234,7 +234,7 @@ describe("an ack of a chunk", () => {
 });
 
 describe("a message on down/ack", () => {
-  /** Handles an ack while the batch waits for one. */
+  /** Handles an ack while the batch waits for it. */
   function received(change: Record<string, unknown>) {
     const clock = virtualClock({ wall: T0 });
     const times: number[] = [];
@@ -281,7 +281,7 @@ describe("a message on down/ack", () => {
     [1, 1],
     [3, 3],
     [1_000_000, 4],
-  ])("with the window %s lets %i batches be under way, at least one", (window, expected) => {
+  ])("with the window %s allows %i batches in flight, at least one", (window, expected) => {
     expect(received({ window }).window).toBe(expected);
   });
 });

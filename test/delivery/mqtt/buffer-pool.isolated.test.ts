@@ -7,13 +7,16 @@ import { keepPoolSmall } from "../../../src/delivery/mqtt/dial.ts";
 import { until } from "../../support/eventually.ts";
 
 const LENGTHS = 2_000;
-/** As much as one piece of the pool for each length, and some. */
+/** A little more than a piece of the pool for each length. */
 const MOST_BYTES = 4_000_000;
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** Memory that a collection finds is freed beside the program, a little later: so much is held then. */
+/**
+ * Memory found by a collection is freed a little later by another thread, so this waits. Returns the bytes still in
+ * use.
+ */
 function heldBytes(): number {
   collect();
   return process.memoryUsage().arrayBuffers;
@@ -27,7 +30,7 @@ it("packets of many different lengths don't each keep a buffer pool in memory", 
       { cmd: "publish", topic: "t", payload: Buffer.alloc(length), qos: 0, dup: false, retain: false },
       sink,
     );
-    // What else goes on in between uses the pool up.
+    // Other allocations in between use up the pool.
     for (let used = 0; used < 70_000; used += 400) Buffer.allocUnsafe(400);
   };
   publish(1);

@@ -66,7 +66,7 @@ function connected(confirmed_by: LinkAccount["confirmed_by"]): Promise<LinkSessi
 const sendFirst = () => session.send(NAME, 1, first);
 const sendChunk = () => session.sendChunk(NAME, 1, chunk);
 
-/** Seqs of the chunk that the service holds with the content that they have here. */
+/** Counts the chunk's seqs that the service has stored with the same content. */
 function heldOfChunk(): number {
   const stream = findStream(bench.running.db, NAME);
   const stored = stream === undefined ? [] : storedRange(bench.running.db, stream, [chunk.from, chunk.to]);
@@ -91,7 +91,7 @@ it("the service's first ack enables chunks and zstd", async () => {
   expect(payloads("/up/batch").map((payload) => payload.readUInt16BE(0))).toEqual([0x1f8b, 0x28b5]);
 });
 
-it("a chunk whose ack was lost is sent again as the same bytes, and a doubled ack counts once", async () => {
+it("a chunk whose ack was lost is sent again as the same bytes, and a repeated ack counts once", async () => {
   await sendFirst();
   bench.running.faults.add({ topic: "down/ack", lose_ack: true });
   expect(await sendChunk()).toEqual({ kind: "keep", reason: message("service.no_ack"), is_silent: true });

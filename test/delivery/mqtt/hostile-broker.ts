@@ -13,7 +13,7 @@ import { recordFault } from "../../support/faults.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { seedOf } from "../../support/seed.ts";
 
-/** What no broker should send, MQTT 5 if it is anything. */
+/** Packets that no broker should send, in MQTT 5 or invalid. */
 const CORPUS = corpusOf({ name: "mqtt-packets", format: "hex" });
 
 const ACK_TOPIC = "bg/v1/g/down/ack";
@@ -24,7 +24,7 @@ function publishOf(payload: string): Buffer {
   return Buffer.concat([Buffer.from([0x30, (body.length & 0x7f) | 0x80, body.length >> 7]), body]);
 }
 
-/** Acks that look right and aren't. */
+/** Acks that look right but are false. */
 const ACKS = [
   { st: "s", s0: 1, n: 3, hash: "0".repeat(64), window: 4 },
   { st: "s", s0: 1, n: 3, hash: "", reject: [{ seq: -1, reason: "x" }], window: 1e9 },
@@ -33,7 +33,7 @@ const ACKS = [
   { __proto__: null, st: "s", s0: 1, n: 3, hash: "0".repeat(64), error: "x".repeat(100) },
 ].map((ack) => publishOf(JSON.stringify(ack)));
 
-/** Length of the first whole packet; null: it isn't whole. */
+/** Returns the length of the first complete packet; null: it is incomplete. */
 function packetLength(bytes: Buffer): number | null {
   let length = 0;
   let at = 1;
@@ -47,7 +47,7 @@ function packetLength(bytes: Buffer): number | null {
   return bytes.length >= end ? end : null;
 }
 
-/** What a well-behaved broker answers. */
+/** Returns the answer of a correct broker. */
 function answerTo(packet: Buffer): Buffer {
   const type = (packet[0] ?? 0) >> 4;
   if (type === 1) return CONNACK;
@@ -59,7 +59,7 @@ function answerTo(packet: Buffer): Buffer {
   return Buffer.from([0x40, 0x02, ...packet.subarray(start + 2 + topic, start + 4 + topic)]);
 }
 
-/** An answer as this broker gives it. */
+/** Damages an answer of this broker. */
 function spoilt(answer: Buffer, random: Random): Buffer {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random.next() * list.length)] as T;
   const dice = random.next();
@@ -74,7 +74,7 @@ function spoilt(answer: Buffer, random: Random): Buffer {
   return bytes;
 }
 
-/** Listens on loopback until the test's end, when all its connections are destroyed. Returns the URL. */
+/** Listens on loopback until the test's end, which closes all its connections. Returns the URL. */
 export async function brokerOn(take: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -92,7 +92,7 @@ export async function brokerOn(take: (socket: Socket) => void): Promise<string> 
 /** CONNACK of MQTT 5 that accepts the connection. */
 export const CONNACK = Buffer.from("2003000000", "hex");
 
-/** Accepts a connection, whose CONNECT has come, and its subscription; then calls `next`. */
+/** Accepts a connection after its CONNECT, and its subscription. Then calls `next`. */
 export function acceptSession(socket: Socket, next: () => void): void {
   socket.write(CONNACK);
   socket.once("data", (subscribe) => {
@@ -107,7 +107,7 @@ export function subackTo(subscribe: Buffer): Buffer {
 
 interface HostileBroker {
   readonly url: string;
-  /** Answers that weren't what they should have been. */
+  /** Number of damaged answers. */
   readonly spoilt: () => number;
 }
 
@@ -130,7 +130,7 @@ async function hostileBroker(random: Random): Promise<HostileBroker> {
   return { url: await brokerOn(serve), spoilt: () => count };
 }
 
-/** A link with short deadlines, for brokers that never answer as they should. */
+/** Makes a link with short deadlines, for brokers that never answer correctly. */
 export function impatientLink(): MqttLink {
   return createMqttLink({
     clock: virtualClock({ wall: T0 }),
@@ -148,19 +148,19 @@ export function accountAt(url: string): LinkAccount {
 }
 
 const AT_ONCE = 50;
-/** Longer than any deadline of the link: a session that isn't over by then never will be. */
+/** Longer than any deadline of the link, so a session that is open after this time never ends. */
 const WITHIN_MS = 30_000;
 
 type End = "refused" | "lost" | "kept" | "acked";
 
-/** One session with it, to its end. */
+/** Runs a session with the broker to its end. */
 async function session(url: string): Promise<End> {
   const within = AbortSignal.timeout(WITHIN_MS);
   const opened = await impatientLink()
     .connect(accountAt(url), within)
     .catch(() => null);
   if (opened === null) return "refused";
-  // Nobody confirms it in the end: the deadline of a publish is longer than this session.
+  // The hello is never confirmed: the deadline of a publish is longer than this session.
   opened.hello([]).catch(() => undefined);
   const outcome = await opened.send("s", 1, THREE_RECORDS);
   await opened.close();
@@ -168,7 +168,10 @@ async function session(url: string): Promise<End> {
   return outcome.kind === "keep" && outcome.reason === "no ack in time" ? "kept" : "lost";
 }
 
-/** So many sessions with a broker whose every other packet is spoilt: each ends, none brings the agent down, none moves a cursor. */
+/**
+ * Runs sessions with a broker that damages every other packet: each session ends, none makes the agent fail, and none
+ * moves a cursor.
+ */
 export async function surviveHostilePackets(sessions: number): Promise<void> {
   const random = seededRandom(seedOf("hostile packets"));
   const broker = await hostileBroker(random);

@@ -19,7 +19,7 @@ it("a packet that announces 200 MB ends the connection at its header", async () 
   expect(closed).toHaveLength(1);
 });
 
-it("a session ends as taken over if the broker gives the identity to another box", async () => {
+it("a session ends as taken over if the broker gives the session to another gateway with the same identity", async () => {
   const url = await brokerOn((socket) => {
     socket.once("data", () => acceptSession(socket, () => socket.end(Buffer.from("e0028e00", "hex"))));
   });

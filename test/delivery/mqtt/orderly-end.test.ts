@@ -11,7 +11,7 @@ import { accountAt, brokerOn, CONNACK, subackTo } from "./hostile-broker.ts";
 /** DISCONNECT of MQTT 5, with reason code 0 and no properties: the broker drops the will. */
 const DISCONNECT = Buffer.of(0xe0, 2, 0, 0).toString("hex");
 
-/** A broker that takes the connection and the subscription, and then confirms nothing more. */
+/** Starts a broker that accepts the connection and the subscription, and confirms nothing after that. */
 async function muteBroker() {
   const came: Buffer[] = [];
   const url = await brokerOn((socket) => {

@@ -23,14 +23,14 @@ function link(connect_timeout_ms = 10_000): MqttLink {
 setFlagsFromString("--expose_gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** Bytes in use once everything that nobody holds is gone. */
+/** Returns the bytes in use after a full garbage collection. */
 function inUse(): number {
   collect();
   collect();
   return process.memoryUsage().heapUsed;
 }
 
-it("a long session keeps nothing in memory of the messages that it has sent", async () => {
+it("a long session keeps no sent messages in memory", async () => {
   const broker = await Aedes.createBroker();
   onTestFinished(() => new Promise<void>((resolve) => broker.close(resolve)));
   const url = await brokerOn((socket) => broker.handle(socket));
@@ -41,7 +41,8 @@ it("a long session keeps nothing in memory of the messages that it has sent", as
   await send(1_500);
   const before = inUse();
   await send(4_000);
-  // A minute's heartbeat and a batch each ten seconds are 10,000 a day: 100 bytes of each would be 30 MB in a month.
+  // A heartbeat a minute and a batch every ten seconds are 10,000 messages a day. At 100 bytes each, that is 30 MB in a
+  // month.
   expect((inUse() - before) / 4_000).toBeLessThan(100);
   await session.close();
 });
@@ -54,7 +55,7 @@ it("a stop doesn't wait for a broker that never answers the subscription", async
       socket.once("data", () => stopping.abort(new Error("stopped")));
     });
   });
-  // Rejects at once, or after ten seconds with another fault: the deadline of the subscription.
+  // It rejects at once. Otherwise the subscription's deadline would reject it after ten seconds with another fault.
   await expect(link().connect(accountAt(url), stopping.signal)).rejects.toMatchObject({ fault: "closed" });
 });
 
@@ -81,7 +82,7 @@ it.each(["mqtt:", "mqtts:", "ws:"])("a broker that accepts no connection in time
   });
 });
 
-it("the end of a session rejects messages under way and all later ones", async () => {
+it("the end of a session rejects messages in transit and all later ones", async () => {
   const url = await brokerOn((socket) => {
     socket.once("data", () => acceptSession(socket, () => socket.once("data", () => socket.destroy())));
   });

@@ -12,9 +12,9 @@ import { HOUR_MS } from "../../../src/domain/time.ts";
 
 interface OldBroker {
   readonly url: string;
-  /** The versions that connections began with, 4 for 3.1.1. */
+  /** The protocol versions of the connections, 4 for 3.1.1. */
   readonly asked: number[];
-  /** Its reaction to a version that it doesn't accept. */
+  /** The broker's reaction to a version that it doesn't accept. */
   way: "end" | "reset" | "refuse" | "silence";
   takes: readonly number[];
 }
@@ -37,7 +37,7 @@ async function oldBroker(): Promise<OldBroker> {
       const version = first[first.indexOf("MQTT") + 4] ?? 0;
       broker.asked.push(version);
       if (!broker.takes.includes(version)) refuse(socket, broker.way);
-      // After the subscription comes the last message of the session, which isn't needed.
+      // After the subscription, the session sends one more message, which the test doesn't need.
       else if (version === 5) acceptSession(socket, () => socket.once("data", () => socket.destroy()));
       else {
         socket.unshift(first);
@@ -77,7 +77,7 @@ it.each([
     expect(broker.asked).toEqual([5, 4, 4]);
     await clock.run(6 * HOUR_MS);
     broker.takes = [4, 5];
-    // It was upgraded meanwhile, and is asked again.
+    // The broker was upgraded meanwhile, and the next connect tries 5 again.
     expect(await connect(link, broker.url)).toEqual({ version: "5", why: "" });
     expect(broker.asked).toEqual([5, 4, 4, 5]);
   },

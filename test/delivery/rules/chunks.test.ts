@@ -16,7 +16,7 @@ const EMPTY = { acked_seq: 0, ahead: [] };
 const NONE = { under_way: 0, bytes: 0 };
 const NOW = { sendable_seq: 50_000, mono: 0, window: 4, under_way: 0, chunks: NONE };
 
-/** What waited was put in a lane of its own, and its context records are sent. */
+/** Returns the state after the backlog got a lane of its own and its context records were sent. */
 function split(newest: number, begun: Sending = sendingFrom(EMPTY)): Sending {
   const level = splitOnce({ ...begun, ahead: { kind: "no" } }, newest);
   return { ...level, lanes: { ...level.lanes, context: null } };
@@ -38,7 +38,7 @@ describe("the backlog", () => {
       expect(nextAction({ ...sendingFrom(EMPTY), ahead }, NOW).kind).not.toBe("chunk");
   });
 
-  it("in chunks has limits of its own, so that new records are sent in batches as always", () => {
+  it("in chunks has its own limits, so that new records are still sent in batches as usual", () => {
     const later = { ...NOW, sendable_seq: 50_010 };
     const begun = split(50_000);
     expect(nextAction(begun, later)).toEqual({ kind: "send", lane: "live", limit: null });
@@ -56,11 +56,11 @@ describe("the backlog", () => {
     [1, { under_way: 3, bytes: 16_383 }, "chunk"],
     [1, { under_way: 4, bytes: 4 }, "acks"],
     [1, { under_way: 1, bytes: 16_384 }, "acks"],
-  ])("with a window of %i and %o under way: %s", (window, chunks, kind) => {
+  ])("with a window of %i and %o in flight sends next: %s", (window, chunks, kind) => {
     expect(nextAction(split(50_000), { ...NOW, window, chunks }).kind).toBe(kind);
   });
 
-  it("is sent in chunks except for records that sessions ended over", () => {
+  it("is sent in chunks, except for records over which sessions ended", () => {
     const silence = { from: 4_001, to: 8_000, limit: 2_000 };
     const silent = { ...split(50_000), silence };
     expect(nextAction(silent, NOW)).toEqual({ kind: "chunk", from: 1, end: 4_000 });
@@ -100,7 +100,7 @@ describe("a chunk", () => {
   it.each([
     { kind: "refused", reason: "malformed: n" },
     { kind: "conflict", rejected: [], is_proven: false, held_seq: 0, seq: 7 },
-  ] as const)("is sent again in batches after $kind, and gives the log no new name", (outcome) => {
+  ] as const)("is sent again in batches after $kind, and doesn't change the log's name", (outcome) => {
     const sent = afterSending(begun, "backlog", { to: 4_000, records: 4_000, mono: 0, rate: null });
     const { sending, verdict } = verdictOf(sent, range(1, 4_000), outcome);
     expect(verdict).toEqual({ kind: "by_record" });

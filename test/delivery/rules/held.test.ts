@@ -36,7 +36,7 @@ describe("the data budget", () => {
     expect(heldOf(now, changed, BATCHES).live).toBe(false);
   });
 
-  it("releases the backlog at night by the booth's own clock", () => {
+  it("releases the backlog at night according to the booth's own clock", () => {
     const gone = releaseAfter(null, NOW, BACKLOG);
     expect(heldOf(gone, NOW, BACKLOG).backlog).toBe(true);
     expect(heldOf(gone, { ...NOW, at: Date.UTC(2026, 2, 3, 5) }, BACKLOG).backlog).toBe(false);
@@ -55,7 +55,7 @@ describe("the sending of a log", () => {
   const free = { sendable_seq: 150, mono: 0, window: 4, under_way: 0, chunks: null };
   const known = (sending: Sending): Sending => ({ ...sending, ahead: { kind: "no" } });
 
-  it("with its readings held waits for news, or until they may go", () => {
+  it("waits for news while its readings are held, or until they are due", () => {
     const sending = known(sendingFrom({ acked_seq: 100, ahead: [] }));
     expect(nextAction(sending, free)).toMatchObject({ kind: "send", lane: "live" });
     const held = { live: true, backlog: false, ms: 7_000 };
@@ -63,7 +63,7 @@ describe("the sending of a log", () => {
     expect(nextAction(sending, { ...free, under_way: 2, held })).toEqual({ kind: "news", ms: 7_000 });
   });
 
-  it("with its backlog held sends what is recorded now, and no chunk", () => {
+  it("sends new records but no chunk while its backlog is held", () => {
     const base = known(sendingFrom({ acked_seq: 100, ahead: [] }));
     const lanes = { ...base.lanes, live_seq: 5_000, backlog: { seq: 100, end: 5_000 } };
     const held = { live: false, backlog: true, ms: 600_000 };

@@ -26,7 +26,7 @@ const label = (forked_at?: number): StreamLabel => ({
   forked_at,
 });
 
-/** A record that is refused with these causes, an hour apart. */
+/** Returns the state of a record that is rejected with these causes, an hour apart. */
 function refusedHourly(causes: readonly RefusalCause[]): WaitingRecord | undefined {
   return causes.reduce<WaitingRecord | undefined>(
     (before, cause, hour) => waitingAfter(before, record(cause), { mono: hour * HOUR_MS, at: T0 + hour * HOUR_MS }),
@@ -34,7 +34,7 @@ function refusedHourly(causes: readonly RefusalCause[]): WaitingRecord | undefin
   );
 }
 
-describe("a refused record", () => {
+describe("a rejected record", () => {
   it.each([
     ["named", 24, false],
     ["named", 25, true],
@@ -42,7 +42,7 @@ describe("a refused record", () => {
     ["unanswered", 25, true],
     ["too_long", 1_000, false],
     ["silence", 1_000, false],
-  ] as const)("(%s) after %i offers, one per hour, is set aside: %s", (cause, offers, isFinal) => {
+  ] as const)("(%s) after %i attempts, one per hour, is set aside: %s", (cause, offers, isFinal) => {
     const waiting = refusedHourly(Array.from({ length: offers }, () => cause));
     expect(waiting !== undefined && isRefusedForGood(waiting, { mono: (offers - 1) * HOUR_MS, isEnding: false })).toBe(
       isFinal,
@@ -59,13 +59,13 @@ describe("a refused record", () => {
     expect(isRefusedForGood(waiting, { mono: 0, isEnding: true })).toBe(isFinal);
   });
 
-  it("isn't blamed for the silence of the whole service, which restarts its day", () => {
+  it("isn't blamed if the whole service is silent, which restarts its day", () => {
     const causes = Array.from({ length: 30 }, (_, hour) => (hour === 20 ? "silence" : "unanswered") as RefusalCause);
     const waiting = refusedHourly(causes);
     expect(waiting?.since).toBe(20 * HOUR_MS);
   });
 
-  it("counts among the refused records while it waits; one that is too long is shown apart", () => {
+  it("counts among the rejected records while it waits; one that is too long is shown separately", () => {
     const now = { mono: 0, at: T0 };
     const waiting = new Map(
       (["named", "too_long", "silence", "whole"] as const).map((cause, index) => [
@@ -97,9 +97,9 @@ describe("a conflict", () => {
     [T0, T0 + DAY_MS],
     [T0 - DAY_MS + 1, T0 + 1],
     [T0 - DAY_MS, T0],
-    // By a clock that was years ahead.
+    // The time was stored by a clock that was years ahead.
     [T0 + 1, T0],
-  ])("gives a log with a new name at %s another one at %s", (forked_at, at) => {
+  ])("gives a log that got a new name at %s another one at %s", (forked_at, at) => {
     expect(newNameAt(named, label(forked_at), { mono: 2 * HOUR_MS, at: T0 })).toBe(at);
   });
 
@@ -117,13 +117,13 @@ describe("a conflict", () => {
     );
   });
 
-  it("is shown with its seqs and the time of the new name, and the new name is shown for a month", () => {
+  it("is shown with its seqs and the time of the new name; after that the new name is shown for a month", () => {
     const now = { mono: 1_000, at: T0 };
     expect(render(forkTrouble(label(), named, now)?.reason ?? "")).toMatch(
       /other records than this box under seq 50 to 80: .*until/,
     );
     expect(forkTrouble(label(), null, now)).toBe(null);
-    // Stored before the seqs were: from the new name on, at least.
+    // The row was stored without the seqs, so the message names at least the start of the new name.
     expect(render(forkTrouble(label(T0), null, now)?.reason ?? "")).toMatch(
       /from seq 50 on: since \d{4}-\d\d-\d\d \d\d:\d\d UTC/,
     );
@@ -135,13 +135,13 @@ describe("a conflict", () => {
     [50, "under seq 50: since"],
     [49, "from seq 50 on: since"],
     [0, "from seq 50 on: since"],
-  ])("names the records that the service holds otherwise, with its newest at %i: %s", (held_seq, words) => {
+  ])("names the records that differ at the service, with its newest at %i: %s", (held_seq, words) => {
     const forked = { ...label(T0), forked_seqs: heldSeqs({ seq: 50, held_seq, since: 0 }) };
     const now = { mono: 0, at: T0 };
     expect(render(forkTrouble(forked, null, now)?.reason ?? "")).toContain(
       `the service held other records than this box ${words}`,
     );
-    // A later name of another cause doesn't change which those were.
+    // A later name for another reason doesn't change the range.
     expect(render(forkTrouble({ ...forked, from_seq: 900 }, null, now)?.reason ?? "")).toContain(words);
   });
 });

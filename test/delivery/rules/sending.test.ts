@@ -64,13 +64,13 @@ describe("the cursor", () => {
     );
   });
 
-  it("waits before a hole", () => {
+  it("stops before a gap", () => {
     const cursor = withAcked(at(10), [16, 20], [11, 14]);
     expect(cursor).toEqual({ acked_seq: 14, ahead: [[16, 20]] });
     expect(withAcked(cursor, [15, 15])).toEqual(at(20));
   });
 
-  it("has joined ranges behind a record that waits, and the lanes leave them out", () => {
+  it("keeps joined ranges after a record that waits, and the lanes skip them", () => {
     const sending = verdictOf(
       verdictOf(sendingFrom(at(10)), range(12, 14), acked(14)).sending,
       range(15, 18),
@@ -89,7 +89,7 @@ describe("the lanes of a log", () => {
     splitOnce({ ...sendingFrom(at(seq)), ahead: { kind: "no" } }, sendable_seq).lanes;
   const afterContext = (lanes: Lanes): Lanes => withSent(lanes, "context", { ...FREE, to: lanes.context?.end ?? 0 });
 
-  /** Sends batches of 100 until nothing is left; `grow` records come before each turn. */
+  /** Sends batches of 100 until nothing is left. Before each turn, `grow` returns the number of new records. */
   function run(start: Lanes, sendable: number, grow: (turn: number) => number) {
     const sent: { lane: LaneName; from: number; to: number }[] = [];
     let lanes = start;
@@ -114,7 +114,7 @@ describe("the lanes of a log", () => {
     expect(split(10, 10 + waiting).backlog).toEqual(backlog);
   });
 
-  it("send the backlog's context records first, then three batches of it for each live one, while there is something live", () => {
+  it("send the backlog's context records first, then three batches of the backlog for each live one, while there are live records", () => {
     const context = run(split(0, 5_000), 5_030, () => 0).map(({ lane }) => lane[0]);
     expect(context.join("")).toBe(`${"c".repeat(50)}l${"b".repeat(50)}`);
     const order = run(afterContext(split(0, 5_000)), 5_000, (turn) => (turn < 20 ? 30 : 0)).map(({ lane }) => lane[0]);
@@ -150,7 +150,7 @@ describe("the lanes of a log", () => {
     expect(nextLane(lanes, { sendable_seq: 5_001, mono: 1_001 })).toBe("live");
   });
 
-  it("leave out the records that aren't due to be offered again", () => {
+  it("skip rejected records until they are due for another attempt", () => {
     const sending = sendingFrom({ acked_seq: 10, ahead: [[13, 15]] }, { waiting: [11, 12, 17] });
     expect(sending.cursor.acked_seq).toBe(10);
     expect(openStretch(sending, 10, 20).acked_to).toBe(15);
@@ -162,7 +162,7 @@ describe("the lanes of a log", () => {
 describe("the next action", () => {
   const live = { kind: "send", lane: "live", limit: null };
 
-  it("is one batch at a time until the service is seen to hold no more than was sent, then the window", () => {
+  it("is one batch at a time until the service is known not to be ahead, then as many as the window allows", () => {
     const begun = sendingFrom(at(0));
     expect(nextAction(begun, NOW)).toEqual(live);
     expect(nextAction(begun, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });
@@ -173,20 +173,20 @@ describe("the next action", () => {
     expect(nextAction(level, { ...NOW, under_way: 4 })).toEqual({ kind: "acks" });
   });
 
-  it("is to wait for news if nothing waits, and no longer than the backlog's rate demands if something does", () => {
+  it("is to wait for news if no record waits, and otherwise no longer than the backlog's rate requires", () => {
     expect(nextAction(sendingFrom(at(20)), NOW)).toEqual({ kind: "news", ms: null });
     const split = splitOnce({ ...sendingFrom(at(0)), ahead: { kind: "no" } }, 5_000);
     const slow: Sending = { ...split, lanes: { ...split.lanes, context: null, backlog_at: 700 } };
     expect(nextAction(slow, { ...NOW, sendable_seq: 5_000, mono: 200 })).toEqual({ kind: "news", ms: 500 });
   });
 
-  it("gives the backlog a lane of its own once, and not before the service is seen not to be ahead", () => {
+  it("gives the backlog its own lane once, and only after the service is known not to be ahead", () => {
     expect(splitOnce(sendingFrom(at(0)), 5_000).lanes.backlog).toBe(null);
     const level = splitOnce({ ...sendingFrom(at(4_000)), ahead: { kind: "no" } }, 5_000);
     expect(splitOnce(level, 50_000).lanes.backlog).toBe(null);
   });
 
-  it("offers the service's newest record once more, alone, if this store has one of that seq", () => {
+  it("sends the service's newest record again, alone, if this store has a record with that seq", () => {
     const probing = verdictOf(sendingFrom(at(0)), range(1, 5), acked(12)).sending;
     expect(nextAction(probing, NOW)).toEqual({ kind: "probe", seq: 12 });
     expect(nextAction(probing, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });
@@ -204,13 +204,13 @@ describe("the next action", () => {
 describe("an outcome", () => {
   const begun = sendingFrom(at(10));
 
-  it("acked out of turn moves the cursor only with those before it", () => {
+  it("acked out of order moves the cursor only together with earlier ones", () => {
     const later = verdictOf(begun, range(16, 20), acked(20)).sending;
     expect(later.cursor.acked_seq).toBe(10);
     expect(verdictOf(later, range(11, 15), acked(20)).sending.cursor.acked_seq).toBe(20);
   });
 
-  it("acked without some records leaves the cursor before the first of them, and the lanes go on", () => {
+  it("acked without some records leaves the cursor before the first of them, and the lanes continue", () => {
     const { sending, verdict } = verdictOf(begun, range(11, 20), acked(20, [17, 13]));
     expect(sending.cursor).toEqual({
       acked_seq: 12,
@@ -227,7 +227,7 @@ describe("an outcome", () => {
   it.each([
     ["refused", "whole"],
     ["too_long", "too_long"],
-  ] as const)("%s halves a batch; a record alone waits, and the cursor stays", (kind, cause) => {
+  ] as const)("%s halves a batch, and a record alone waits while the cursor stays", (kind, cause) => {
     const outcome = { kind, reason: "900 of 300 bytes" };
     expect(verdictOf(begun, range(11, 15), outcome)).toEqual({ sending: begun, verdict: { kind: "halve" } });
     const { sending, verdict } = verdictOf(begun, range(11, 11), outcome);
@@ -243,7 +243,7 @@ describe("an outcome", () => {
     expect(verdictOf(begun, range(11, 15), conflict(11)).sending.cursor.acked_seq).toBe(10);
   });
 
-  it("conflict before acked records counts as a refusal, because a new name would store those records twice", () => {
+  it("conflict before acked records counts as a rejection, because a new name would store those records twice", () => {
     const later = verdictOf(begun, range(16, 20), acked(20)).sending;
     const { sending, verdict } = verdictOf(later, range(11, 15), conflict(13));
     expect(verdict).toMatchObject({ kind: "refused", refused: { seq: 13 } });
@@ -271,10 +271,12 @@ describe("records that the service never answers", () => {
   }
 
   const BATCH = 40;
-  /** Many more than any of these lives needs. */
+  /** More sessions than any of these cases needs. */
   const MOST_SESSIONS = 2_000;
 
-  /** One session, one batch at a time; ends with the first batch without an outcome, or with the log. */
+  /**
+   * Runs a session with one batch at a time. It ends at the first batch without an outcome, or at the end of the log.
+   */
   function oneSession(life: Life, newest: number, answer: (from: number, to: number) => Answer): void {
     const cursor = withAcked(at(0), ...[...life.acked].map((seq) => [seq, seq] as const));
     let sending = sendingFrom(cursor, { silence: life.silence, waiting: [...life.waiting] });
@@ -313,7 +315,7 @@ describe("records that the service never answers", () => {
     return { waiting: [...life.waiting], acked: life.acked.size, sessions };
   }
 
-  it("are found and wait, and everything else arrives", () => {
+  it("are found and wait, and all other records arrive", () => {
     const lives = fc.record({
       newest: fc.integer({ min: 2, max: 400 }),
       poison: fc.uniqueArray(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 3 }),
@@ -325,13 +327,13 @@ describe("records that the service never answers", () => {
         const done = deliver(newest, (from, to) => (isIn(from, to) ? "silent" : "acked"));
         expect(done.waiting.sort((a, b) => a - b)).toEqual(here);
         expect(done.acked).toBe(newest - here.length);
-        // Halved down to one.
+        // The number of halvings until a batch has a single record.
         expect(done.sessions).toBeLessThanOrEqual(1 + here.length * (Math.ceil(Math.log2(BATCH)) + 2));
       }),
     );
   });
 
-  it("aren't blamed for connections that break: everything arrives in the end", () => {
+  it("aren't blamed for connections that break: all records arrive in the end", () => {
     const lives = fc.record({ newest: fc.integer({ min: 1, max: 300 }), odds: fc.array(fc.nat(9), { minLength: 20 }) });
     fc.assert(
       fc.property(lives, ({ newest, odds }) => {

@@ -12,7 +12,7 @@ it.each([
   [{ proven: false }, 5],
   [{ fault: "taken_over" }, 0],
   [{ fault: "taken_over", lasted_ms: MINUTE_MS - 1 }, 5],
-] as const)("the back-off starts over after a session with an ack, however short: %o", (change, attempt) => {
+] as const)("the backoff starts again after a session with an ack, however short: %o", (change, attempt) => {
   expect(retryAfter({ ...ended, ...change }).attempt).toBe(attempt);
 });
 
@@ -24,14 +24,14 @@ it.each([
   ["credential", 1_000, 900_000],
   ["not_allowed", 1_000, 900_000],
   ["taken_over", 60_000, 900_000],
-] as const)("after %s the waits go from %i to %i ms", (fault, base_ms, cap_ms) => {
+] as const)("the pauses after %s grow from %i to %i ms", (fault, base_ms, cap_ms) => {
   expect(retryAfter({ ...ended, fault }).backoff).toEqual({ base_ms, cap_ms });
-  // In an outage that is short as yet nobody waits long; two boxes with one identity are no outage.
+  // Early in an outage the pauses are short. Two gateways with one identity aren't an outage.
   const early = fault === "taken_over" ? cap_ms : 12_000;
   expect(retryAfter({ ...ended, fault, away_ms: MINUTE_MS - 1 }).backoff).toEqual({ base_ms, cap_ms: early });
 });
 
-/** The first try after the broker's return, by the waits of one gateway. */
+/** Returns the time from the broker's return to the first attempt of one gateway. */
 function backAfter(outage_ms: number, random: () => number): number {
   let at = 0;
   let attempt = 0;
@@ -49,7 +49,7 @@ it.each([
   [MINUTE_MS - 1, 12_000],
   [10 * MINUTE_MS, MINUTE_MS],
 ])(
-  "a broker that was away for %i ms is tried again within %i ms of its return, and not by all at once",
+  "a broker that was down for %i ms is tried again within %i ms of its return, but not by all gateways at once",
   (away, within) => {
     const random = seededRandom(away);
     const backs = Array.from({ length: 10_000 }, () => backAfter(away, () => random.next()));

@@ -9,7 +9,7 @@ import { batchOf, type Bench, boundBench, EPOCH, type LogRecord } from "../../si
 import { EDITS } from "../edits.ts";
 import type { Judge, Target, Verdict } from "../target.ts";
 
-/** Held already, so that some of a chunk may be a duplicate or a conflict. */
+/** Records already stored, so that records of a chunk may be duplicates or conflicts. */
 const HELD: readonly LogRecord[] = Array.from({ length: 20 }, (_, i) => {
   return { kind: "r", tag: "mode", mono: i * 1_000, value: i % 9, quality: "good" };
 });
@@ -21,10 +21,10 @@ interface Head {
   readonly t0: number;
 }
 
-/** The parts of a message, its blocks as they were before they were deflated. */
+/** The parts of a message, with its blocks before compression. */
 interface Parts {
   readonly header: Buffer;
-  /** Of the body, up to the blocks' lengths. */
+  /** The body up to the blocks' lengths. */
   readonly start: Buffer;
   readonly a: Buffer;
   readonly b: Buffer;
@@ -65,7 +65,7 @@ function joined({ header, start, a, b, facts }: Parts): Buffer {
   return Buffer.concat([Buffer.of(1), message.bytes(), facts.length === 0 ? facts : deflateRawSync(facts)]);
 }
 
-/** Some bytes of one part are others; what stands around it fits it again. Or of the message, whatever they are. */
+/** Changes some bytes of one part and adapts the rest of the message to it, or changes any bytes of the message. */
 function otherPart(input: Buffer, random: () => number): Buffer {
   const below = (limit: number): number => Math.floor(random() * limit);
   const edited = (bytes: Buffer): Buffer =>
@@ -76,7 +76,7 @@ function otherPart(input: Buffer, random: () => number): Buffer {
   return joined({ ...parts, [name]: edited(parts[name]) });
 }
 
-/** A chunk's records as the gateway's own reader has them, its facts as they stand there. */
+/** Returns a chunk's records as the gateway's own reader decodes them, and its facts unchanged. */
 function toldBy(message: Buffer): StoredRecord[] {
   const { header, body, facts } = cut(message);
   const { s0, boot, mono0, t0 } = JSON.parse(header.toString()) as Head;
@@ -113,7 +113,10 @@ function judged(bench: Bench, input: Buffer, before: readonly StoredRecord[]): V
       };
 }
 
-/** Nothing of a chunk that is refused, all of one that is taken but for what the ack names. */
+/**
+ * Returns the records that must be stored: none if the chunk is rejected, otherwise all except those that the ack
+ * rejects.
+ */
 function expected(input: Buffer, before: readonly StoredRecord[], ack: ChunkAck): readonly StoredRecord[] {
   if (ack.error !== undefined || ack.conflict !== null) return before;
   const known = new Set([...before.map((record) => record[7]), ...ack.reject.map(({ seq }) => seq)]);
@@ -121,7 +124,9 @@ function expected(input: Buffer, before: readonly StoredRecord[], ack: ChunkAck)
   return [...before, ...fresh].sort((one, other) => one[7] - other[7]);
 }
 
-/** A chunk's message, any byte of it another one: refused with an error, or stored as the gateway itself would read it. */
+/**
+ * Judges a chunk's message with any bytes: it is rejected with an error, or stored as the gateway itself would read it.
+ */
 function judgeChunks(): Judge {
   const bench = boundBench();
   bench.ingest(batchOf(HELD));

@@ -8,7 +8,7 @@ import type { Judge, Target } from "../target.ts";
 
 const FILE = "input.yaml";
 
-/** Valid, or refused with a place and a reason that a person can read. */
+/** Judges a file: it is valid, or rejected with a position and a readable reason. */
 function yamlJudge<T>(parse: (text: string, file: string) => T, problemOf: (value: T) => string | null): Judge {
   return (input) => {
     const text = input.toString("utf8");

@@ -6,7 +6,7 @@ import type { Judge, Target } from "../target.ts";
 
 const AT = Date.UTC(2026, 2, 2, 15);
 
-/** What the service, or something in between, answers with 200: a record that can be used, or "later". */
+/** Judges an answer 200 of the service or of a proxy: it gives a usable record or "later". */
 const judgeAnswers: Judge = (input) => {
   const answer = { status: 200, headers: {}, text: input.toString("utf8") };
   const parse = (body: unknown) => {
@@ -23,7 +23,7 @@ const judgeAnswers: Judge = (input) => {
   return outcome.kind === "keep" ? "refused" : { wrong: `200 became ${outcome.kind}` };
 };
 
-/** What people send to the box. */
+/** Judges a request body that a user sends to the gateway. */
 const judgeBodies: Judge = (input) => {
   const body = bodyOf(input.toString("utf8"));
   if (!isPlain(body)) return { wrong: "it brought a prototype with it" };
@@ -31,7 +31,7 @@ const judgeBodies: Judge = (input) => {
   return fits.length > 0 ? "taken" : "refused";
 };
 
-/** Objects and lists of JSON alone, with no name by which one could reach a prototype. */
+/** Whether the value consists of plain JSON objects and lists, without a key that could reach a prototype. */
 function isPlain(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return true;
   const proto: unknown = Object.getPrototypeOf(value);

@@ -6,7 +6,7 @@ import { numberStyleOf, scalingOf } from "../../../src/tools/rules/list-values.t
 import { type RegisterList, registerList, typeNamed } from "../../../src/tools/rules/register-list.ts";
 import type { Judge, Target } from "../target.ts";
 
-/** Each question settles another option. */
+/** Maximum number of questions: each question settles another option. */
 const MOST_QUESTIONS = 6;
 
 function rowsOf(list: RegisterList): readonly ReadRow[] {
@@ -43,5 +43,5 @@ const judge: Judge = (input) => {
   return rows.length === 0 ? "refused" : "taken";
 };
 
-/** Register lists as people export them. */
+/** Register lists in the formats that users export. */
 export const lists: Target = { name: "lists", format: "text", ci_runs: 1_500, open: () => judge };

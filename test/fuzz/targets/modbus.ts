@@ -3,7 +3,10 @@ import { lateAnswers, rtuFraming } from "../../../src/acquisition/modbus/rtu.ts"
 import { answerTo, COUNT, endOf } from "../../acquisition/modbus/mutated-frames.ts";
 import type { Judge, Target, Verdict } from "../target.ts";
 
-/** The answer to one read of all types of register, whole and in two pieces; values are computed beside the code under test. */
+/**
+ * Judges the answer to one read of all register types, whole and in two pieces. The expected values are computed
+ * without the code under test.
+ */
 function judge(framing: "tcp" | "rtu"): Judge {
   return (input) => {
     let verdict: Verdict = "refused";

@@ -8,7 +8,10 @@ import type { Judge, Target } from "../target.ts";
 
 const LIMIT = 1_000;
 
-/** Packets as bytes: one over the limit is found by its header, neither sooner nor later, in one piece or byte by byte. */
+/**
+ * Judges packets: a packet over the limit is found at its header, neither earlier nor later, in one piece or byte by
+ * byte.
+ */
 const judgePackets: Judge = (input) => {
   const whole = packetSizes(LIMIT)(input);
   const bytewise = packetSizes(LIMIT);
@@ -20,7 +23,7 @@ const judgePackets: Judge = (input) => {
   return expected ? "refused" : "taken";
 };
 
-/** The same by walking over whole packets (MQTT 5, 2.1.4). */
+/** Finds a packet over the limit by walking over whole packets (MQTT 5, 2.1.4). */
 function isOverLimit(bytes: Buffer): boolean {
   for (let at = 0; at < bytes.length;) {
     let length = 0;
@@ -39,10 +42,13 @@ function isOverLimit(bytes: Buffer): boolean {
   return false;
 }
 
-/** Of records 1 to 4, of which the first is a fact. */
+/** A chunk of records 1 to 4, of which the first is a fact. */
 const CHUNK = { stream: "s", hash: sha256("a chunk's message"), from: 1, to: 4, first_seq: 2 };
 
-/** What an ack says of a chunk: nothing of it counts as stored but by its message's hash and its whole range, and with nothing said against it. */
+/**
+ * Returns what is wrong with the result for an ack of a chunk: records count as stored only with the message's hash,
+ * its whole range, and no error field.
+ */
 function chunkProblem(input: Buffer): string | null {
   const ack = parseAck(input);
   const outcome = ack === null ? null : chunkOutcomeOf(ack, CHUNK);
@@ -61,7 +67,7 @@ function chunkProblem(input: Buffer): string | null {
   return outcome.rejected.every(({ seq }) => seq >= 1 && seq <= 4) ? null : "rejected what wasn't sent in a chunk";
 }
 
-/** What an ack says of a batch of three: it moves a cursor only with the hash of what was stored. */
+/** Judges an ack of a batch of three records: it moves a cursor only with the hash of the stored records. */
 const judgeAcks: Judge = (input) => {
   const problem = chunkProblem(input);
   if (problem !== null) return { wrong: problem };

@@ -9,7 +9,7 @@ import { LIMITS, parseAck, parseError, takeFrames, typeOf } from "../../../src/a
 import { sampleOf } from "../../../src/acquisition/opcua/value.ts";
 import type { Judge, Target } from "../target.ts";
 
-/** A connection's bytes: frames are what they say of themselves, however the bytes come in. */
+/** Judges a connection's bytes: frames have their stated type and length, however the bytes are split. */
 const judgeFrames: Judge = (input) => {
   const whole = takeFrames(input);
   const half = takeFrames(input.subarray(0, input.length >> 1));
@@ -40,14 +40,14 @@ function greetingProblem(frame: Buffer): string | null {
 
 export const opcuaFrames: Target = { name: "opcua-frames", format: "hex", ci_runs: 10_000, open: () => judgeFrames };
 
-/** The body of an answer to a read, through the library's decoder and our own. */
+/** Judges the body of a read response, decoded by the library and the driver's own code. */
 function judgeAnswers(opcua: Opcua, { tags }: OpcuaProfile): Judge {
   return (input) => {
     const response = new opcua.ReadResponse();
     try {
       quietly(() => response.decode(new BinaryStream(input)));
     } catch {
-      // The transport ends the connection then: an answer that can't be understood.
+      // The transport ends the connection if an answer can't be decoded.
       return "refused";
     }
     for (const value of response.results ?? []) {
@@ -63,7 +63,7 @@ function judgeAnswers(opcua: Opcua, { tags }: OpcuaProfile): Judge {
 
 const withBigInt = (_: string, value: unknown): unknown => (typeof value === "bigint" ? value.toString() : value);
 
-/** What no sample may be, whatever a server says. */
+/** Returns what is wrong with a sample, whatever the server sent. */
 function sampleProblem({ value, quality, source_at }: Sample): string | null {
   if ((quality === "bad") !== (value === null)) return "a value without quality, or the other way round";
   if (typeof value === "number" && !Number.isFinite(value)) return "a number that is none";

@@ -17,7 +17,7 @@ function inFolder<T>(act: (folder: string) => T): T {
   }
 }
 
-/** A tail file as a crash, or rot, may leave it: each line with its checksum is an entry, nothing else is. */
+/** Judges a tail file after a crash or bit rot: each line with its checksum is an entry, and nothing else is. */
 const judgeTail: Judge = (input) =>
   inFolder((folder) => {
     writeFileSync(join(folder, "tail.jsonl"), input);
@@ -42,10 +42,10 @@ export const tail: Target = { name: "tail", format: "text", ci_runs: 1_000, open
 
 const MILLION = 1_000_000;
 const SECTOR_BYTES = 512;
-/** What the disk does to a file, its place in millionths of the file: lines of an input. */
+/** A line of an input: a damage to a file, with its position in millionths of the file. */
 const HARM = /^(flip|zero) (store\.db(?:-wal)?) (\d{1,6}) (\d+)$/;
 
-/** One line of harm each; null: the input isn't such lines. */
+/** Returns copies with a damage per line; null: the text has other lines. */
 function harmed(images: readonly StoreImage[], text: string): readonly StoreImage[] | null {
   const lines = text.split("\n").filter((line) => line !== "");
   const found = lines.map((line) => HARM.exec(line));
@@ -61,7 +61,7 @@ function harmed(images: readonly StoreImage[], text: string): readonly StoreImag
   return copies;
 }
 
-/** A store of some thousand records after such harm: no value is wrong, and what is missing is declared. */
+/** Judges a damaged store of some thousand records: no value is wrong, and every missing record is declared. */
 function judgeDatabase(): Judge {
   const { images, truth } = inFolder((folder) => filledStore(join(folder, "whole"), 120));
   return (input): Verdict =>
@@ -78,7 +78,10 @@ function judgeDatabase(): Judge {
     });
 }
 
-/** Some harm to the database; to the write-ahead log one bit alone: more in its last commit can't be told from a torn write. */
+/**
+ * Adds a damage to the database, or a flipped bit to the write-ahead log: more damage in its last commit can't be
+ * distinguished from a torn write.
+ */
 function otherHarm(input: Buffer, random: () => number): Buffer {
   const below = (limit: number): number => Math.floor(random() * limit);
   const place = (): string => below(MILLION).toString();

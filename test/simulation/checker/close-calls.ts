@@ -5,12 +5,12 @@ import type { Sight } from "./sight.ts";
 import { latenessAt } from "./spacings.ts";
 import { overlaps, united } from "./spans.ts";
 
-/** A run of this much spraying needs no bake. */
+/** A run with this much spraying needs no bake. */
 const SPRAY_MS = 180_000;
 
 /**
- * Returns the stages whose length is so close to a limit that polls can't tell which side it is on. The result of
- * their cycle is then open: 298 s of true baking may be seen as 300 s, and a pause of half a second between two bakes
+ * Returns the stages whose length is so close to a limit that polls can't tell on which side it is. The result of their
+ * cycle is then undefined: 298 s of true baking may be seen as 300 s, and a pause of half a second between two bakes
  * may be missed.
  */
 export function closeCalls(

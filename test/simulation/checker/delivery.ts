@@ -2,12 +2,12 @@ import type { Span } from "../outcome.ts";
 import type { GivenUp } from "../records.ts";
 import type { Oracle, OracleRow } from "./oracle.ts";
 
-/** A live lane, one of what waits, one of what is sent once more: so many runs of ascending seqs a stream arrives in. */
+/** Runs of ascending seqs in which a stream may arrive: a live lane, a backlog lane and a lane of resent records. */
 const LANES = 3;
 
 /**
- * Each record is held once, every seq is held or declared as dropped, and each lane arrives in order, except while
- * rejected records are offered again.
+ * Checks that the service has each record once, that every seq is stored or declared as dropped, and that each lane
+ * arrives in order, except while rejected records are sent again.
  */
 export function deliveryFaults(
   { rows, gaps, successions, ends }: Pick<Oracle, "rows" | "gaps" | "successions" | "ends">,
@@ -31,8 +31,8 @@ export function deliveryFaults(
 }
 
 /**
- * Readings and coverage are of one instant: a second one of the same is the same taken twice, under whatever seq. A poll that wasn't
- * answered in time may end at the very instant of the next one.
+ * Finds records that were taken twice: two readings or coverage records of the same instant, under any seqs. A poll
+ * that timed out may end at the very instant of the next poll.
  */
 function twice(rows: readonly OracleRow[]): string[] {
   const seen = new Map<string, OracleRow>();
@@ -72,12 +72,15 @@ function holes({ stream, own, gaps, first }: Known): string[] {
   return found;
 }
 
-/** The longest chain of ever lower seqs in order of arrival is the number of ascending runs that it takes to make it up. */
+/**
+ * Finds streams with too many ascending runs. Their number is the length of the longest descending chain of seqs in
+ * order of arrival.
+ */
 function disorder(stream: string, rows: readonly OracleRow[]): string[] {
   const arrived = rows
     .filter((row) => row.stream === stream)
     .toSorted((a, b) => a.received_at - b.received_at || a.seq - b.seq);
-  // The newest seq of each run so far, descending; a seq continues the run with the nearest lower one.
+  // The newest seq of each run so far, in descending order. A seq continues the run with the nearest lower seq.
   const runs: number[] = [];
   for (const { seq } of arrived) {
     let low = 0;

@@ -6,7 +6,7 @@ import type { Sight } from "./sight.ts";
 import { latenessAt } from "./spacings.ts";
 import { overlaps, spanText, widened } from "./spans.ts";
 
-/** Counters of filters are polled once a minute, and a change must be seen twice. */
+/** Counters of filters are polled once a minute, and a change must be seen in two polls. */
 const FILTER_MS = 3 * 60_000;
 
 type Seen = Pick<Sight, "blind" | "slack_ms" | "spacings">;
@@ -22,7 +22,7 @@ interface CycleValue {
   readonly supersedes?: number;
 }
 
-/** If a cycle is superseded, its last version counts. */
+/** Returns the last version of each cycle. */
 function lastClaims(rows: readonly OracleRow[]): readonly CycleValue[] {
   const own = rows.flatMap(({ kind, stream, seq, value }) =>
     kind === "c" ? [{ name: `${stream} ${seq}`, stream, value: value as CycleValue }] : [],
@@ -32,8 +32,8 @@ function lastClaims(rows: readonly OracleRow[]): readonly CycleValue[] {
 }
 
 /**
- * Every cycle that was watched from start to end is reported once, and no other cycle is. A cycle is certain once the
- * pause after it is over.
+ * Checks that every cycle observed from start to end is reported once, and that no other cycle is. A cycle is certain
+ * after the pause that follows it.
  */
 export function cycleFaults(
   truth: Pick<Truth, "cycles" | "stages" | "from" | "to">,
@@ -49,7 +49,7 @@ export function cycleFaults(
     ) &&
     cycle.start - PAUSE_MS >= truth.from &&
     cycle.end + 2 * PAUSE_MS < truth.to;
-  // A transition is shown by the next poll.
+  // A transition must be reported by the next poll.
   const isShown = (told_at: number, at: number): boolean =>
     at - slack_ms <= told_at && told_at <= at + latenessAt(spacings, at, slack_ms);
   const isSame = (one: CycleValue, cycle: Span & { readonly counted: boolean }): boolean =>
@@ -74,7 +74,10 @@ interface FilterValue {
   readonly installed_at: number;
 }
 
-/** Every filter change during watched time is reported, and no change by the PLC is reported that didn't happen. */
+/**
+ * Checks that every filter change in observed time is reported, and that every reported change of a PLC's counter
+ * happened.
+ */
 export function filterFaults(
   truth: Pick<Truth, "filters" | "from" | "to">,
   rows: readonly OracleRow[],
@@ -102,7 +105,7 @@ export function filterFaults(
   ];
 }
 
-/** No program is reported that never ran. */
+/** Checks that each reported program ran. */
 export function programFaults(truth: Pick<Truth, "revisions">, programs: readonly string[]): string[] {
   const ran: readonly string[] = truth.revisions.map(({ plc_program_revision }) => plc_program_revision);
   return programs.filter((version) => !ran.includes(version)).map((version) => `program ${version}: it never ran`);

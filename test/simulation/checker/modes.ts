@@ -6,10 +6,10 @@ import type { Sight } from "./sight.ts";
 import { isHeldOver } from "./spacings.ts";
 import { common, overlaps, spanText, without } from "./spans.ts";
 
-/** Names are whole minutes with four decimals; a window has so many of them. */
+/** Durations have four decimals of a minute. The sum over a window has this error at most. */
 const ROUNDING_MIN = 0.01;
 
-/** During watched time the service's time line is true, with each transition by the next poll. */
+/** Checks that the service's time line is true during observed time, with each transition by the next poll. */
 export function modeFaults(
   { stages }: Pick<Truth, "stages">,
   shown: readonly OracleStage[],
@@ -30,13 +30,13 @@ export function modeFaults(
   });
 }
 
-/** Parts of a span of which no stage tells. */
+/** Returns the parts of a span that no stage covers. */
 function untold(span: Span, shown: readonly OracleStage[]): readonly Span[] {
   // Answers are in whole seconds.
   return without(span, shown).filter(({ start, end }) => end - start > 1_000);
 }
 
-/** All modes with no data are the window, to the last digit that is shown. */
+/** Checks that the durations of all modes, including no data, add up to the window. */
 export function minutesFaults(minutes: Readonly<Record<string, number>>, { start, end }: Span): string[] {
   const sum = Object.values(minutes).reduce((all, value) => all + value, 0);
   const window = (end - start) / 60_000;

@@ -2,12 +2,12 @@ import { rows } from "../../../simulators/service/storage/db.ts";
 import { type GivenUp, heldRecords, type Held } from "../records.ts";
 import type { Outcome } from "../outcome.ts";
 
-/** The data that the service holds and answers. No code of the gateway takes part. */
+/** The data that the service stores and answers. It doesn't depend on the gateway's code. */
 
-/** A record as the service stored it; `time` is the corrected one. */
+/** A record as stored by the service. `time` is the corrected time. */
 export type OracleRow = Omit<Held, "quality">;
 
-/** A stage of the time line that users see, whole seconds. */
+/** A stage of the time line that users see, in whole seconds. */
 export interface OracleStage {
   /** The service's name of the mode. */
   readonly mode: string;
@@ -18,7 +18,7 @@ export interface OracleStage {
 export interface Oracle {
   /** Streams of gateways that were replaced and never came back. */
   readonly ends: readonly { readonly stream: string }[];
-  /** Streams that continue another stream after its last seq. */
+  /** Streams that continue a predecessor after its last seq. */
   readonly successions: readonly { readonly stream: string; readonly predecessor_last_seq: number }[];
   readonly rows: readonly OracleRow[];
   /** Ranges that the gateway has declared as dropped. */

@@ -1,7 +1,7 @@
 import type { Mode } from "../../../src/domain/booth.ts";
 import type { Truth } from "../../../simulators/plc/model/truth.ts";
 
-/** A bake as long as this is a full one; a pause as long as this ends a run. */
+/** Minimum length of a full bake. A pause of this length ends a run. */
 export const FULL_BAKE_MS = 300_000;
 export const PAUSE_MS = 120_000;
 /** Modes that don't end a run while they are short. */
@@ -9,8 +9,9 @@ export const RESTS: readonly Mode[] = ["idle", "setback", "prep", "unknown"];
 const RUN: readonly Mode[] = ["spray", "flash", "purge", "bake", "cool_down"];
 
 /**
- * Since when a booth must have been watched for it to be known whether spraying at that instant began a cycle: since a full bake
- * before it in the same run, which closed whatever was open, else since the run's begin. Half of a full bake looks like a short one.
+ * Returns the start of the time for which a booth must have been observed to decide whether spraying at `at` started a
+ * cycle: the last full bake in the same run, which closed every open cycle, otherwise the start of the run. If only
+ * half of a full bake is seen, it looks like a short one.
  */
 export function decidedSince({ stages }: Pick<Truth, "stages">, at: number): number {
   let since = at;

@@ -6,20 +6,22 @@ import type { OracleRow } from "./oracle.ts";
 import { CLOCK_MS, spacingsOf, type Covered, type Spacing } from "./spacings.ts";
 import { spanText, united, widened, without } from "./spans.ts";
 
-/** A gap up to three polls, 15 s at least, is bridged. */
+/** A gap of up to three polls, or of 15 s if that is longer, is bridged. */
 const LEAST_BRIDGE_MS = 15_000;
-/** From a fault's end until polls go on: deadlines, the longest back-off, a start. */
+/** Time from the end of a fault until polls continue: deadlines, the longest backoff, a start. */
 const SETTLE_MS = 90_000;
-/** A fatal error waits for a call that hangs. */
+/** A fatal error is delayed until a call hangs, at most this long. */
 const HANGS_WITHIN_MS = 20 * 60_000;
-/** A kill at a moment inside the agent waits for that moment; some, as a request to the service, are rare. */
+/**
+ * A kill at a moment inside the agent waits for that moment. Some moments, such as a request to the service, are rare.
+ */
 const MOMENT_MS = 4 * 3_600_000;
 
-/** The times at which the booth could be watched, by the story's faults and by the polls that the service holds. */
+/** The times at which the booth could be observed, derived from the story's faults and the polls at the service. */
 export interface Sight {
-  /** United; outside of them the booth was watched. */
+  /** United spans in which the booth could not be observed. */
   readonly blind: readonly Span[];
-  /** A transition is shown so much later at most, unless it fell into a spacing. */
+  /** Maximum delay with which a transition is shown, unless it falls into a spacing. */
   readonly slack_ms: number;
   readonly spacings: readonly Spacing[];
   /** Spans without polls that no fault of the story explains. */
@@ -41,7 +43,7 @@ export function sightOf(outcome: Outcome, held: readonly OracleRow[], gaps: read
     ...spans.flatMap((span) => (isBlinding(span.fault) ? [causeOf(span, story.commit_interval_ms + bridge_ms)] : [])),
     ...truth.outages.map((outage) => widened(outage, bridge_ms, SETTLE_MS)),
     ...unsure.map((span) => widened(span, bridge_ms, SETTLE_MS)),
-    // Before anybody has told the box its number, and while it starts for the first time.
+    // The time before the serial number is entered, and the first start.
     { start: window.start, end: window.start + SETTLE_MS },
   ];
   const explained = united([...causes, ...dark]);
@@ -54,10 +56,10 @@ export function sightOf(outcome: Outcome, held: readonly OracleRow[], gaps: read
   return { blind, slack_ms: story.poll_ms + CLOCK_MS, spacings, unexplained };
 }
 
-/** The polls are answered, and still the mode, or the time, isn't known at once. */
+/** The polls are answered, but the mode or the time is unknown for a while. */
 const UNREADABLE: readonly Fault["kind"][] = ["bad_tag", "wrong_type", "lossy", "clock_step", "plc_power"];
 
-/** Whether a fault keeps the agent from reading the booth's mode or from knowing the time, or loses what was read. */
+/** Whether a fault prevents reading the booth's mode, makes the time unknown, or loses readings. */
 function isBlinding({ kind }: Fault): boolean {
   return ![
     "service_down",
@@ -76,7 +78,7 @@ function isBlinding({ kind }: Fault): boolean {
 }
 
 function causeOf({ fault, start, end: over }: Outcome["spans"][number], before: number): Span {
-  // Without a time source the box is polled as ever, once it has booted.
+  // Without a time source, polls continue as soon as the gateway has booted.
   const end = fault.kind === "no_time" ? start : over;
   const isLate = "moment" in fault && fault.moment !== null;
   const isHanging = fault.kind === "fatal" && fault.hangs !== null;
@@ -87,12 +89,12 @@ function modeTagOf({ story }: Outcome) {
   return findProfile(story.profile).tags.find(({ role }) => role === "mode");
 }
 
-/** Whether a part of a dropped range is missing at the service: a gateway may lose records that the service has. */
+/** Whether the service lacks a part of a dropped range. A gateway may lose records that the service already has. */
 function isMissing({ stream, from, to }: GivenUp, held: readonly OracleRow[]): boolean {
   return held.filter((row) => row.stream === stream && from <= row.seq && row.seq <= to).length < to - from + 1;
 }
 
-/** Returns the time from the last record held before a dropped range to the first mode reading after it. */
+/** Returns the time from the last stored record before a dropped range to the first mode reading after it. */
 function spanOfGap({ stream, from, to }: GivenUp, held: readonly OracleRow[], modeTag: string | undefined): Span {
   const own = held.filter((row) => row.stream === stream);
   const before = own.findLast(({ seq }) => seq < from);
@@ -107,7 +109,7 @@ interface Cover {
   readonly max_interval_ms: number;
 }
 
-/** The coverage of the mode's group that the service holds of boots whose time is known, in order. */
+/** Returns the coverage of the mode's group at the service, in order, for boots whose time is known. */
 function coveredSpans(outcome: Outcome, held: readonly OracleRow[]): readonly Covered[] {
   const group = modeTagOf(outcome)?.group;
   const synced = new Set(

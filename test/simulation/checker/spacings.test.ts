@@ -9,7 +9,7 @@ import { SECOND_MS, MINUTE_MS } from "../../../src/domain/time.ts";
 
 const POLL_MS = 10 * SECOND_MS;
 const SLACK_MS = 15 * SECOND_MS;
-/** The booth goes off 9 s after the last poll before a silence of 29 s, which is within the bridge of 30 s. */
+/** The booth is switched off 9 s after the last poll before a silence of 29 s, which is within the bridge of 30 s. */
 const LEFT = 60 * MINUTE_MS;
 const LAST_POLL = LEFT - 9 * SECOND_MS;
 const NEXT_POLL = LAST_POLL + 29 * SECOND_MS;
@@ -33,22 +33,22 @@ describe("a transition between two polls within the bridge", () => {
 
   it("may be shown by the second poll", () => {
     expect(told(BRIDGED, "spray", NEXT_POLL)).toEqual([]);
-    // The same inside a record whose polls lay so far apart somewhere.
+    // The same holds inside a coverage record that contains a distance of 29 s between polls.
     expect(told([covered(0, END, 29 * SECOND_MS)], "spray", NEXT_POLL)).toEqual([]);
   });
 
   it.each<[string, readonly Covered[], Mode, number]>([
-    ["not where polls came as they should", [covered(0, END)], "spray", NEXT_POLL],
-    ["not long after it", BRIDGED, "spray", NEXT_POLL + 6 * SECOND_MS],
-    ["not as another mode than that before it", BRIDGED, "bake", NEXT_POLL],
-    ["nor later than they lay apart", [covered(0, END, 29 * SECOND_MS)], "spray", LEFT + 35 * SECOND_MS],
+    ["if polls were on time", [covered(0, END)], "spray", NEXT_POLL],
+    ["long after the second poll", BRIDGED, "spray", NEXT_POLL + 6 * SECOND_MS],
+    ["as another mode than the one before it", BRIDGED, "bake", NEXT_POLL],
+    ["later than the distance between the polls", [covered(0, END, 29 * SECOND_MS)], "spray", LEFT + 35 * SECOND_MS],
     [
-      "nor where they lay so far apart elsewhere",
+      "if the distant polls were at another time",
       [...BRIDGED.slice(0, 1), covered(LAST_POLL, END)],
       "spray",
       NEXT_POLL,
     ],
-  ])("%s", (...[, covers, mode, until]) => {
+  ])("may not be shown %s", (...[, covers, mode, until]) => {
     expect(told(covers, mode, until)).toEqual([expect.stringContaining(`the service shows ${wireNameOf(mode)}`)]);
   });
 });
@@ -64,7 +64,7 @@ describe("a cycle that ends between two polls within the bridge", () => {
     return cycleFaults(truth, [row], seen(covers));
   };
 
-  it("ends by the second poll, and no later", () => {
+  it("may end by the second poll, and no later", () => {
     expect(told(BRIDGED, NEXT_POLL)).toEqual([]);
     expect(told(BRIDGED, NEXT_POLL + 6 * SECOND_MS)).toHaveLength(2);
     expect(told([covered(0, END)], NEXT_POLL)).toHaveLength(2);

@@ -1,6 +1,6 @@
 import type { Span } from "../outcome.ts";
 
-/** Spans that touch or overlap as one, in order. */
+/** Merges spans that touch or overlap, in order. */
 export function united(spans: readonly Span[]): readonly Span[] {
   const out: Span[] = [];
   for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
@@ -38,7 +38,7 @@ export function widened({ start, end }: Span, before: number, after: number): Sp
   return { start: start - before, end: end + after };
 }
 
-/** For people. */
+/** Formats a span for a message. */
 export function spanText({ start, end }: Span): string {
   return `${new Date(start).toISOString()} to ${new Date(end).toISOString()}`;
 }

@@ -5,11 +5,11 @@ import type { AgentSetup } from "../../../src/runtime/gateway.ts";
 import { FAILED_END_MS, type LoopWatch } from "../../../src/runtime/parts.ts";
 import type { Bug, GivenOutputs } from "../bug.ts";
 
-/** Planted faults that the laws about the field's faults must find. */
+/** Planted bugs that the laws about field faults must find. */
 
 const never = new Promise<never>(() => undefined);
 
-/** Outputs get only records whose time is confirmed. */
+/** Sends only records with a confirmed time to outputs. */
 function frozen({ machine, booths }: GivenOutputs): GivenOutputs {
   return {
     machine,
@@ -29,7 +29,7 @@ function frozen({ machine, booths }: GivenOutputs): GivenOutputs {
   };
 }
 
-/** Values with an unconfirmed time look like all others. */
+/** Doesn't mark values with an unconfirmed time. */
 function unmarked({ machine, booths }: GivenOutputs): GivenOutputs {
   const text = (payload: string | Uint8Array): string | Uint8Array =>
     typeof payload === "string" ? payload.replace('"quality":"uncertain"', '"quality":"good"') : payload;
@@ -60,7 +60,7 @@ function withDriver(parts: AgentSetup, change: (driver: Driver) => Driver): Agen
 
 const WRONG = new Set(["wrong_type", "missing", "nan", "BadWaitingForInitialData"]);
 
-/** A value of the wrong type counts as uncertain, so that the link stays up. */
+/** Treats a value of the wrong type as uncertain, so that the link stays up. */
 function unreported(parts: AgentSetup): AgentSetup {
   const quiet = (sample: Sample): Sample =>
     sample.quality === "bad" && WRONG.has(sample.reason ?? "") ? { ...sample, quality: "uncertain" } : sample;
@@ -73,7 +73,7 @@ function unreported(parts: AgentSetup): AgentSetup {
   }));
 }
 
-/** Each connection that the device closed after a response counts as a failure of the link. */
+/** Treats each connection that the device closed after a response as a link failure. */
 function closedIsFailed(parts: AgentSetup): AgentSetup {
   return withDriver(parts, (driver) => {
     let renewals = 0;
@@ -93,7 +93,7 @@ function closedIsFailed(parts: AgentSetup): AgentSetup {
 const SHORT_MS = 60_000;
 const HELD_OFF_MS = 1_800_000;
 
-/** After a session that ended soon the next one is held off, whether or not the service acked something. */
+/** Delays the next session after a session that ended soon, even if the service acked records in it. */
 function heldOff(parts: AgentSetup): AgentSetup {
   const { link, clock } = parts;
   let next = -Infinity;
@@ -114,7 +114,7 @@ function heldOff(parts: AgentSetup): AgentSetup {
   };
 }
 
-/** A loop's error isn't reported. */
+/** Doesn't report a loop's error. */
 function unheard(watch: LoopWatch): LoopWatch {
   return {
     ...watch,
@@ -128,7 +128,7 @@ function unheard(watch: LoopWatch): LoopWatch {
   };
 }
 
-/** The end after a fatal error has no limit. */
+/** Sets no time limit for the end after a fatal error. */
 function unlimitedEnd(parts: AgentSetup): AgentSetup {
   const { clock } = parts;
   return {
@@ -137,12 +137,12 @@ function unlimitedEnd(parts: AgentSetup): AgentSetup {
   };
 }
 
-/** A function that calls itself for each level of what it is given. */
+/** Counts the levels of a value by recursion. */
 function levelsOf(value: unknown): number {
   return typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(levelsOf)) : 0;
 }
 
-/** A record of the service is walked level by level before anybody has looked how deep it is, and the error ends the agent. */
+/** Walks a record of the service recursively without a check of its depth. The error ends the agent. */
 function deepRecords(): Pick<Bug, "http" | "parts" | "watch"> {
   let last = "{}";
   let fail: (error: unknown) => void = () => undefined;

@@ -13,12 +13,12 @@ import {
 } from "../story.ts";
 import { MINUTE_MS, HOUR_MS } from "../../../src/domain/time.ts";
 
-/** The first hours of some seeds have recorded facts (facts.long.test.ts): none of these faults falls into them. */
+/** The first hours of some seeds have recorded facts (facts.nightly.test.ts). Field faults start after them. */
 const FIRST_MS = 6.5 * HOUR_MS;
-/** The end of a fault is checked too, so that each ends this long before the story does. */
+/** Each fault ends this long before the story does, so that its end is checked too. */
 const LAST_MS = 2 * HOUR_MS;
 
-/** Tags with a role, for which the laws know what a bad reading may change. */
+/** Tags with a role, for which the laws define the effect of a bad reading. */
 const WRONG_TAGS = ["mode", "gas", "cycle_count"] as const;
 const HANGS: readonly (Port | null)[] = [null, null, "ingest", "plc", "http", "send"];
 
@@ -26,15 +26,17 @@ export interface FieldShape {
   readonly start: number;
   readonly hours: number;
   readonly tz: string;
-  /** Records are dropped for space, or the gateway is replaced: the time must be known throughout. */
+  /** Records are dropped for lack of space, or the gateway is replaced, so the time must be known throughout. */
   readonly needs_time: boolean;
-  /** The story is played without its outputs too: nothing may end the process at an instant that depends on them. */
+  /**
+   * The story is also played without its outputs, so no fault may end the process at an instant that depends on them.
+   */
   readonly is_compared: boolean;
 }
 
 export interface FieldStory {
   readonly faults: readonly Fault[];
-  /** Hours to play; longer than the shape's if the fault lasts for days. */
+  /** Hours to play, which may be longer than the shape's if the fault lasts for days. */
   readonly hours: number;
   readonly repeated_days: number;
 }
@@ -53,7 +55,8 @@ export function fieldStoryOf(dice: Dice, outputs: readonly StoryOutput[], shape:
       how: dice.one(WRONG_TYPES),
       for_ms: minutes(12, 60),
     },
-    // The agent measures in real time how soon a close follows on an answer: two plays of a story may differ by a poll.
+    // The agent measures the time between an answer and a close in real time, so two plays of a story may differ by a
+    // poll.
     dice.chance(0.35) &&
       !shape.is_compared && {
         at_ms: at(),
@@ -88,7 +91,7 @@ interface Timeless {
   readonly repeated_days: number;
 }
 
-/** No time source for hours, or for two days and more. Only stories with outputs have it. */
+/** Draws a fault without a time source for hours, or for two days and more. Only stories with outputs have it. */
 function withoutTime(dice: Dice, outputs: readonly StoryOutput[], shape: FieldShape): Timeless | null {
   const isDrawn = dice.chance(0.25);
   const areDays = dice.chance(0.25);

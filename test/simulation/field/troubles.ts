@@ -10,7 +10,7 @@ import type { Uplink } from "../uplink.ts";
 import { type Foreign, withForeign } from "./foreign.ts";
 import type { FieldState } from "./state.ts";
 
-/** The parts that the field's faults act on. */
+/** The parts that field faults change. */
 interface Stage {
   box(): Box;
   readonly uplink: Uplink;
@@ -20,10 +20,10 @@ interface Stage {
   plc_well_since: number;
 }
 
-/** The box is without power for so long. */
+/** Time for which the gateway has no power. */
 const BOOT_MS = 30_000;
 
-/** Starts the fault. Returns what ends it; null: it ends by itself. */
+/** Starts the fault. Returns a function that ends it; null: it ends by itself. */
 export function upsetField(
   stage: Stage,
   fault: FieldFault,
@@ -79,7 +79,7 @@ function sayForeign(stage: Stage, { how, in: where }: Extract<FieldFault, { kind
   if (where === "command")
     for (const { id } of rows<{ readonly id: string }>(service.db, "SELECT id FROM gateways"))
       service.orderText(id, withForeign(JSON.stringify({ id: `foreign-${clock.truth()}`, type: "digest" }), how));
-  // A person compares a day with the service meanwhile.
+  // A user requests a comparison with the service during the fault.
   if (where === "report") compareByHand(box);
   if (where === "host_state")
     for (const side of plant.sides) if (side.is_host_online) sayHost(side, clock, (state) => withForeign(state, how));
@@ -89,10 +89,10 @@ function sayForeign(stage: Stage, { how, in: where }: Extract<FieldFault, { kind
   };
 }
 
-/** Time in which the agent reads the changed record. */
+/** Time within which the agent reads the changed record. */
 const ORDER_MS = 600_000;
 
-/** The office says that the configuration in the booth's record has changed: the agent reads the record. */
+/** Sends the command that the configuration in the booth's record has changed, so that the agent reads the record. */
 function lookAtRecord({ site: { service, clock } }: Box): void {
   const now = clock.truth();
   const args = { serial: SERIAL, revision: 2 };

@@ -2,8 +2,8 @@ import type { PlantEvent } from "../outputs/broker.ts";
 import { keyOf } from "./told.ts";
 
 /**
- * Once the clock is confirmed, a plain output publishes the present values again, because those at the broker have an unconfirmed time.
- * These messages stand for no record: the account of what was told leaves them out.
+ * Publications after the clock is confirmed: a plain output publishes the present values again, because those at the
+ * broker have an unconfirmed time. These messages belong to no new record, so the other laws ignore them.
  */
 
 type Message = Extract<PlantEvent, { kind: "message" }>;
@@ -24,29 +24,29 @@ function saidIn({ message: { topic, payload } }: Message): Said | null {
 }
 
 /**
- * Returns the messages of each such publication. It arrives as one group at one instant, after messages with an unconfirmed time, and
- * it doesn't stand in the log in that order behind what was told before.
- * @param placesOf where a reading may stand in the log, in order
+ * Returns the messages of each such publication. It arrives as one group at one instant after messages with an
+ * unconfirmed time, and its messages don't continue the log's order. @param placesOf positions at which a reading may
+ * be in the log, in order
  */
 export function confirmations(
   events: readonly PlantEvent[],
   placesOf: (key: string) => readonly number[],
 ): ReadonlySet<PlantEvent> {
   const found = new Set<PlantEvent>();
-  /** Sessions whose first words are over. */
+  /** Sessions that have sent their first messages. */
   const begun = new Set<number>();
   let isUnconfirmed = false;
   let furthest = -Infinity;
   let session: number | null = null;
   /**
-   * The session of the last publication. If that session continues, the broker has confirmed it; else the publication
-   * is repeated in the next one.
+   * The session of the last publication. If that session continues, the broker has confirmed the publication. Otherwise
+   * the publication is repeated in the next session.
    */
   let told_in: number | null = null;
   for (const group of groupsOf(events)) {
     if (told_in !== null && group[0]?.session === told_in) isUnconfirmed = false;
     told_in = null;
-    // A session may begin with what was told before.
+    // A session may start with readings that were sent earlier.
     if (group[0]?.session !== session) furthest = -Infinity;
     session = group[0]?.session ?? null;
     const said = group.flatMap((event) => {
@@ -72,7 +72,9 @@ export function confirmations(
   return found;
 }
 
-/** The place of the last of them, if each stands in the log behind the one before; null: some doesn't. */
+/**
+ * Returns the position of the group's last message if each message follows the previous one in the log; otherwise null.
+ */
 function furthestOf(tags: readonly Said[], after: number, placesOf: (key: string) => readonly number[]): number | null {
   let furthest = after;
   for (const { key } of tags) {
@@ -83,7 +85,7 @@ function furthestOf(tags: readonly Said[], after: number, placesOf: (key: string
   return furthest;
 }
 
-/** Messages that arrived at one instant of one session. */
+/** Groups the messages that arrived at one instant of one session. */
 function groupsOf(events: readonly PlantEvent[]): readonly (readonly Message[])[] {
   const groups: Message[][] = [];
   for (const event of events) {

@@ -2,7 +2,7 @@ import type { TagValue } from "../../../src/domain/booth.ts";
 import type { Take } from "../ledger.ts";
 import type { Held } from "../records.ts";
 
-/** Returns the key of a reading's place; a tag has one reading per place. */
+/** Returns the key of a reading's position. A tag has one reading per position. */
 function placeOf(boot: string, mono: number, tag: string): string {
   return `${boot} ${mono} ${tag}`;
 }
@@ -14,7 +14,7 @@ interface Cover {
   readonly to: number;
 }
 
-/** By boot and group, in order. */
+/** Groups coverage records by boot and group, in order. */
 function coversOf(held: readonly Held[]): ReadonlyMap<string, readonly Cover[]> {
   const covers = new Map<string, Cover[]>();
   for (const { kind, boot, value } of held) {
@@ -27,18 +27,21 @@ function coversOf(held: readonly Held[]): ReadonlyMap<string, readonly Cover[]> 
   return covers;
 }
 
-/** Everything that was taken is with the service: each answered poll in a coverage record, each reading with its value, each other record. */
+/**
+ * Checks that the service has everything that was taken: each answered poll in a coverage record, each reading with its
+ * value, each other record.
+ */
 export function missingAtService(takes: readonly Take[], held: readonly Held[]): string[] {
   return takes.flatMap(missingOf(held));
 }
 
-/** Takes of which something isn't with the service. */
+/** Returns the takes that the service lacks in whole or in part. */
 export function undelivered(takes: readonly Take[], held: readonly Held[]): Take[] {
   const missing = missingOf(held);
   return takes.filter((take) => missing(take).length > 0);
 }
 
-/** Returns what of a take is missing at the service, as sentences. */
+/** Returns a function that lists the missing parts of a take. */
 function missingOf(held: readonly Held[]): (take: Take) => string[] {
   const covers = coversOf(held);
   const readings = new Map<string, TagValue>();
@@ -66,7 +69,7 @@ function missingOf(held: readonly Held[]): (take: Take) => string[] {
   };
 }
 
-/** The service holds no reading that wasn't taken, and none of another value. */
+/** Finds readings at the service that weren't taken or have another value. */
 export function inventedAtService(takes: readonly Take[], held: readonly Held[]): string[] {
   const taken = new Map<string, TagValue>();
   for (const { entry } of takes) {

@@ -8,27 +8,30 @@ import type { VirtualSite } from "../../support/virtual-site.ts";
 import type { FieldState } from "../field/state.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-/** Longer than a tag of the fast group may be bad before it must be reported. */
+/** Maximum time until a bad tag of the fast group must be reported. */
 const REPORTED_WITHIN_MS = 3 * MINUTE_MS;
-/** After a fault of the PLC: a stretch of counted requests must have passed. */
+/** Time after a fault of the PLC until its failed requests no longer count for the link's state. */
 const WELL_AFTER_MS = 15 * MINUTE_MS;
-/** A comparison waits for delivery and twice for half an hour of backfill. */
+/** Maximum time of a comparison, which waits for delivery and twice for half an hour of backfill. */
 const COMPARED_WITHIN_MS = 2 * 60 * MINUTE_MS;
-/** After a failure a comparison is tried again within 65 min. */
+/** A failed comparison is repeated within 65 min. */
 const RETRIED_WITHIN_MS = 75 * MINUTE_MS;
 const DUE_AFTER_MS = 150 * MINUTE_MS;
 /** Maximum sizes of a status and of the identity file, whatever the service answers. */
 const MOST_STATUS_CHARS = 200_000;
 const MOST_IDENTITY_BYTES = 2_000_000;
 
-/** State kept between two looks. */
+/** State kept between two checks. */
 export interface FieldWatching {
   /** Log lines seen so far. */
   lines: number;
-  /** The present span of a device that closes each connection: its start, and the log lines about changes of the PLC's link. */
+  /**
+   * The present span in which a device closes each connection: its start, and the log lines about changes of the PLC's
+   * link.
+   */
   closing: { readonly from: number; readonly changes: string[] } | null;
   comparison: { readonly id: string; readonly kind: string; readonly since: number } | null;
-  /** Records waiting for a service that closes after each ack, and since when; null: something else is wrong too. */
+  /** The waiting records of a service that closes after each ack, and since when; null: another fault is active too. */
   closing_service: { readonly since: number; readonly seq: number } | null;
 }
 
@@ -43,15 +46,15 @@ export interface FieldLook {
   readonly now: number;
   /** How long the process has run. */
   readonly ran_ms: number;
-  /** True instant since which no fault has kept the PLC from being read, but for its power and its cable. */
+  /** True instant since which no fault has prevented reading the PLC, except for its power and its cable. */
   readonly plc_well_since: number;
   /** How long the service has been reachable and telling the truth. */
   readonly service_well_ms: number;
-  /** The service ends each session after an ack, and nothing else is wrong with its way or the disk. */
+  /** The service ends each session after an ack, and its connection and the disk have no other fault. */
   readonly is_only_closed: boolean;
 }
 
-/** Returns what is wrong, as sentences. */
+/** Returns the errors as sentences. */
 export function fieldFaults(watching: FieldWatching, status: AgentStatus, look: FieldLook): readonly string[] {
   return [
     ...wrongTypeFaults(status, look),
@@ -62,7 +65,7 @@ export function fieldFaults(watching: FieldWatching, status: AgentStatus, look: 
   ];
 }
 
-/** Whether the PLC could be read for so long, but for tags that are bad. */
+/** Whether the PLC could be read for this long, except for bad tags. */
 function isReadable({ site, now, ran_ms, plc_well_since }: FieldLook, ms: number): boolean {
   const { plc, booth } = site;
   if (plc.fault !== null || plc.losses !== null || Math.min(ran_ms, now - plc_well_since) <= ms) return false;
@@ -90,13 +93,13 @@ function wrongTypeFaults({ booths: [booth] }: AgentStatus, look: FieldLook): rea
     : [`${tags} has held a wrong type for minutes, and people are told: ${render(plc.reason)}; ${render(plc.advice)}`];
 }
 
-/** Log lines about a change of the PLC's link; the first of them follows a link that was down. */
+/** Log lines about a change of the PLC's link. The first line follows a link that was down. */
 const ANSWERS_LINE = /^booth-1: PLC answers at /;
 const LINK_LINE = /^booth-1: (PLC|all of the PLC)/;
 
 /**
- * A close after a complete response is no failure. While nothing else keeps the PLC from being read, the link doesn't
- * go down, not even for the first poll that the device closes. It changes its state at most once.
+ * A close after a complete response is no failure. Without another fault of the PLC, the link doesn't become down, not
+ * even for the first poll that the device closes. It changes its state at most once.
  */
 function closingFaults(watching: FieldWatching, { booths: [booth] }: AgentStatus, look: FieldLook): readonly string[] {
   const { site, field, now, ran_ms } = look;
@@ -122,16 +125,18 @@ function closingFaults(watching: FieldWatching, { booths: [booth] }: AgentStatus
     : [];
 }
 
-/** After a change of the PLC's power or cable a driver may hold values back for some polls. */
+/** Time after a change of the PLC's power or cable in which a driver may hold values back for some polls. */
 const SETTLED_MS = 3 * MINUTE_MS;
 
 /**
- * Polls of one span that may lack tags. The agent measures in real time how soon a close follows an answer: if the
- * machine stalls for a quarter of a second, a close looks like that of a restarting device.
+ * Number of polls of one span that may lack tags. The agent measures in real time how soon a close follows an answer:
+ * if the machine stalls for a quarter of a second, a close looks like that of a restarting device.
  */
 const MOST_LACKING = 2;
 
-/** The tags that another poll lacks although a device that closes each connection has answered every request. Empty: none. */
+/**
+ * Returns the tags that another poll lacks although a device that closes each connection has answered every request.
+ */
 export function lostToClosing(
   entry: TakenEntry,
   { plc, booth, clock }: VirtualSite,
@@ -149,7 +154,7 @@ export function lostToClosing(
   return span.lacking > MOST_LACKING ? lost : [];
 }
 
-/** Each session brings an ack before it ends, so that what waits is delivered by then. */
+/** Each session brings an ack before it ends, so waiting records are delivered within this time. */
 const ACKED_WITHIN_MS = 15 * MINUTE_MS;
 
 function closingServiceFaults(
@@ -170,7 +175,7 @@ function closingServiceFaults(
     : [`the service closes after each ack, and after minutes ${acked_seq} of ${seq} are acked`];
 }
 
-/** A comparison ends, and one that failed is tried again once the service is well. */
+/** Checks that each comparison ends, and that a failed one is repeated once the service is well. */
 function comparisonFaults(
   watching: FieldWatching,
   { booths: [booth] }: AgentStatus,
@@ -187,14 +192,14 @@ function comparisonFaults(
     return [`the comparison of ${one.day} has been running for ${(lasts_ms / MINUTE_MS).toFixed(0)} min`];
   if (one.kind !== "failed" || booth?.provisioning.state !== "active") return [];
   const day = dayBefore(booth.tz, now);
-  // Of several days only the last one is compared automatically, at most two and a half hours after its end.
+  // Only the last of several days is compared automatically, at most two and a half hours after its end.
   const due_ms = now - day.end - DUE_AFTER_MS;
   const isLast = day.day === one.day && dayBefore(booth.tz, now - RETRIED_WITHIN_MS).day === one.day;
   const isDue = Math.min(lasts_ms, ran_ms, service_well_ms, due_ms) > RETRIED_WITHIN_MS;
   return isDue && isLast ? [`the comparison of ${one.day} failed, and isn't tried again: ${render(one.reason)}`] : [];
 }
 
-/** The status and the identity file are bounded. Checked after a foreign answer. */
+/** Checks after a foreign answer that the sizes of the status and the identity file are limited. */
 function boundFaults(status: AgentStatus, { field, folder }: FieldLook): readonly string[] {
   if (!field.struck.has("foreign")) return [];
   const chars = JSON.stringify(status).length;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { afterOffer, NEW_SESSION, type Order } from "./lanes.ts";
 
-/** Batches, each as its first and last seq, of one session. */
+/** Returns the order after batches of one session, each given by its first and last seq. */
 function sent(batches: readonly (readonly [number, number])[], answered = new Set<number>()): Order | null {
   let order: Order | null = NEW_SESSION;
   for (const [first, last] of batches) {
@@ -14,7 +14,7 @@ function sent(batches: readonly (readonly [number, number])[], answered = new Se
 const upTo = (last: number): Set<number> => new Set(Array.from({ length: last }, (_, i) => i + 1));
 
 describe("a session's batches", () => {
-  it("form at most three rising rows", () => {
+  it("form at most three ascending rows", () => {
     expect(
       sent([
         [50, 60],

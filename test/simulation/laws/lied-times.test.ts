@@ -23,7 +23,7 @@ const takes: readonly Take[] = [0, 6 * HOUR_MS].map((mono) => ({
   },
 }));
 
-/** Clock records with the booth's clock off by `off` at these times of the story. */
+/** Returns clock records with the booth's clock wrong by `off` at these times of the story. */
 function heldOf(told: readonly (readonly [at: number, off: number, unsure?: boolean])[]): readonly Held[] {
   return told.map(([mono, off, unsure = false], i) => ({
     stream: "s",
@@ -39,7 +39,10 @@ function heldOf(told: readonly (readonly [at: number, off: number, unsure?: bool
   }));
 }
 
-/** A lie of that kind in the story's second hour, for ten minutes; the spans in minutes after the start. */
+/**
+ * Returns the spans for a lie of that kind in the story's second hour that lasts ten minutes, in minutes after the
+ * start.
+ */
 function spansOf(lie: Extract<FaultKind, { kind: "lying" }>["lie"], held: readonly Held[]): readonly string[] {
   const faults = [{ at_ms: HOUR_MS, kind: "lying", lie, times: null, salt: 1, for_ms: 10 * MINUTE_MS }] as const;
   const story = { ...storyOf(1), start: START, commit_interval_ms: 15 * MINUTE_MS, faults };
@@ -73,7 +76,7 @@ describe("spans in which a time may be wrong", () => {
     expect(spansOf("unhashed_time", marked)).toEqual(["0 to 90", "1440 to 1530"]);
   });
 
-  it("exclude a lie that is over, and end some time after one", () => {
+  it("don't contain a lie that is over, and end some time after a lie", () => {
     expect(
       spansOf(
         "ack_time",

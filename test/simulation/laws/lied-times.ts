@@ -5,13 +5,16 @@ import type { Held } from "../records.ts";
 import type { Story } from "../story.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-/** A service that proves itself is believed about so much at once, and not a second more. */
+/** The largest correction that the agent accepts at once from a service that proves its identity. */
 const BELIEVED_MS = 3_600_000;
-/** Error of a clock that only the service corrected, over a slow line. */
+/** Error of a clock that only the service corrected over a slow line. */
 const CLOCK_MS = 4_000;
-/** Lies that prove themselves: an ack with the right hash, an earlier ack of the same batch, an answer over a way that is its own. */
+/** Lies that prove themselves: an ack with the right hash, an earlier ack of the same batch, an HTTP answer. */
 const PROVEN: readonly string[] = ["ack_time", "old_ack", "http_date"];
-/** Its next true word puts the time right: it comes with the next commit's ack, and that within what is granted to delivery. */
+/**
+ * The service's next true time corrects the clock. It arrives with the next commit's ack, within the time allowed for
+ * delivery.
+ */
 const DELIVERED_MS = 10 * MINUTE_MS;
 
 interface Clocked {
@@ -20,17 +23,17 @@ interface Clocked {
   readonly story: Story;
 }
 
-/** A stretch of one boot under one offset, in true time. */
+/** A part of a boot with a constant offset, in true time. */
 interface Stretch extends Span {
-  /** How far its time is off. */
+  /** The error of its time. */
   readonly off: number;
-  /** Its time is unconfirmed, and the record says so. */
+  /** Its time is unconfirmed, and the record marks it so. */
   readonly is_marked: boolean;
 }
 
 /**
- * Returns the spans in which times may be wrong, by the log's time and by the true time: a stretch that is marked as
- * unsure, and one that a proven lie changed by an hour at most, from that lie to the service's next true time.
+ * Returns the spans in which times may be wrong, in log time and in true time: spans marked as unsure, and spans from a
+ * proven lie of an hour at most to the service's next true time.
  */
 export function liedTimes(clocked: Clocked): readonly Span[] {
   const { story } = clocked;
@@ -38,7 +41,7 @@ export function liedTimes(clocked: Clocked): readonly Span[] {
     .filter(({ off }) => Math.abs(off) > CLOCK_MS)
     .filter((stretch) => stretch.is_marked || isOfALie(stretch, story))
     .flatMap(({ start, end, off }) =>
-      // Put back by less, time stands until it is reached again.
+      // If the clock is set back by less, log time stands still until the clock reaches it again.
       Math.abs(off) > BELIEVED_MS
         ? [
             { start, end },
@@ -66,7 +69,7 @@ function stretchesOf({ takes, held }: Clocked): readonly Stretch[] {
   for (const { at, entry } of takes) {
     const { boot, mono } = entry.kind === "poll" ? entry : entry.record;
     const known = boots.get(boot) ?? { offset: Infinity, first: mono, last: mono };
-    // A take is noted some time after its instant, never before.
+    // A take is noted after its instant, never before.
     boots.set(boot, { offset: Math.min(known.offset, at - mono), first: Math.min(known.first, mono), last: mono });
   }
   return [...boots].flatMap(([boot, { offset, first, last }]) => {
@@ -76,7 +79,7 @@ function stretchesOf({ takes, held }: Clocked): readonly Stretch[] {
       const before = stretches.at(-1);
       const off = wall - mono - offset;
       if (state !== "synced" || (before?.off === off && before.is_marked === unsure)) continue;
-      // The first time of a boot is that of all its records.
+      // The first time of a boot applies to all its records.
       const start = (before === undefined ? first : mono) + offset;
       if (before !== undefined) stretches[stretches.length - 1] = { ...before, end: start };
       stretches.push({ start, end: last + offset, off, is_marked: unsure });

@@ -6,8 +6,8 @@ import type { Span } from "../outcome.ts";
 import type { Held } from "../records.ts";
 
 /**
- * Under how many names a gateway's log may be at the service: its own, one more that a lie may bring about, and one for each time its
- * store was damaged.
+ * Finds a gateway's log with too many names at the service. Allowed are its own name, one more that a lie may cause,
+ * and one for each time its store was damaged.
  */
 export function tooManyStreams(db: Db, { damages, isLiedTo }: { damages: number; isLiedTo: boolean }): string[] {
   const most = (isLiedTo ? 2 : 1) + damages;
@@ -19,7 +19,7 @@ export function tooManyStreams(db: Db, { damages, isLiedTo }: { damages: number;
     .map(({ gateway, streams }) => `${gateway}: ${streams} streams, not ${most} at most`);
 }
 
-/** Records that a gateway has set aside though the service, when it told the truth, never refused them. */
+/** Finds records that a gateway has set aside although the service never truly rejected them. */
 export function setAsideForNothing(folder: string, refused: ReadonlySet<number>): string[] {
   const db = new Database(storePath(folder), { readonly: true });
   try {
@@ -35,7 +35,9 @@ export function setAsideForNothing(folder: string, refused: ReadonlySet<number>)
   }
 }
 
-/** Returns readings whose time at the service differs from that of the poll, outside of spans with an unknown time. */
+/**
+ * Returns readings whose time at the service differs from the time of the poll, outside of spans with an unknown time.
+ */
 export function wrongTimes(
   takes: readonly Take[],
   held: readonly Held[],

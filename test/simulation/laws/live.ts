@@ -5,15 +5,15 @@ import type { FieldState } from "../field/state.ts";
 import type { Take } from "../ledger.ts";
 
 /**
- * While no clock is confirmed, outputs publish live values all the same, and mark them: plain MQTT as uncertain, Sparkplug by a metric
- * Clock/Confirmed that is false. Once the clock is confirmed, the current values are published again.
+ * While no clock is confirmed, outputs still publish live values and mark them: plain MQTT as uncertain, Sparkplug by a
+ * metric Clock/Confirmed that is false. Once the clock is confirmed, the current values are published again.
  */
 
-/** Beside a commit: the longest wait between two tries to connect, and what a slow line takes. */
+/** Time in addition to a commit: the longest pause between two connects, and the delay of a slow line. */
 const TOLD_MS = 3 * 60_000;
-/** The time is confirmed by then, and another commit has placed what waited. */
+/** Time until the clock is confirmed and another commit has placed the waiting records. */
 const CONFIRMED_MS = 5 * 60_000;
-/** After the confirmation the values are looked at for so long. */
+/** Time after the confirmation in which the values are checked. */
 const LOOKED_MS = 60 * 60_000;
 
 /** Tags of few values, which a deadband can't hide. */
@@ -33,7 +33,7 @@ interface Told {
   readonly at: number;
   readonly name: string;
   readonly value: unknown;
-  /** As plain MQTT or Sparkplug has it; undefined: the message doesn't say. */
+  /** Quality in plain MQTT or Sparkplug; undefined: the message has none. */
   readonly quality: unknown;
 }
 
@@ -57,7 +57,9 @@ export function liveFaults(live: LiveLook): readonly string[] {
   });
 }
 
-/** Whether an output must have told by now that the clock isn't, or is, confirmed; null: it is too soon to say. */
+/**
+ * Whether an output must have published by now that the clock is, or isn't, confirmed; null: it is too soon to decide.
+ */
 function whenOf({ at }: OutputLook, { unconfirmed, commit_interval_ms }: LiveLook): When {
   const within_ms = commit_interval_ms + TOLD_MS;
   for (const { from, to } of unconfirmed) {

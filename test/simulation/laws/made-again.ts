@@ -4,9 +4,9 @@ import { rebuild } from "../../support/rebuild.ts";
 import { writerIn } from "../../support/store.ts";
 
 /**
- * Rebuilds facts that a flipped bit destroyed in a gateway's store, as a user does who reads of damaged records in
- * the status. Until then the gateway's figures lack these facts. Returns false if the facts can't be rebuilt: the log
- * itself lacks records, or a full store has dropped the state to start from.
+ * Rebuilds facts that a flipped bit destroyed in a gateway's store, like a user who sees damaged records in the status.
+ * Until then the gateway's figures lack these facts. Returns false if the facts can't be rebuilt: the log itself lacks
+ * records, or a full store has dropped the state to start from.
  */
 export function isMadeAgain(folder: string): boolean {
   const lost = firstQuarantined(folder);

@@ -11,17 +11,17 @@ import { keyOf, type ToldReading } from "./told.ts";
 export interface OutputLook {
   readonly plant: Plant;
   readonly boxes: readonly Box[];
-  /** Everything read before has had its time to be told. */
+  /** True instant up to which all readings must have been published. */
   readonly due: number;
-  /** The records that the gateway's own log still holds at the end. */
+  /** The records in the gateway's own log at the end. */
   readonly log: readonly Given[];
-  /** True instants by boot and mono of what was taken. */
+  /** True instants of the takes, by boot and mono. */
   readonly taken: ReadonlyMap<string, number>;
 }
 
-/** Records that go out before a cursor moves. */
+/** Maximum number of records that are sent before a cursor moves. */
 const UNDER_WAY = 64;
-/** Cursors are on the disk so often; beside it what a commit and a stop take. */
+/** Interval at which cursors are saved, plus the time of a commit and a stop. */
 const SAVED_MS = 11 * 60_000;
 
 export function outputFaults(look: OutputLook): readonly string[] {
@@ -55,18 +55,18 @@ function ofOne(look: OutputLook, { side, box, index }: One): readonly string[] {
   ];
 }
 
-/** All readings of that gateway's log that anybody has seen, by place in it. */
+/** All readings of that gateway's log that were ever observed, by position in the log. */
 interface Known {
-  /** Places at which a reading stands, in order. */
+  /** Positions with a reading, in order. */
   readonly places: readonly number[];
-  /** Possible places of a message's reading. */
+  /** Possible positions of a message's reading. */
   readonly byKey: ReadonlyMap<string, readonly number[]>;
   readonly at: ReadonlyMap<number, Given>;
-  /** The keys that a place may have been sent under: its time changes when the clock is confirmed. */
+  /** The keys under which a position's reading may have been sent. Its time changes when the clock is confirmed. */
   readonly keysAt: ReadonlyMap<number, readonly string[]>;
 }
 
-/** Beyond what a log has seqs. */
+/** More than a log has seqs. */
 const NEXT_STREAM = 1e9;
 
 function knownOf(all: readonly Given[]): Known {
@@ -89,7 +89,7 @@ function knownOf(all: readonly Given[]): Known {
   return { places: [...at.keys()].sort((a, b) => a - b), byKey, at, keysAt };
 }
 
-/** Readings in plain MQTT, without what a session says first of the present. */
+/** Returns readings in plain MQTT, without the present values that a session publishes first. */
 function plainTold(events: readonly PlantEvent[]): readonly ToldReading[] {
   const begun = new Set<number>();
   return events.flatMap((event): readonly ToldReading[] => {
@@ -109,12 +109,12 @@ interface Account {
   readonly passed: Seen["passed"];
   readonly side: Side;
   readonly box: Box;
-  /** null: of a gateway that was taken away nothing is due. */
+  /** null: nothing is due from a gateway that was removed. */
   readonly due: number | null;
   readonly taken: OutputLook["taken"];
 }
 
-/** An output that returns to the configuration starts from the beginning. */
+/** Checks each era separately: an output that returns to the configuration starts from the beginning. */
 function accountFaults(told: readonly ToldReading[], account: Account): readonly string[] {
   const { put_back } = account.side;
   const eraOf = ({ at }: { readonly at: number }): number => put_back.filter((back) => back <= at).length;
@@ -124,7 +124,10 @@ function accountFaults(told: readonly ToldReading[], account: Account): readonly
   });
 }
 
-/** Readings arrive in order. Only those under way are repeated, and none is lost without a log line. */
+/**
+ * Checks that readings arrive in order, that only those in transit are repeated, and that none is lost without a log
+ * line.
+ */
 function eraFaults(told: readonly ToldReading[], account: Account): readonly string[] {
   const { known, passed } = account;
   const isPassed = (place: number): boolean =>
@@ -139,7 +142,7 @@ function eraFaults(told: readonly ToldReading[], account: Account): readonly str
     const isNew = one.session !== session;
     const places = known.byKey.get(one.key) ?? [];
     const next = places.filter((at) => at > (isNew ? most - UNDER_WAY : last));
-    // Of equal readings, one that was not passed over.
+    // If readings are equal, uses one that was not skipped.
     const place = next.find((at) => !isPassed(at)) ?? next[0] ?? places.at(-1);
     if (place === undefined) {
       faults.push(`${dateOf(one.at)} told what stands in no log: ${one.key}`);
@@ -158,7 +161,8 @@ function eraFaults(told: readonly ToldReading[], account: Account): readonly str
     [session, last, most, lowest] = [one.session, place, Math.max(most, place), Math.min(lowest, place)];
   }
   const times = Map.groupBy(told, ({ key }) => key);
-  // Before its clock is confirmed a box's time may stand still, and then equal readings can't be told apart: they are counted.
+  // While its clock is unconfirmed, a gateway's time may stand still. Equal readings can't be distinguished then, so
+  // they are counted.
   const isAmongEqual = (place: number): boolean =>
     (known.keysAt.get(place) ?? []).some((key) => {
       const equal = known.byKey.get(key)?.length ?? 0;
@@ -178,7 +182,7 @@ function eraFaults(told: readonly ToldReading[], account: Account): readonly str
 /** Extra time that a slow line adds between a birth and its arrival. */
 const SLOW_MS = 25_000;
 
-/** Exactly the readings from before their device's birth are marked as history. */
+/** Checks that exactly the readings from before their device's birth are marked as history. */
 function historyFaults(
   { is_history, born_at, key, at }: ToldReading,
   places: readonly number[],
@@ -204,7 +208,7 @@ function lostText(lost: readonly number[], { at, places }: Known): readonly stri
 }
 
 /**
- * Records reported as skipped must not have been sent, except those under way, and after a power cut those since the
+ * Checks that records reported as skipped weren't sent, except those in transit, and after a power cut those since the
  * cursor was last saved.
  */
 function passedFaults({ passed, box, known }: Account, first: ReadonlyMap<number, ToldReading>): readonly string[] {
@@ -230,7 +234,7 @@ interface Again {
   readonly one: ToldReading;
   readonly again: ToldReading;
   readonly place: number;
-  /** The furthest that was told so far. */
+  /** The highest position sent so far. */
   readonly most: number;
 }
 
@@ -247,11 +251,11 @@ interface Ended {
   readonly side: Side;
   readonly box: Box;
   readonly events: readonly PlantEvent[];
-  /** Messages that tell the present values again. */
+  /** Messages that publish the present values again. */
   readonly again: ReadonlySet<unknown>;
 }
 
-/** The retained messages are the last values. */
+/** Checks that the retained messages are the last values. */
 function retainedFaults({ side, box, events, again }: Ended): readonly string[] {
   const { retained } = side.broker;
   const faults: string[] = [];
@@ -261,7 +265,7 @@ function retainedFaults({ side, box, events, again }: Ended): readonly string[] 
   for (const [tag, { value, time }] of lastOf(box)) {
     const topic = `booths/booth-1/tags/${tag}`;
     const kept = retained.get(topic)?.toString();
-    // A bare value can't say that it isn't known.
+    // A bare value can't express that it is unknown.
     if (side.output.payload === "value" && value === "null") continue;
     if (kept === undefined) faults.push(`nothing is kept of ${tag}, which is ${value}`);
     else if (!isKept(side, kept, value) && !isOfThePresent({ events, again }, topic, time))
@@ -279,12 +283,12 @@ function retainedFaults({ side, box, events, again }: Ended): readonly string[] 
   return [...faults, ...discoveryFaults(side, events)];
 }
 
-/** Such a figure changes with each commit and is sent once a minute. All others are sent at once. */
+/** Whether a figure changes with each commit and is sent once a minute. All others are sent at once. */
 function growsWithTime({ figure, sort }: Figure): boolean {
   return figure === "last_good_at" || sort === "hours" || sort === "percent";
 }
 
-/** Returns the last value of each tag that was read from the log. */
+/** Returns the last value of each tag in the log. */
 function lastOf(box: Box): ReadonlyMap<string, Given> {
   const { places, at } = knownOf([...box.seen.given.values()]);
   return new Map(
@@ -292,7 +296,10 @@ function lastOf(box: Box): ReadonlyMap<string, Given> {
   );
 }
 
-/** A session's first words, and those after the clock's confirmation, tell what was read last, be it worth logging or not. */
+/**
+ * Whether a message is part of a session's first messages, or of those after the clock's confirmation. These publish
+ * the last reading, even if it isn't logged.
+ */
 function isOfThePresent({ events, again }: Pick<Ended, "events" | "again">, topic: string, after: number): boolean {
   const at = events.findLastIndex((event) => event.kind === "message" && event.message.topic === topic);
   const last = events[at];
@@ -309,13 +316,16 @@ function isOfThePresent({ events, again }: Pick<Ended, "events" | "again">, topi
 /** Allowed error of a clock. */
 const CLOCK_MS = 4_000;
 
-/** `value`: as JSON. */
+/** Whether the broker retained the value. `value` is JSON. */
 function isKept({ output }: Side, kept: string, value: string): boolean {
   if (output.payload === "value") return kept === String(JSON.parse(value));
   return JSON.stringify((JSON.parse(kept) as { readonly value: unknown }).value) === value;
 }
 
-/** Entities that are announced are those of the last session that announced any; none is left where none is wanted. */
+/**
+ * Checks that the announced entities are those of the last session that announced any, and that no entity is left if
+ * discovery is off.
+ */
 function discoveryFaults(side: Side, events: readonly PlantEvent[]): readonly string[] {
   const own = new Set(events.flatMap((event) => (event.kind === "message" ? [event.message.topic] : [])));
   const kept = [...side.broker.retained.keys()].filter((topic) => topic.startsWith("homeassistant/") && own.has(topic));

@@ -8,10 +8,10 @@ type Came = Extract<PlantEvent, { kind: "message" }> & { readonly type: string; 
 
 const SEQ_MODULUS = 256;
 const NODE_CONTROL = "Node Control/Rebirth";
-/** A rebirth once a minute at most; asked for, it comes within so long. */
+/** A rebirth occurs once a minute at most, and within this time after a request. */
 const REBIRTH_EVERY_MS = 60_000;
 const REBORN_WITHIN_MS = 30_000;
-/** Time for messages under way when the host goes offline. */
+/** Time for messages in transit when the host becomes offline. */
 const UNDER_WAY_MS = 20_000;
 
 function cameOf(event: PlantEvent): Came | null {
@@ -35,7 +35,7 @@ function bdSeqOf(metrics: readonly HostMetric[]): number | null {
   return found === undefined ? null : Number(found.value);
 }
 
-/** Readings of tags, in the order in which they came. */
+/** Returns readings of tags in order of arrival. */
 export function devicesTold(events: readonly PlantEvent[]): readonly ToldReading[] {
   const names = new Map<string, string>();
   const born = new Map<string, number>();
@@ -178,12 +178,12 @@ function isRebirth({ topic, payload, is_retained }: Extract<PlantEvent, { kind: 
     const { metrics } = CODEC.decodePayload(payload);
     return metrics.length === 1 && metrics[0]?.name === NODE_CONTROL && metrics[0].value === true;
   } catch {
-    // Whatever it is, it is no command.
+    // A payload that can't be decoded is no command.
     return false;
   }
 }
 
-/** With a primary host nothing but deaths comes while it is offline. */
+/** Checks that an edge node with a primary host publishes only deaths while the host is offline. */
 function hostFaults(events: readonly PlantEvent[], { output }: Side): readonly string[] {
   if (!output.has_host) return [];
   const faults: string[] = [];

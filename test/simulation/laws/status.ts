@@ -1,18 +1,18 @@
 import type { AgentStatus } from "../../../src/domain/status.ts";
 
-/** The true state of the box's surroundings in the last minutes. */
+/** The true state of the gateway's surroundings in the last minutes. */
 export interface Weather {
   /** Whether the PLC could be read: all of the time, never, or now and then. */
   readonly plc: "all" | "never" | "mixed";
   /** Whether the service could be reached. */
   readonly service: "all" | "never" | "mixed";
-  /** How many records the service lacks of those up to that seq. */
+  /** Returns how many records up to that seq the service lacks. */
   readonly lacking: (acked_seq: number) => number;
-  /** Takes that no commit holds. */
+  /** Number of takes that are not committed. */
   readonly pending: number;
 }
 
-/** Returns what is false in a status. */
+/** Returns the false statements of a status. */
 export function untrueStatus({ booths, service }: AgentStatus, weather: Weather): string[] {
   const [booth] = booths;
   if (booth === undefined) return ["the booth is missing"];
@@ -26,7 +26,7 @@ export function untrueStatus({ booths, service }: AgentStatus, weather: Weather)
     [isBound && weather.service === "all" && service.kind !== "up", "the service can be reached and is shown as down"],
     [weather.service === "never" && service.kind === "up", "the service can't be reached and is shown as up"],
     [log.acked_seq > log.newest_seq, `more is acked than there is: ${seqs}`],
-    // Rejected records are set aside and offered again while the log continues.
+    // Rejected records are set aside and sent again while the log continues.
     [weather.lacking(log.acked_seq) > log.refused.count, `more is acked than the service has: ${seqs}`],
     [log.pending !== weather.pending, `${log.pending} takes wait, not ${weather.pending}`],
     [(storage?.used_bytes ?? 0) > (storage?.max_bytes ?? 1), "the store is over its budget"],

@@ -5,7 +5,7 @@ import { SECOND_MS, MINUTE_MS } from "../../../src/domain/time.ts";
 const END = 60 * MINUTE_MS;
 const RULES: Rules = { start: 0, end: END, bridge_ms: 30 * SECOND_MS, slack_ms: 14 * SECOND_MS, unsure: [] };
 
-/** Polls each 10 s: spray, from the half hour on bake. */
+/** A poll every 10 s: spray for half an hour, then bake. */
 const polls: readonly Poll[] = Array.from({ length: 361 }, (_, i) => ({
   at: i * 10 * SECOND_MS,
   mode: i < 180 ? "spray" : "bake",
@@ -21,11 +21,14 @@ it("a time line is right if each transition is at the poll that showed it, withi
 });
 
 it.each<[string, ReturnType<typeof derived>]>([
-  ["a mode that went on over many polls that showed another", derived(["spray", 0], ["bake", END / 2 + 5 * MINUTE_MS])],
+  [
+    "a mode that continues over many polls that showed another",
+    derived(["spray", 0], ["bake", END / 2 + 5 * MINUTE_MS]),
+  ],
   ["a transition a little too late", derived(["spray", 0], ["bake", END / 2 + 15 * SECOND_MS])],
-  ["one too early", derived(["spray", 0], ["bake", END / 2 - 15 * SECOND_MS])],
-  ["no data while polls came", derived(["spray", 0], ["no_data", END / 2], ["bake", END / 2 + MINUTE_MS])],
-])("finds %s", (_, spans) => {
+  ["a transition a little too early", derived(["spray", 0], ["bake", END / 2 - 15 * SECOND_MS])],
+  ["no data although polls were answered", derived(["spray", 0], ["no_data", END / 2], ["bake", END / 2 + MINUTE_MS])],
+])("the law of the time line finds %s", (_, spans) => {
   expect(wrongSpans(polls, spans, RULES)).toHaveLength(1);
 });
 

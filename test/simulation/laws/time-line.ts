@@ -1,6 +1,6 @@
 import type { Span } from "../outcome.ts";
 
-/** A stretch in which a booth was in one mode. */
+/** A span in which a booth was in one mode. */
 export interface ModeSpan extends Span {
   readonly mode: string;
 }
@@ -14,17 +14,18 @@ export interface Poll {
 export interface Rules {
   readonly start: number;
   readonly end: number;
-  /** Two polls further apart leave open what was between them. */
+  /** If two polls are further apart, the mode between them is unknown. */
   readonly bridge_ms: number;
-  /** A difference this short is none: a poll, and what a clock may be off. */
+  /** Differences up to this length are ignored: the distance of two polls, and the clock's error. */
   readonly slack_ms: number;
-  /** Spans of which nothing is said. */
+  /** Spans that are not checked. */
   readonly unsure: readonly Span[];
 }
 
 /**
- * Each instant is in the mode that the last poll before it showed; only where the next one came later than the bridge may it
- * be no data instead. What is wrong from one poll to the next is one stretch: short ones are as long as the clock may be off.
+ * Finds spans with a wrong mode. Each instant must have the mode of the last poll before it. If the next poll came
+ * later than the bridge, no data is right too. Wrong stages from one poll to the next count as one span, and short ones
+ * are allowed up to the clock's error.
  */
 export function wrongSpans(polls: readonly Poll[], derived: readonly ModeSpan[], rules: Rules): string[] {
   const wrong: Wrong[] = [];
@@ -61,7 +62,7 @@ function note(wrong: Wrong[], one: Wrong): void {
   else wrong.push(one);
 }
 
-/** Spans tile the window: no instant is missing, none counted twice. */
+/** Checks that the spans cover each instant of the window exactly once. */
 export function untiled(derived: readonly ModeSpan[], { start, end }: Span): string[] {
   let next = start;
   const wrong: string[] = [];

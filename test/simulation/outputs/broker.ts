@@ -7,10 +7,10 @@ import type { Around } from "../ports.ts";
 
 /**
  * An output's broker under virtual time, with the line to it. The line keeps the order of messages. If it breaks, the
- * broker has received a first part of the messages under way; the agent can't know which.
+ * broker has received only the first of the messages in transit, and the agent can't know how many.
  */
 
-/** An event at the broker; `at`: the true instant, `box`: the gateway. */
+/** An event at the broker. `at` is the true instant, `box` the gateway. */
 export type PlantEvent = { readonly at: number; readonly box: number; readonly session: number } & (
   | { readonly kind: "open"; readonly will: Message }
   | { readonly kind: "message"; readonly message: Message; readonly is_will: boolean }
@@ -22,29 +22,32 @@ export type PlantWay = "open" | "refused" | "silent";
 
 export interface PlantBroker {
   readonly events: readonly PlantEvent[];
-  /** By topic. */
+  /** Retained messages by topic. */
   readonly retained: ReadonlyMap<string, Message["payload"]>;
   latency_ms: number;
-  /** The line breaks once so many more messages have come; null: it holds. */
+  /** The line breaks after this many more messages; null: it doesn't. */
   cut_after: number | null;
-  /** It ends the session after each confirmation. */
+  /** The broker ends the session after each confirmation. */
   closes_after_confirmation: boolean;
   way(): PlantWay;
-  /** refused: its program has ended, and its sessions with it; silent: nothing gets through either way. */
+  /**
+   * Sets the fault. refused: the broker's process has ended together with its sessions; silent: the line transfers
+   * nothing in either direction.
+   */
   set(way: PlantWay): void;
-  /** All that it kept is gone. */
+  /** Deletes all stored data of the broker. */
   forget(): void;
   /** Publishes a message of another client. */
   publish(topic: string, payload: string | Uint8Array, retain: boolean): void;
-  /** The process of that gateway, or its whole box, ended in the midst of all. */
+  /** Notes that the process of that gateway, or the whole gateway, ended without a disconnect. */
   lost(box: number, how: "process" | "box"): void;
   connector(box: number, own: Clock, around: Around): ConnectBroker;
 }
 
 const USUAL_LATENCY_MS = 20;
-/** A busy broker sends retained messages later than the SUBACK, when a client may be at work already. */
+/** A busy broker sends retained messages later than the SUBACK, when a client may be publishing already. */
 const RETAINED_AFTER_MS = 500;
-/** As the agent's own, in src/outputs/broker.ts. */
+/** The agent's own limit in src/outputs/broker.ts. */
 const CONFIRM_WITHIN_MS = 15_000;
 const PING_MS = 20_000;
 const CLOSE_WITHIN_MS = 1_000;
@@ -58,11 +61,11 @@ interface Session {
   readonly around: Around;
   readonly will: Message;
   readonly heard: Map<string, (payload: Uint8Array, retained: boolean, on: string) => void>;
-  /** Messages that a silent line holds back. */
+  /** Messages that a silent line delays. */
   readonly held: (() => void)[];
-  /** When what was sent last arrives. */
+  /** Arrival time of the last message. */
   arrives_at: number;
-  /** The broker has ended it. */
+  /** The broker has ended the session. */
   is_over: boolean;
   readonly end: (reason: ServiceLinkError) => void;
 }
@@ -81,7 +84,7 @@ export function plantBroker(clock: VirtualClock): PlantBroker {
     if (message.payload.length === 0) retained.delete(message.topic);
     else retained.set(message.topic, message.payload);
   };
-  /** Ends a session at the broker. A broker that itself ended publishes no will. */
+  /** Ends a session at the broker. A broker that ends itself publishes no will. */
   const over = (session: Session, how: "clean" | "broken" | "with_broker"): void => {
     if (session.is_over) return;
     session.is_over = true;
@@ -134,7 +137,7 @@ export function plantBroker(clock: VirtualClock): PlantBroker {
     const waiting = new Set<(reason: ServiceLinkError) => void>();
     const quit = (reason: ServiceLinkError): void => {
       session.end(reason);
-      // A line that is silent doesn't carry it.
+      // A silent line doesn't transfer the disconnect.
       if (way !== "silent") over(session, "broken");
     };
     void ended.then((reason) => {
@@ -169,7 +172,7 @@ export function plantBroker(clock: VirtualClock): PlantBroker {
     const send = async (messages: readonly Message[]): Promise<void> => {
       if (messages.length > 0) await within((done) => written(() => arrive(session, messages, done)));
     };
-    // A line that says nothing is found by the pings.
+    // The agent detects a silent line by its pings.
     const ping = (): void => {
       if (state.reason !== null || session.around.life.dead) return;
       if (way === "silent") within((done) => written(done)).catch(() => undefined);
@@ -193,7 +196,7 @@ export function plantBroker(clock: VirtualClock): PlantBroker {
         ),
       async close(last) {
         await Promise.race([send(last).catch(() => undefined), own.sleep(CLOSE_WITHIN_MS)]);
-        // MQTT 5's goodbye with the will, as the agent's own says it.
+        // MQTT 5's DISCONNECT with will, as the agent sends it.
         written(() => {
           take(session, session.will, true);
           over(session, "clean");
@@ -246,7 +249,7 @@ export function plantBroker(clock: VirtualClock): PlantBroker {
         await own.sleep(broker.latency_ms, signal);
         if (way === "silent") await own.sleep(CONNECT_WITHIN_MS, signal);
         if (way !== "open") throw new ServiceLinkError("unreachable", `nobody answers at the broker: ${way}`);
-        // A second session with the same name replaces the first.
+        // A second session with the same client id replaces the first.
         for (const session of sessions.filter((one) => one.box === box)) cut(session, "another took its name");
         const { promise: ended, resolve: end } = Promise.withResolvers<ServiceLinkError>();
         const session: Session = {

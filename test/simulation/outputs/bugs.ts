@@ -9,7 +9,7 @@ function withSession(given: GivenOutputs, change: (session: BrokerSession) => Br
   return { ...given, machine: { ...machine, connect: async (...asked) => change(await machine.connect(...asked)) } };
 }
 
-/** Messages count as delivered once they are written. */
+/** Treats messages as delivered once they are written. */
 function unconfirmed(given: GivenOutputs): GivenOutputs {
   return withSession(given, (session) => ({
     ...session,
@@ -34,7 +34,7 @@ function silentPasses(given: GivenOutputs): GivenOutputs {
   };
 }
 
-/** Each session's will is that of the first. */
+/** Uses the will of the first session in each later session. */
 function oldDeath(given: GivenOutputs): GivenOutputs {
   const { machine } = given;
   const wills = new Map<string, Message>();
@@ -51,13 +51,13 @@ function oldDeath(given: GivenOutputs): GivenOutputs {
   };
 }
 
-/** All seems to be taken after the birth. */
+/** Treats all readings as taken after the birth. */
 function presentHistory(given: GivenOutputs): GivenOutputs {
   const { clock } = given.machine;
   return { ...given, machine: { ...given.machine, clock: { ...clock, boot: clock.boot, mono: () => 0 } } };
 }
 
-/** The second of two messages that are sent at once is swallowed now and then. */
+/** Drops the second of two simultaneous messages now and then. */
 function swallowed(given: GivenOutputs): GivenOutputs {
   let sent = 0;
   return withSession(given, (session) => ({
@@ -66,7 +66,7 @@ function swallowed(given: GivenOutputs): GivenOutputs {
   }));
 }
 
-/** Discovery that is to be taken back stays. */
+/** Keeps discovery entities that should be removed. */
 function keptEntities(given: GivenOutputs): GivenOutputs {
   return withSession(given, (session) => ({
     ...session,
@@ -74,7 +74,7 @@ function keptEntities(given: GivenOutputs): GivenOutputs {
   }));
 }
 
-/** Delivery to the service waits for the messages that an output is sending. */
+/** Makes the delivery to the service wait for an output's messages. */
 function noticed(): Pick<Bug, "outputs" | "parts"> {
   let sending: Promise<unknown> = Promise.resolve();
   const waiting = (session: LinkSession): LinkSession => ({
@@ -102,7 +102,7 @@ function noticed(): Pick<Bug, "outputs" | "parts"> {
   };
 }
 
-/** Every command is obeyed, retained ones too. */
+/** Executes every command, retained ones too. */
 function obedient(given: GivenOutputs): GivenOutputs {
   return withSession(given, (session) => ({
     ...session,

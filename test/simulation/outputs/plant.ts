@@ -8,7 +8,8 @@ import type { Logger } from "../../../src/domain/machine.ts";
 import { KIND } from "../../../src/domain/record.ts";
 import { openOutputs } from "../../../src/outputs/outputs.ts";
 import type { DurationsToday, OutputBooth, OutputMachine } from "../../../src/outputs/port.ts";
-// Loaded by the first output that speaks it: while that takes its real time, the first story of a process would go another way than its repetition.
+// Loaded in advance. The first output that uses it would otherwise wait for the import in real time, so that the first
+// story of a process would differ from its repetition.
 import "../../../src/outputs/sparkplug.ts";
 import { type Figure, figuresOf } from "../../../src/outputs/rules/figures.ts";
 import { durationsToday } from "../../../src/reports/summary.ts";
@@ -21,9 +22,9 @@ import { type Around, through } from "../ports.ts";
 import type { StoryOutput } from "../story.ts";
 import { type PlantBroker, plantBroker } from "./broker.ts";
 
-/** The outputs' brokers, and everything seen of the outputs from outside. */
+/** The outputs' brokers, and everything observed of the outputs from outside. */
 
-/** A codec by another author, for the host's messages. */
+/** A third-party codec for the host's messages. */
 export const CODEC = (createRequire(import.meta.url)("sparkplug-payload") as { get(name: string): Codec }).get(
   "spBv1.0",
 );
@@ -48,10 +49,10 @@ export interface HostMetric {
 export const GROUP = "plant";
 export const HOST = "scada";
 
-/** An output as it was at an instant of true time. */
+/** An output's state at an instant of true time. */
 export interface OutputLook {
   readonly at: number;
-  /** True instant since when nothing has been in its way: broker, line, host, agent, PLC. */
+  /** True instant since which broker, line, host, agent and PLC have had no fault. */
   readonly well_since: number;
 }
 
@@ -61,17 +62,17 @@ export interface Side {
   readonly broker: PlantBroker;
   /** The primary host runs. */
   is_host_online: boolean;
-  /** Absent from the gateway's configuration for now. */
+  /** The output is absent from the gateway's configuration at present. */
   is_absent: boolean;
-  /** Home Assistant isn't told any more. */
+  /** Discovery messages to Home Assistant are switched off. */
   is_without_discovery: boolean;
-  /** True instants at which it was put back. */
+  /** True instants at which the output was added to the configuration again. */
   readonly put_back: number[];
   /** The states of the output at regular instants. */
   readonly looks: OutputLook[];
 }
 
-/** A reading as an output got it from the store: seq, tag, corrected time then, value. */
+/** A reading as an output got it from the store: seq, tag, corrected time at that moment, value. */
 export interface Given {
   readonly stream: string;
   readonly seq: number;
@@ -82,19 +83,19 @@ export interface Given {
   readonly mono: number;
 }
 
-/** Everything seen of one gateway's outputs. */
+/** Everything observed of one gateway's outputs. */
 export interface Seen {
   readonly box: number;
   readonly given: Map<string, Given>;
-  /** True instants at which its memory went. */
+  /** True instants at which its memory was lost. */
   readonly cuts: number[];
   /** Ranges that the log reports as skipped, with the true instant. */
   readonly passed: { readonly at: number; readonly output: string; readonly from: number; readonly to: number }[];
-  /** Figures as the agent has them now; null: none runs. */
+  /** Returns the agent's present figures; null: no agent runs. */
   now: () => readonly Figure[] | null;
   /**
-   * Figures when the agent was stopped at last (`stopped`), and a minute earlier, the longest that a slowly growing
-   * figure may wait (`before`).
+   * Figures at the agent's last stop (`stopped`), and a minute earlier (`before`). A slowly growing figure may wait for
+   * a minute.
    */
   stopped: readonly Figure[];
   before: readonly Figure[];
@@ -122,7 +123,7 @@ export function openPlant(outputs: readonly StoryOutput[], clock: VirtualClock):
   return { sides, seen: [] };
 }
 
-/** Its host says of itself how it is. */
+/** Publishes the host's state. */
 export function sayHost(
   { output, broker, is_host_online }: Side,
   clock: VirtualClock,
@@ -147,10 +148,10 @@ export function sawBox(plant: Plant): Seen {
   return seen;
 }
 
-/** Slower than this nothing is promised of a line. */
+/** Limit for the delay of a line. The laws require nothing of slower lines. */
 const SLOW_MS = 500;
 
-/** Notes how each output is. `isWell`: nothing is wrong with agent, PLC and disk. */
+/** Notes each output's state. `isWell`: agent, PLC and disk have no fault. */
 export function lookAtOutputs({ sides }: Plant, now: number, isWell: boolean): void {
   for (const { output, broker, is_absent, is_host_online, looks } of sides) {
     const isHostThere = !output.has_host || output.kind !== "sparkplug" || is_host_online;
@@ -160,7 +161,7 @@ export function lookAtOutputs({ sides }: Plant, now: number, isWell: boolean): v
   }
 }
 
-/** As configured at this moment. */
+/** Returns the output's configuration at this moment. */
 export function configOf({ output, is_without_discovery }: Side): OutputConfig {
   const { name, since, payload, history } = output;
   const shared = {
@@ -190,12 +191,12 @@ export function configOf({ output, is_without_discovery }: Side): OutputConfig {
   };
 }
 
-/** Durations of today so old at most: each asking copies the whole state. */
+/** Maximum age of today's durations. Each query copies the whole state. */
 const DURATIONS_MS = 10 * 60_000;
 
 /**
- * The surroundings of a process's outputs. `seed`: outputs draw their own random numbers, so that nothing else
- * depends on them.
+ * The surroundings of a process's outputs. `seed`: outputs draw their own random numbers, so that nothing else depends
+ * on them.
  */
 export interface Ports {
   readonly around: Around;
@@ -207,7 +208,7 @@ export interface Ports {
   readonly now: () => number;
 }
 
-/** Agents of that gateway have the plant's outputs. */
+/** Returns the plant's outputs for agents of that gateway. */
 export function outputsOf(
   parts: AgentSetup,
   { plant, seen }: { readonly plant: Plant; readonly seen: Seen },
@@ -247,7 +248,7 @@ export function outputsOf(
           return broker.connector(seen.box, parts.clock, around)(config, opening);
         },
       };
-      // Asked for where no moment of a story is counted: a kill at the fourth read is at the fourth without outputs too.
+      // Queried outside of the counted ports, so that the nth read is the same with and without outputs.
       const durationsOf = async ({ state: { log } }: OutputBooth): Promise<DurationsToday> =>
         durationsToday(await through(unseen, "read", () => parts.store.state(log.reach.stream)), log.now());
       const told = booths.map((booth) => nowAndThen(booth, durationsOf));

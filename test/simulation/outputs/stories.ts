@@ -5,7 +5,7 @@ import { MINUTE_MS, HOUR_MS } from "../../../src/domain/time.ts";
 interface Told {
   readonly start: number;
   readonly hours: number;
-  /** It gives records up: a broker that is away for longer is passed over. */
+  /** The store is small and drops records, so that a long outage of a broker makes the output skip records. */
   readonly is_small: boolean;
   /** The story has no fault that ends a process at a moment which only exists with outputs. */
   readonly is_compared: boolean;
@@ -13,7 +13,7 @@ interface Told {
 
 const KINDS: readonly StoryOutput["kind"][] = ["plain", "home_assistant", "sparkplug", "sparkplug"];
 
-/** Draws the outputs: none in half of the stories, else one to three. */
+/** Draws the outputs: none in half of the stories, otherwise one to three. */
 export function outputsOf(dice: Dice, told: Told): readonly StoryOutput[] {
   if (!told.is_compared && dice.chance(0.5)) return [];
   return Array.from({ length: dice.one([1, 1, 2, 3]) }, (_, index): StoryOutput => {
@@ -46,7 +46,7 @@ export function outputFaultsOf(dice: Dice, outputs: readonly StoryOutput[], told
   });
 }
 
-/** Amid what is sent. */
+/** Draws kills in the middle of sending. */
 function killsOf(dice: Dice, at: () => { readonly at_ms: number }): readonly Fault[] {
   if (!dice.chance(0.6)) return [];
   const moment = {

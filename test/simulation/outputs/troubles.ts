@@ -2,17 +2,17 @@ import type { Fault, OutputCommand, OutputFault } from "../story.ts";
 import type { Box } from "../box.ts";
 import { CODEC, GROUP, type Plant, sayHost, type Side } from "./plant.ts";
 
-/** The parts that an output's faults act on. */
+/** The parts that an output's faults change. */
 interface Stage {
   box(): Box;
   readonly plant: Plant;
 }
 
-/** A broker that comes back is found by its host so much later. */
+/** Time after which the host finds a broker that is back. */
 const HOST_AFTER_MS = 5_000;
 const USUAL_LATENCY_MS = 20;
 
-/** Lets it happen now; what it returns puts it right, null: nothing is to be done. */
+/** Starts the fault. Returns a function that ends it; null: it ends by itself. */
 export function upsetOutput(stage: Stage, fault: OutputFault): (() => void) | null {
   const side = stage.plant.sides.find(({ output }) => output.name === fault.output);
   if (side === undefined) return null;
@@ -69,7 +69,7 @@ function setHost(stage: Stage, side: Side, online: boolean): void {
 
 const REBIRTH = { name: "Node Control/Rebirth", type: "Boolean", value: true };
 
-/** Sends a command to a node, which is known from its topics alone. */
+/** Sends a command to a node that is known only from its topics. */
 function command(stage: Stage, { broker, output }: Side, what: OutputCommand): void {
   if (output.kind !== "sparkplug" || broker.way() !== "open") return;
   const birth = broker.events.findLast(
@@ -112,7 +112,7 @@ function command(stage: Stage, { broker, output }: Side, what: OutputCommand): v
   }
 }
 
-/** All is well from now on. */
+/** Ends all faults. */
 export function healOutputs(stage: Stage): void {
   const absent = stage.plant.sides.filter((side) => side.is_absent);
   for (const side of stage.plant.sides) {

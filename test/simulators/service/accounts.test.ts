@@ -23,7 +23,7 @@ describe("resources of an account", () => {
     expect(booth.body).toMatchObject({ width: "14", firmware_version: null });
   });
 
-  it("of an account below are open to the account above, and not the reverse", async () => {
+  it("below an account are open to that account, and not the reverse", async () => {
     const key = "admin";
     const made = await ask("POST", "/api/accounts", { key, body: { name: "A new customer" } });
     const path = `/api/accounts/${String(made.body["id"])}`;

@@ -202,7 +202,7 @@ describe("a chunk", () => {
     expect(give(bench, message).error).toBe("withdrawn");
   });
 
-  it("of a replaced gateway is accepted up to the swap", () => {
+  it("from a replaced gateway is accepted up to the swap", () => {
     const bench = boundBench();
     const { service, caller, db } = bench;
     const now = EPOCH + HOUR;

@@ -15,10 +15,10 @@ const refolded = (names: string) => names.split("").map((name) => ({ fact: fact(
 
 interface Case {
   readonly name: string;
-  /** Facts that stand, by seq. */
+  /** Current facts by seq. */
   readonly facts: Readonly<Record<number, string>>;
   readonly lost: readonly (readonly [number, number])[];
-  /** What the log gives now, in order. */
+  /** Facts that the log gives now, in order. */
   readonly made: string;
   readonly expected: Readonly<Record<number, string>>;
 }

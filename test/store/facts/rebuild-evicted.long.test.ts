@@ -21,12 +21,12 @@ function open(folder: string, max_age_ms = BUDGET.max_age_ms): Writer {
   return createWriter({ db: openStoreFile(folder), fold: deriveFold, uuid: () => "s-1", budget, ...clocks });
 }
 
-/** Folders with eight days of jobs, everything acked, by the age at which records leave the log. */
+/** Folders with eight days of jobs, all acked, by the age at which records are deleted. */
 const folders = new Map<number, string>();
 const undos: (() => unknown)[] = [];
 afterAll(() => undos.forEach((undo) => undo()));
 
-/** Returns a writer on a copy of such a folder: the log keeps the last three days or so. */
+/** Returns a writer on a copy of such a folder, whose log has about the last three days. */
 function lived(folder: string, max_age_ms = BUDGET.max_age_ms): { readonly writer: Writer; readonly stream: string } {
   const known = folders.get(max_age_ms) ?? liveFor(max_age_ms);
   folders.set(max_age_ms, known);
@@ -55,7 +55,7 @@ function liveFor(max_age_ms: number): string {
   return folder;
 }
 
-it("a rebuild begins with the first kept state once the first records are deleted, and changes no right fact", () => {
+it("a rebuild starts from the first kept state once the first records are deleted, and changes no right fact", () => {
   const folder = memoryFolder();
   const { writer, stream } = lived(folder);
   const { oldest_seq, newest_seq } = writer.info(stream);
@@ -63,7 +63,7 @@ it("a rebuild begins with the first kept state once the first records are delete
   const before = { rows: factRows(folder), state: JSON.stringify(writer.state(stream)) };
   const done = rebuild(writer, stream);
   expect(done.from_seq).toBeGreaterThanOrEqual(oldest_seq);
-  // Within a day of the oldest record kept: there is a state for each.
+  // It starts within a day of the oldest kept record, because there is a state for each day.
   expect(done.from_seq).toBeLessThan(oldest_seq + (newest_seq - oldest_seq) / 2);
   expect(done.records).toBeGreaterThan(100);
   expect(changedBy(done)).toBe(0);
@@ -71,7 +71,7 @@ it("a rebuild begins with the first kept state once the first records are delete
   writer.close();
 });
 
-it("a rebuild with today's parameters begins there too, and leaves older facts unchanged", () => {
+it("a rebuild with today's parameters starts from the first kept state too, and leaves older facts unchanged", () => {
   const folder = memoryFolder();
   const { writer, stream } = lived(folder);
   const unchanged = { rows: factRows(folder), state: JSON.stringify(writer.state(stream)) };
@@ -93,7 +93,7 @@ it("a rebuild with today's parameters begins there too, and leaves older facts u
   writer.close();
 });
 
-it("a rebuild corrects facts that don't follow from the kept log, leaves older facts alone, and is repeatable", () => {
+it("a rebuild corrects facts that don't follow from the kept log, leaves older facts unchanged, and is repeatable", () => {
   const folder = memoryFolder();
   const { writer, stream } = lived(folder);
   const { oldest_seq, newest_seq } = writer.info(stream);
@@ -103,12 +103,12 @@ it("a rebuild corrects facts that don't follow from the kept log, leaves older f
       .sort();
   const before = spans();
   writer.close();
-  // A stage that was lost to damage: its seq lies within a row of the log, so nothing but the fact is missing.
+  // A stage that was lost to damage. Its seq is inside a row of the log, so only the fact is missing.
   const lost = `(SELECT min(seq) FROM fact WHERE kind = 'm' AND seq > ${(oldest_seq + newest_seq) / 2}
     AND EXISTS (SELECT 1 FROM log WHERE first_seq < seq AND last_seq > seq))`;
   sqlOn(folder, `INSERT INTO quarantine SELECT stream_id, seq, seq, 'planted', 1 FROM fact WHERE seq = ${lost}`);
   sqlOn(folder, `DELETE FROM fact WHERE seq = ${lost}`);
-  // A damaged state is passed over for the next one.
+  // A damaged state is skipped, and the next one is used.
   sqlOn(folder, `UPDATE base SET sum = sum + 1 WHERE seq = (SELECT min(seq) FROM base)`);
   const again = open(folder);
   again.openStream("booth-1");
@@ -119,7 +119,7 @@ it("a rebuild corrects facts that don't follow from the kept log, leaves older f
   again.close();
 });
 
-it("a log of less than a day can be folded from a kept state, and a damaged state is made again from it", () => {
+it("a log of less than a day can be folded from a kept state, and a damaged state is restored from it", () => {
   const folder = memoryFolder();
   const { writer, stream } = lived(folder, 10 * 60 * MINUTE_MS);
   const { oldest_seq } = writer.info(stream);

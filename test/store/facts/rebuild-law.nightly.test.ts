@@ -19,12 +19,12 @@ interface Lived {
 
 interface Bed {
   readonly writer: Writer;
-  /** Every byte of what a stream's facts are stored as, in seq order. */
+  /** Returns every byte of a stream's stored facts, in seq order. */
   readonly rows: (stream: string) => string;
   booths: number;
 }
 
-/** One store for all lives of a law: each is a booth of its own. */
+/** A store for all lives of a law. Each life is a booth of its own. */
 const beds = new Map<Fold, Bed>();
 
 function bedOf(fold: Fold): Bed {
@@ -44,7 +44,7 @@ function bedOf(fold: Fold): Bed {
   return bed;
 }
 
-/** A life ingested commit by commit, then its facts made anew from the stored log: nothing is another byte. */
+/** Ingests a life commit by commit and rebuilds its facts from the stored log. The bytes of the facts must be equal. */
 function rebuildsTheSame(fold: Fold, { life, sizes }: Lived): boolean {
   const bed = bedOf(fold);
   const { writer } = bed;
@@ -52,7 +52,7 @@ function rebuildsTheSame(fold: Fold, { life, sizes }: Lived): boolean {
     booth: `booth-${++bed.booths}`,
     parameters: WALK,
     sizes: sizes.map((size) => 4 * size),
-    // As the store's thread does after each commit, to correct times that a clock record has taken back.
+    // Corrects times after each commit, like the store thread, when a clock record has changed them.
     committed: () => {
       while (writer.mend());
     },
@@ -63,7 +63,7 @@ function rebuildsTheSame(fold: Fold, { life, sizes }: Lived): boolean {
   return changedBy(done) === 0 && whole() === before;
 }
 
-/** Remembers beside its state how many records it has seen, and lets every other fact go by it. */
+/** A faulty fold that counts records outside of its state and drops every other fact. */
 function forgetful(): Fold {
   let seen = 0;
   return {
@@ -76,7 +76,7 @@ function forgetful(): Fold {
   };
 }
 
-/** Facts of another version than the one that rebuilds: the second fold from an empty state merges no cycle. */
+/** Facts of a different version than the one that rebuilds: the second fold from an empty state merges no cycle. */
 function changedSince(): Fold {
   let starts = 0;
   return {

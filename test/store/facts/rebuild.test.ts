@@ -10,7 +10,7 @@ import { ingestEntries, writerIn } from "../../support/store.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-/** As if the store had written the stream's row so. */
+/** Updates the stream's row as the store would write it. */
 const SEAL = `UPDATE stream SET
   sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto)`;
 
@@ -51,7 +51,7 @@ it("a rebuild corrects facts that don't follow from the log, and reports them", 
   const before = contents();
   const { newest_seq } = writer.info(stream);
   writer.close();
-  // One stage is gone, one is twice there under another time, and the definitions were older.
+  // A stage is deleted, another is doubled under another time, and the definitions are outdated.
   plant(
     folder,
     `INSERT INTO quarantine SELECT stream_id, seq, seq, 'planted', 1 FROM fact WHERE kind = 'm' ORDER BY seq LIMIT 1;
@@ -73,7 +73,7 @@ it("a rebuild corrects facts that don't follow from the log, and reports them", 
   expect(done.changes.find(({ kind }) => kind === "m")).toMatchObject({ added: 1, withdrawn: 1, replaced: 0 });
   expect(done.examples).toHaveLength(2);
   expect(contents()).toEqual(before);
-  // What was withdrawn stays in its place of the stream, for delivery, and an x record names it.
+  // Withdrawn facts keep their seqs in the stream for delivery, and an x record names them.
   const records = again.read(stream, 1, 10_000);
   expect(records.filter(({ kind }) => kind === "x").map(({ value }) => value)).toEqual([{ seq: newest_seq + 1 }]);
   expect(changedBy(rebuild(again, stream))).toBe(0);
@@ -101,7 +101,7 @@ it("a rebuild with today's parameters names each replaced fact, and a rebuild wi
   writer.close();
 });
 
-it("a rebuild lets ingest continue between its slices, and includes its records", () => {
+it("a rebuild lets ingest continue between its slices, and includes the new records", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const { entries } = standardDay();

@@ -28,7 +28,7 @@ function day(): readonly TakenEntry[] {
   return booth.entries;
 }
 
-/** Entries after the damage: enough for a commit that tells of it. */
+/** Number of entries after the damage, enough for a commit that reports it. */
 const AFTER = 200;
 
 interface Facts {
@@ -36,7 +36,7 @@ interface Facts {
   readonly kind: string;
 }
 
-/** A life that was written and delivered but for its last entries, in a folder to be copied. */
+/** Writes a life that is delivered except for its last entries, into a folder to be copied. */
 function written() {
   const entries = day();
   const folder = temporaryFolder();
@@ -47,7 +47,7 @@ function written() {
   return { folder, entries, stream, facts: factRows(folder) as Facts[] };
 }
 
-/** The file is damaged while it is closed, goes on, and is looked through twice. */
+/** Damages the closed file, continues, and checks it twice. */
 function damaged({ folder, entries, facts }: ReturnType<typeof written>, sql: string) {
   const copy = temporaryFolder();
   cpSync(folder, copy, { recursive: true });
@@ -55,7 +55,7 @@ function damaged({ folder, entries, facts }: ReturnType<typeof written>, sql: st
   const writer = writerIn(copy);
   const stream = ingestEntries(writer, entries);
   const newest = facts.at(-1)?.seq ?? 0;
-  // Behind them the gap record, which the damage alone brings about, shifts every seq.
+  // Facts up to the newest original seq. The gap record, which only the damaged copy has, shifts all later seqs.
   const standing = (): Facts[] => (factRows(copy) as Facts[]).filter(({ seq }) => seq <= newest);
   const left = standing();
   while (writer.check());
@@ -67,7 +67,7 @@ function damaged({ folder, entries, facts }: ReturnType<typeof written>, sql: st
   return { left, restored, again, quarantined };
 }
 
-it("each fact that a damaged file loses is made again from the log, byte for byte, under its old seq", () => {
+it("each fact that a damaged file loses is restored from the log, byte for byte, under its old seq", () => {
   const life = written();
   const { facts } = life;
   expect(facts.length).toBeGreaterThan(8);

@@ -62,7 +62,7 @@ it.each([
   },
 );
 
-it("an identity of a newer agent is refused in a sentence and stays unchanged", () => {
+it("an identity of a newer agent is rejected with a clear message and stays unchanged", () => {
   const folder = temporaryFolder();
   openIdentity(folder, uuid).close();
   const path = join(folder, "identity.db");

@@ -13,7 +13,7 @@ import { PLAIN } from "../../support/parameters.ts";
 import { ingestEntries, writerIn } from "../../support/store.ts";
 import { memoryFolder, temporaryFolder, type AtEnd } from "../../support/temporary.ts";
 
-/** Enough for four chunks, and rows after them that are in no chunk yet. */
+/** Enough polls for four chunks, and for rows after them that are in no chunk yet. */
 const POLLS = 19_000;
 
 interface Busy {
@@ -22,7 +22,10 @@ interface Busy {
   readonly newest: number;
 }
 
-/** A booth whose mode changes now and then, so that facts stand among its readings; its parameters change once, late. */
+/**
+ * Makes the store of a booth whose mode changes now and then, so that facts are among its readings. Its parameters
+ * change once, late.
+ */
 function busyStore(atEnd: AtEnd): Busy {
   const folder = memoryFolder(atEnd);
   const booth = script(PLAIN);
@@ -44,7 +47,7 @@ function opened({ folder }: Busy): Writer {
   return writer;
 }
 
-/** Everything of a chunk, in seq order, by what goes to the service. */
+/** Returns all records of a chunk in seq order, as the service gets them. */
 function recordsIn({ first_seq, boot, mono0, t0, body, facts }: LogChunk): object[] {
   const records = unpackChunk({ first_seq, boot, mono0, t0 }, Buffer.from(body), () => true);
   return [...records, ...facts].sort((a, b) => a.seq - b.seq).map(sent);
@@ -57,17 +60,17 @@ function sent({ seq, kind, tag, boot, mono, time, value, quality }: Placed): obj
 interface Walked {
   readonly records: readonly object[];
   readonly chunks: readonly LogChunk[];
-  /** What had to go record by record. */
+  /** Ranges that had to be read record by record. */
   readonly others: readonly (readonly [from: number, to: number])[];
 }
 
-/** All from one seq to another, as chunks where they can be had. */
+/** Reads a range of seqs, as chunks if possible. */
 function walk(writer: Writer, stream: string, { from, end }: { readonly from: number; readonly end: number }): Walked {
   const walked = { records: [] as object[], chunks: [] as LogChunk[], others: [] as [number, number][] };
   for (let next = from; next <= end;) {
     const together = writer.chunks(stream, next, end);
     expect(together.length).toBeLessThanOrEqual(8);
-    // What goes record by record is the last of one call.
+    // Only the last result of a call may be single records.
     expect(together.slice(0, -1).every(({ chunk }) => chunk !== null)).toBe(true);
     for (const { chunk, to } of together) {
       expect(to).toBeGreaterThanOrEqual(next);
@@ -119,7 +122,8 @@ describe("a log read in chunks", () => {
       { numRuns: 20 },
     );
     const { chunks, others } = walk(writer, BUSY.stream, { from: 1, end: BUSY.newest });
-    // Facts are among them; the first row holds parameters and the clock, a later one other parameters, the last ones stand open.
+    // Facts are included. The first row holds parameters and the clock, a later one other parameters, and the last rows
+    // are open.
     expect(chunks.some(({ facts }) => facts.length > 0)).toBe(true);
     expect(chunks.length).toBeGreaterThanOrEqual(2);
     expect(others.length).toBeGreaterThanOrEqual(3);
@@ -162,7 +166,7 @@ describe("a log read in chunks", () => {
 });
 
 describe("a damaged part of the log", () => {
-  /** The second chunk's range, after something was done to the file. */
+  /** Returns the second chunk's range after a change to the file. */
   function after(act: (db: Database.Database, chunk: LogChunk) => void): { readonly chunk: LogChunk | null } {
     const busy = { ...BUSY, folder: memoryFolder() };
     cpSync(BUSY.folder, busy.folder, { recursive: true });

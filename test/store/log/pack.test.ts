@@ -7,7 +7,7 @@ import { sixtyTags } from "../../support/sixty-tags.ts";
 import { clockRecord, coverage, reading, T0 } from "../../support/records.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
-/** Ascending seqs as ranges without a hole. */
+/** Merges ascending seqs into ranges without a gap. */
 function runsOfSeqs(seqs: readonly number[]): [number, number][] {
   const runs: [number, number][] = [];
   for (const seq of seqs) {
@@ -46,7 +46,7 @@ const record = fc.record({
 });
 
 describe("packed records", () => {
-  it("are restored unchanged, whatever they hold", () => {
+  it("are restored unchanged, whatever they contain", () => {
     fc.assert(
       fc.property(fc.array(record, { minLength: 1, maxLength: 60 }), fc.boolean(), (drawn, isOneSort) => {
         let mono = 5_000;
@@ -70,7 +70,7 @@ describe("packed records", () => {
     );
   });
 
-  it("of every kind are restored, and so is a value that only resembles coverage", () => {
+  it("are restored for every kind, and so is a value that only resembles coverage", () => {
     const odd = {
       ...coverage(4_000, 9_000),
       value: { ...(coverage(4_000, 9_000).value as object), polls: 0.5 },

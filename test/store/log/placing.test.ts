@@ -40,7 +40,7 @@ function bed(): Bed {
   return { folder, writer, stream: writer.openStream("booth-1").stream, take: 0 };
 }
 
-/** Lives through it, committed in chunks of 7 entries. */
+/** Plays the life in commits of 7 entries. */
 function live(one: Bed, life: Partial<ClockedLife>): void {
   const entries = clockedEntries({ ...LIFE, ...life }, one.take);
   ingestEntries(one.writer, entries, { sizes: [7] });
@@ -129,7 +129,7 @@ describe("a boot without a sync", () => {
     expect(held.every(({ quality }) => quality === "uncertain")).toBe(true);
   });
 
-  it("ends at the begin of the synced boot if no earlier time is known", () => {
+  it("ends at the start of the synced boot if no earlier time is known", () => {
     const one = bed();
     live(one, { ...UNSYNCED, length_ms: 4 * MINUTE_MS });
     live(one, { boot: "b", wall: (ms) => T0 + ms });

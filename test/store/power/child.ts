@@ -12,8 +12,8 @@ import { seededRandom } from "../../support/seeded-random.ts";
 import { BOOTH, markOf, entryOf, type Mark, writerOf } from "./power-bed.ts";
 
 /**
- * The real committer, writer, tail and identity at work until so many commits are made. After each commit, and after each
- * change of the identity, a mark is written into the folder: what has been promised by then.
+ * Runs the real committer, writer, tail and identity until `most` commits are made. After each commit and each change
+ * of the identity, writes a mark into the folder that names everything promised so far.
  */
 const [folder = "", runtime = "", most = "0"] = process.argv.slice(2);
 const commits = Number(most);
@@ -29,7 +29,7 @@ function say(next: Mark): void {
   writeSync(marks, `${JSON.stringify(next)}\n`);
 }
 
-/** One life of the agent: it ends with a clean stop after so many commits in all. */
+/** Runs a life of the agent, which ends with a clean stop after this many commits in total. */
 async function live(until: number): Promise<void> {
   const identity = openIdentity(folder, () => "gateway-1");
   const writer = writerOf(folder);
@@ -48,7 +48,7 @@ async function live(until: number): Promise<void> {
   const committed = (): void => {
     made += 1;
     say(markOf(writer, provisioned));
-    // The ack moves in leaps, as batches do, and stands still for a third of the time.
+    // The ack moves in jumps, as with batches, and stops for a third of the time.
     if (made % 5 === 0 && made % 300 < 200) writer.ack(stream.stream, writer.info(stream.stream).newest_seq - 20);
     if (made % 40 === 0) {
       identity.setProvisioning(BOOTH, { number: provisioned + 1 });

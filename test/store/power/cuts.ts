@@ -14,43 +14,43 @@ import { errorMessage } from "../../../src/domain/error-message.ts";
 
 const CHILD = fileURLToPath(new URL("./child.ts", import.meta.url));
 const MOST_EXAMPLES = 5;
-/** The identity changes seldom: elsewhere it is looked at after every so many operations only. */
+/** The identity rarely changes. Without a change it is checked only after this many operations. */
 const IDENTITY_EVERY = 400;
-/** Unsynced writes at a point where each set of them is tried: 128 sets. */
+/** Maximum number of unsynced writes at which each subset is tested: 128 subsets. */
 const MOST_UNSYNCED = 7;
 
 export interface Cuts {
-  /** Writes, truncations, syncs and changes of names that the run made. */
+  /** Number of writes, truncations, syncs and renames of the run. */
   readonly operations: number;
   readonly commits: number;
-  /** Records that were thinned during the run. */
+  /** Number of records deleted during the run. */
   readonly thinned: number;
-  /** Cuts after which everything written before had reached the disk. */
+  /** Number of cuts at which all earlier writes had reached the disk. */
   readonly ordered: number;
-  /** Cuts after which unsynced writes were lost, torn or overtaken by later ones. */
+  /** Number of cuts with unsynced writes lost, torn or reordered. */
   readonly lossy: number;
-  /** Cuts among all the legal ones at some points, one for each set of unsynced writes. */
+  /** Number of cuts at points where each set of unsynced writes was tested. */
   readonly legal: number;
-  /** Cuts after which something durable was missing. */
+  /** Number of cuts after which durable data was missing. */
   readonly lost: number;
-  /** Cuts after which something stood there twice, or that nobody had written. */
+  /** Number of cuts after which data was doubled or had never been written. */
   readonly wrong: number;
   readonly examples: readonly string[];
 }
 
-/** Which cuts are tried of a run: every so many operations in order, and so many losses at every so many operations. */
+/** The cuts to test: in-order cuts at some operations, and random losses at some operations. */
 export interface Plan {
   readonly commits: number;
   readonly ordered_every: number;
   readonly lossy_every: number;
   readonly losses: number;
-  /** At every so many operations all the legal losses, where few enough writes are unsynced. Absent: nowhere. */
+  /** Tests all legal losses at every nth operation, if few enough writes are unsynced. Absent: never. */
   readonly legal_every?: number;
-  /** A disk that takes syncs for nothing: it breaks the store's promises, so the cuts must show it. */
+  /** Simulates a disk that ignores syncs. It breaks the store's promises, so the cuts must fail. */
   readonly deaf?: boolean;
 }
 
-/** Records one run of the agent's store in `folder`, then cuts its power. `folder` should lie in memory. */
+/** Records one run of the agent's store in `folder`, then simulates power cuts. `folder` should be in memory. */
 export function cutPower(folder: string, plan: Plan, random: () => number): Cuts {
   const operations = recordRun(folder, plan.commits);
   const cuts = { ordered: 0, lossy: 0, legal: 0, lost: 0, wrong: 0 };
@@ -123,14 +123,14 @@ interface Fault {
 
 interface Cut {
   readonly files: Files;
-  /** The last mark: promised. */
+  /** The last mark, whose data must be durable. */
   readonly promised?: Mark | undefined;
-  /** The mark that was being worked for. */
+  /** The mark of the commit in progress. */
   readonly next?: Mark | undefined;
   readonly with_identity: boolean;
 }
 
-/** Starts on what the disk holds. null: all is well. */
+/** Opens the store on the disk's contents. null: no fault. */
 function inspect(folder: string, { files, promised = NOTHING, next = promised, with_identity }: Cut): Fault | null {
   mkdirSync(folder);
   try {
@@ -191,7 +191,7 @@ function recordsIn(writer: Writer, stream: string, { oldest, newest }: Mark): Pl
   return records;
 }
 
-/** SQLite's own check, and the store's: nothing may have been taken for damaged. */
+/** Runs SQLite's check and the store's check. Nothing may count as damaged. */
 function damageIn(folder: string): Fault | null {
   const db = new Database(storePath(folder));
   try {

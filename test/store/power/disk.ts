@@ -1,22 +1,25 @@
 import type { Operation } from "./recording.ts";
 
-/** A disk writes this much whole or not at all. */
+/** A disk writes a unit of this size completely or not at all. */
 const SECTOR_BYTES = 512;
 
 /** Names and contents of the folder's files. */
 export type Files = ReadonlyMap<string, Buffer>;
 
 /**
- * The folder as a disk holds it. What was written after a file's last sync may be lost, in any part and any order, down to
- * the sector; names made, changed or removed after the folder's last sync may be lost from some point on.
+ * The folder as a disk stores it. Writes after a file's last sync may be lost, in any part and any order, down to the
+ * sector. Names created, changed or removed after the folder's last sync may be lost from some point on.
  */
 export interface Disk {
   apply(operation: Operation): void;
-  /** As if everything had reached the disk in the order of writing. */
+  /** Returns the files as if everything had reached the disk in the order of writing. */
   asWritten(): Files;
-  /** One of the losses that a power cut at this point may legally cause. */
+  /** Returns a random loss that a power cut at this point may cause. */
   afterLoss(random: () => number): Files;
-  /** Every loss of whole writes and of names that is legal at this point; nothing where more than so many changes are unsynced. */
+  /**
+   * Returns every legal loss of whole writes and of names at this point. Empty if more than `most` changes are
+   * unsynced.
+   */
   allLosses(most: number): Iterable<Files>;
 }
 
@@ -100,7 +103,7 @@ export function createDisk(): Disk {
   };
 }
 
-/** The files with every part of what is unsynced of them. */
+/** Returns the files with every subset of their unsynced changes. */
 function* subsetsOf(left: Names, most: number): Generator<Files> {
   const pending = [...left.values()].flatMap((inode) => inode.pending.map((change) => ({ inode, change })));
   if (pending.length > most) return;
@@ -116,7 +119,7 @@ function* subsetsOf(left: Names, most: number): Generator<Files> {
   }
 }
 
-/** Shares of the unsynced writes that survive, from nothing to nearly all: one is drawn for each cut. */
+/** Shares of the unsynced writes that survive, from nothing to nearly all. Each cut draws one of them. */
 const KEPT = [0, 0.1, 0.5, 0.9, 1] as const;
 
 function lossOf({ durable, pending }: Inode, kept: number, random: () => number): Buffer {
@@ -128,7 +131,7 @@ function lossOf({ durable, pending }: Inode, kept: number, random: () => number)
   return copyOf(content);
 }
 
-/** Some of the sectors of a write. */
+/** Returns some of the sectors of a write. */
 function torn({ offset, data }: Change & { kind: "write" }, random: () => number): Change[] {
   const parts: Change[] = [];
   for (let at = 0; at < data.length;) {

@@ -7,11 +7,11 @@ import { clockRecord, T0 } from "../../support/records.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
 export const BOOTH = "booth-1";
-/** So small that rows are thinned all the time, and the write-ahead log begins anew after every few commits. */
+/** A budget so small that rows are deleted all the time and the write-ahead log restarts after every few commits. */
 const BUDGET = { max_bytes: 240_000, max_age_ms: 30 * 86_400_000 };
 const FACT_EVERY = 50;
 
-/** What a running agent knows to be durable, once its commit has returned. */
+/** Data that a running agent knows to be durable once its commit has returned. */
 export interface Mark {
   readonly newest: number;
   readonly oldest: number;
@@ -23,7 +23,10 @@ export interface Mark {
   readonly provisioned: number;
 }
 
-/** As the agent opens it. Throws where the store is taken for damaged: neither a kill nor a power cut may look like rot. */
+/**
+ * Opens the writer like the agent. Throws if the store counts as damaged: neither a kill nor a power cut may look like
+ * rot.
+ */
 export function writerOf(folder: string): Writer {
   const fold = countingFold(FACT_EVERY);
   mkdirSync(folder, { recursive: true });
@@ -41,7 +44,7 @@ export function writerOf(folder: string): Writer {
   });
 }
 
-/** A poll that found two changed tags, of which the first's value is the number of the take. The first take is the clock's. */
+/** Returns a poll with two changed tags. The first tag's value is the take number. The first take is a clock record. */
 export function entryOf(stream: string, take: number): TakenEntry {
   if (take === 1) return { kind: "record", take, stream, record: clockRecord(0) };
   const mono = take * 1_000;
@@ -58,7 +61,10 @@ export function entryOf(stream: string, take: number): TakenEntry {
   };
 }
 
-/** Text that can't be packed: the budget then holds about a thousand polls, so that some go all the time. */
+/**
+ * Returns text that can't be compressed. The budget then holds about a thousand polls, so that some are deleted all the
+ * time.
+ */
 function bulk(take: number): string {
   const random = seededRandom(take);
   return Buffer.from(random.bytes(200)).toString("base64");

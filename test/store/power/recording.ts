@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** What a recorded process did to one file of the folder, in order. */
+/** The recorded operations of a process on one file of the folder, in order. */
 export type Operation =
   | { readonly kind: "create" | "sync" | "unlink"; readonly name: string }
   | { readonly kind: "sync folder" }
@@ -11,7 +11,7 @@ export type Operation =
   | { readonly kind: "truncate"; readonly name: string; readonly length: number }
   | { readonly kind: "rename"; readonly name: string; readonly to: string };
 
-/** Builds the recorder into the folder with the machine's C compiler, and gives the environment that turns it on. */
+/** Compiles the recorder into the folder with the machine's C compiler. Returns the environment that enables it. */
 export function recorderIn(folder: string, of: { recorded: string; file: string }): Record<string, string> {
   const library = join(folder, "recorder.so");
   const source = fileURLToPath(new URL("./recorder.c", import.meta.url));
@@ -19,7 +19,7 @@ export function recorderIn(folder: string, of: { recorded: string; file: string 
   return { LD_PRELOAD: library, RECORD_FOLDER: of.recorded, RECORD_FILE: of.file };
 }
 
-/** All that was recorded. Throws where the record is cut short. */
+/** Reads all recorded operations. Throws if the record is truncated. */
 export function operationsIn(file: string): Operation[] {
   const bytes = readFileSync(file);
   const operations: Operation[] = [];

@@ -59,7 +59,7 @@ describe("a store with a budget", () => {
     for (let index = 0; index < 600; index += 1) {
       hour(one, index);
       largest = Math.max(largest, bytesOf(one.folder));
-      // The agent starts anew now and then, on what is left.
+      // The agent restarts now and then on the remaining data.
       if (index % 200 === 199) restart(one);
     }
     expect(largest).toBeLessThanOrEqual(budget.max_bytes);
@@ -86,7 +86,7 @@ describe("a store with a budget", () => {
     one.writer.ack(one.stream, half);
     hour(one, 240);
     const { oldest_seq } = one.writer.info(one.stream);
-    // Chunks go whole.
+    // Chunks are deleted as a whole.
     expect(oldest_seq).toBeGreaterThan(half - 4_200);
     expect(oldest_seq).toBeLessThanOrEqual(half + 1);
     expect(keptIn(one).gaps).toEqual([]);
@@ -101,7 +101,7 @@ describe("a store with a budget", () => {
     const state = structuredClone(one.writer.state(one.stream));
     expect(info.oldest_seq).toBeGreaterThan(1);
     const copy = memoryFolder();
-    // As a crash leaves it: what a close would save is missing.
+    // A copy as after a crash, without the data that a close would save.
     new Database(storePath(one.folder), { readonly: true }).prepare("VACUUM INTO ?").run(storePath(copy));
     const again = openBudgeted(copy, budget);
     again.openStream("booth-1");

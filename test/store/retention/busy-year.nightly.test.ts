@@ -5,8 +5,8 @@ import { bed, BUDGET, bytesOf, FACT_EVERY, hour, keptIn } from "../budget-bed.ts
 const MAX_BYTES = 2_350_000;
 
 describe("a store with a budget", () => {
-  it("keeps within it over a busy year, half of it without the service, and declares exactly what is missing", () => {
-    // So small that the facts of the half year that nobody has leave little room for its readings.
+  it("keeps within its budget over a busy year, half of it without the service, and declares exactly the missing records", () => {
+    // A budget in which the undelivered facts of half a year leave little space for readings.
     const one = bed({ ...BUDGET, max_bytes: MAX_BYTES });
     const acksUntil = 180 * 24;
     let acked = 0;
@@ -37,7 +37,7 @@ describe("a store with a budget", () => {
     expect(wrong).toEqual([]);
     expect([...declared].every((seq) => seq > acked && seq < oldest_seq)).toBe(true);
     expect(declared.size).toBe(oldest_seq - 1 - acked);
-    // Facts outlive the readings they were made from: all of the half year that nobody has yet.
+    // Facts outlive the readings from which they were made: all undelivered facts of the half year are stored.
     const outlived = [...facts].filter((seq) => seq > acked && seq < oldest_seq).length;
     expect(outlived).toBeGreaterThan((oldest_seq - acked) / (FACT_EVERY + 1) - 2);
     expect(outlived).toBeGreaterThan(1_000);

@@ -6,7 +6,7 @@ import { collectGarbage, growYoung, youngRoom } from "../../../src/store/thread/
 test("collectGarbage frees unreachable objects only", async () => {
   const held = { of: "the agent" };
   const refs = { held: new WeakRef(held), dropped: new WeakRef(largeObject()) };
-  // What a WeakRef was made for or gave away lives until the end of the turn.
+  // The target of a WeakRef lives until the end of the turn in which it was created or read.
   await new Promise((resolve) => setImmediate(resolve));
   collectGarbage();
   expect(refs.held.deref()).toBe(held);
@@ -20,7 +20,7 @@ function largeObject(): object {
 const young = (): number =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space")?.space_size ?? 0;
 const held: object[] = [];
-/** Everything lives a while, as what a poll leaves does. */
+/** Allocates objects that live for a while, like those of a poll. */
 const live = (): void => {
   for (let at = 0; at < 20_000; at += 1) held[at] = { at };
 };
@@ -45,7 +45,7 @@ test("youngRoom enlarges the young generation during a bulk transfer and shrinks
       sleeps.push(ms);
       now += ms;
       live();
-      // More comes while it lasts.
+      // More data arrives during the transfer.
       if (sleeps.length === 1) need(20_000);
       await new Promise((resolve) => setImmediate(resolve));
     },
@@ -56,7 +56,7 @@ test("youngRoom enlarges the young generation during a bulk transfer and shrinks
   need(10_000);
   while (now < 20_000) await new Promise((resolve) => setImmediate(resolve));
   expect(young()).toBe(grown);
-  // The flags are those of a small heap again: its collections take the room back.
+  // With the flags of a small heap again, collections free the memory.
   for (let turn = 0; turn < 50 && young() >= grown; turn += 1) {
     live();
     collectGarbage();

@@ -10,10 +10,10 @@ import { temporaryFolder } from "../../support/temporary.ts";
 
 const HOURS = 30;
 
-/** A store whose export is larger than one part, and its reports' thread. */
+/** Makes a store whose export needs more than one part, and its reports thread. */
 function threadOver(): {
   readonly thread: ReportsThread;
-  /** How often a part was waited with until there was a gap. */
+  /** Counts how often a part waited for a gap between polls. */
   readonly waits: { readonly of_parts: number };
   readonly booths: readonly LocalBooth[];
   readonly readings: number;
@@ -53,14 +53,14 @@ it("the reports thread streams a long export in parts, serves other reports mean
   const { status, body } = await thread.ask(csv);
   for await (const part of body) {
     parts.push(Buffer.from(part));
-    // In the middle of the export another report is answered.
+    // During the export another report is answered.
     if (parts.length === 1) expect((await thread.ask(runtime)).status).toBe(200);
   }
   expect([status, parts.length > 1]).toEqual([200, true]);
   expect(waits.of_parts).toBe(parts.length - 1);
   expect(Buffer.concat(parts).toString().split("\n").length - 2).toBe(readings);
 
-  // Many who leave at once, before or after the first part, leave nothing behind that blocks the next.
+  // Many readers that stop at once, before or after the first part, leave nothing that blocks the next.
   for (let turn = 0; turn < 40; turn += 1) {
     const left = (await thread.ask(csv)).body[Symbol.asyncIterator]();
     if (turn % 2 === 0) await left.next();

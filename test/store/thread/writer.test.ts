@@ -9,7 +9,7 @@ const first = [clockRecord(0), coverage(0, 5_000), reading(0, "mode", 3), readin
 const second = [coverage(6_000, 9_000), reading(7_000, "mode", 3)];
 
 describe("the log store", () => {
-  it("assigns seqs without a hole over commits, and reads the records back", () => {
+  it("assigns seqs without a gap over commits, and returns the records", () => {
     const writer = writerIn(temporaryFolder());
     const { stream } = writer.openStream("booth-1");
     writer.ingest(stream, first, 4);

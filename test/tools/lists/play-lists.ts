@@ -8,7 +8,7 @@ import { type Call, CommandError, type Io } from "../../../src/tools/command.ts"
 import { newDraft } from "../../../src/tools/profile/file.ts";
 import { type GeneratedList, generatedList, type Signal, type Truth } from "./generated-lists.ts";
 
-/** What came of many generated lists. */
+/** Counts of the results for many generated lists. */
 export interface ListCounts {
   lists: number;
   rows: number;
@@ -95,7 +95,7 @@ async function playOne(folder: string, seed: number, counts: ListCounts): Promis
   compare(list, { tags, out }, { counts, wrong });
 }
 
-/** What somebody answers who knows the PLC. */
+/** Returns the answer of a person who knows the PLC. */
 function replyTo(question: string, values: readonly string[], truth: Truth): string {
   const word = /"([^"]+)" mean in the column/.exec(question)?.[1];
   if (word !== undefined) return truth.words[word] ?? "none";

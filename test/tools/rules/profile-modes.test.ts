@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ProfileMode } from "../../../src/domain/booth.ts";
 import { codeWithout, modeFindings, type Stay } from "../../../src/tools/rules/profile-modes.ts";
 
-/** What all places read in a mode, three times; a list: what they read look by look. */
+/** Returns three readings of all addresses in a mode. A list gives the values reading by reading. */
 function stay(mode: ProfileMode, places: Readonly<Record<string, number | readonly number[]>>): Stay {
   const readings = [0, 1, 2].map(
     (i) => new Map(Object.entries(places).map(([place, at]) => [place, typeof at === "number" ? at : (at[i] ?? 0)])),

@@ -3,19 +3,19 @@ import { ask } from "./line.ts";
 import { MIGRATIONS } from "./schema.ts";
 import { WRITERS } from "./settings.ts";
 
-/** Lock of the program that migrates; others that start meanwhile wait for it. */
+/** Lock of the program that migrates. Other programs wait for it at their start. */
 const MIGRATORS = 7_302;
 
 let made = 0;
 
-/** Connects to a database by its URL and brings its schema up to date. Throws where it can't be reached. */
+/** Connects to a database by its URL and updates its schema. Throws if it can't be reached. */
 export function openPostgres(url: string, folder?: string): Db {
   const db = postgresDb(url, folder);
   migrate(db);
   return db;
 }
 
-/** The port over a database whose schema is up to date. */
+/** Returns the port for a database with the present schema. */
 export function postgresDb(url: string, folder?: string): Db {
   made += 1;
   const connection = made;
@@ -75,16 +75,16 @@ const BEGIN: Readonly<Record<Transaction, string>> = {
   snapshot: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 };
 
-/** The first failure is the one to tell of: where the connection is gone nothing is left to be taken back. */
+/** The first error is the one to report. If the connection is lost, there is nothing to roll back. */
 function rollBack(act: () => unknown): void {
   try {
     act();
   } catch {
-    // The server has done it when the connection ended.
+    // The server rolled back when the connection ended.
   }
 }
 
-/** Numbered steps, forward only, each in a transaction of its own. */
+/** Runs numbered steps, forward only, each in its own transaction. */
 export function migrate(db: Db): void {
   db.exec(
     "CREATE TABLE IF NOT EXISTS schema_steps (step bigint PRIMARY KEY, made_at timestamptz NOT NULL DEFAULT now())",

@@ -1,19 +1,22 @@
 import type { ClientConfig } from "pg";
 
-/** All that writes a few rows by SQL of both engines goes one after another, as SQLite has it: what was read stays so until it is written. */
+/**
+ * Lock under which all small writes in the SQL of both engines run one after another, as in SQLite: rows that were read
+ * don't change until the write.
+ */
 export const WRITERS = 7_301;
-/** A statement that takes longer has lost its way: the longest report asks for a booth's segments of years in under a second. */
+/** A longer statement is faulty: the longest report reads a booth's segments of years in under a second. */
 const STATEMENT_MS = 30_000;
 /** Limit of waiting for a lock. A lock lasts for one transaction, whose time is limited too. */
 const LOCK_MS = 20_000;
-/** A transaction whose program was stopped in the middle gives its locks back. */
+/** A transaction whose program was stopped in the middle releases its locks after this time. */
 const IDLE_IN_TRANSACTION_MS = 60_000;
 const CONNECT_MS = 5_000;
 
 /** Settings that the service changes: JIT compilation of a report's plan takes longer than the report. */
 export const SERVER_SETTINGS = "-c jit=off";
 
-/** How the service connects: with bounds of its own on whatever may wait. */
+/** Returns the connection settings of the service, with limits for everything that may wait. */
 export function settingsOf(url: string): ClientConfig {
   return {
     connectionString: url,
@@ -34,15 +37,15 @@ const FLOAT8 = 701;
 const INT4 = 23;
 const BYTEA = 17;
 
-/** Numbers as numbers: seqs and times of records are whole ones below 2^53 wherever they come from. */
+/** Parses numbers as JavaScript numbers, because seqs and times are whole numbers below 2^53. */
 function getTypeParser(oid: number): (text: string) => unknown {
   if (oid === INT8 || oid === NUMERIC || oid === FLOAT8 || oid === INT4) return Number;
-  // An array of its own: a slice of what came over the socket would be copied from thread to thread with all around it.
+  // A separate array: a slice of the socket's buffer would be copied between threads with the whole buffer.
   if (oid === BYTEA) return (text) => new Uint8Array(Buffer.from(text.slice(2), "hex"));
   return (text) => text;
 }
 
-/** The service's SQL has ? for each value: numbered, as PostgreSQL wants them. */
+/** Numbers the ? placeholders as PostgreSQL requires. */
 export function numbered(sql: string): string {
   let count = 0;
   return sql
