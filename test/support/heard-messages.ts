@@ -7,7 +7,7 @@ interface SaidMessage extends Message {
 }
 
 export interface Heard {
-  /** What must not be in an answer: a message that is not rendered, or code and values that give another text than the answer's. */
+  /** Texts that must not be in an answer: a message that is not rendered, or code and values that give another text than the answer's. */
   readonly faults: readonly string[];
   /** The messages of the answer, without those within messages. */
   readonly said: readonly SaidMessage[];
