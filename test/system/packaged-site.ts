@@ -40,7 +40,7 @@ export function packageOf(version: string): string {
 /** Returns the lines of the first code block under that heading of the README. */
 export function readmeCommands(heading: string): readonly string[] {
   const section = readFileSync(README, "utf8").split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
-  const block = /```\n(.*?)\n```/s.exec(section)?.[1];
+  const block = /```(?:\w*)\n(.*?)\n```/s.exec(section)?.[1];
   if (block === undefined) throw new Error(`the README has no commands under ${heading}`);
   return block.split("\n");
 }
