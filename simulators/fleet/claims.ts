@@ -1,3 +1,5 @@
+import type { Text } from "../../src/domain/message.ts";
+import { render } from "../../src/domain/messages/render.ts";
 import { randomUUID } from "node:crypto";
 import { createHttpClient } from "../../src/delivery/http/client.ts";
 import { createServiceApi } from "../../src/delivery/http/service-api.ts";
@@ -57,7 +59,7 @@ async function claimed(
   gateway: VirtualGateway,
   { serial, stream, takeOver }: { readonly serial: string; readonly stream: string; readonly takeOver: boolean },
 ): Promise<ServiceRecord> {
-  let reason = "";
+  let reason: Text = "";
   for (let tries = 0; tries < TRIES; tries += 1) {
     if (tries > 0) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     const before = takeOver ? await api.lookUp(key, serial) : null;
@@ -82,5 +84,5 @@ async function claimed(
     reason = "reason" in answer ? answer.reason : "the service doesn't know it";
     if (answer.kind !== "keep") break;
   }
-  throw new Error(`booth ${serial} can't be claimed: ${reason}`);
+  throw new Error(`booth ${serial} can't be claimed: ${render(reason)}`);
 }

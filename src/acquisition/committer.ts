@@ -1,3 +1,4 @@
+import { errorText } from "../domain/messages/message-error.ts";
 import type { Text } from "../domain/message.ts";
 import { jittered, retrying } from "../domain/retrying.ts";
 import { recordsOf } from "./rules/records.ts";
@@ -138,7 +139,7 @@ export function createCommitter(committing: Committing, leftover: Leftover) {
           return null;
         }
         signal.throwIfAborted();
-        if (failures === 0) trouble(failure.message);
+        if (failures === 0) trouble(errorText(failure));
         return {};
       },
     );

@@ -1,4 +1,4 @@
-import { message } from "../domain/message.ts";
+import { isSameText, message, type Text } from "../domain/message.ts";
 import type { BoothConfig } from "../config/port.ts";
 import type { BoothCounts, LinkToShare, LiveReading, PlcAsk, RequestCounts } from "../domain/agent-control.ts";
 import type { BoothState, LinkState } from "../domain/booth-state.ts";
@@ -90,7 +90,7 @@ export interface BoothOnLink extends LinkManners {
   readonly status: () => LinkStatus;
   readonly setStatus: (status: LinkStatus) => void;
   /** Called at each poll with what is unusual about the device. */
-  readonly setNotes?: (notes: readonly string[]) => void;
+  readonly setNotes?: (notes: readonly Text[]) => void;
   readonly groups: Parameters["groups"];
   readonly makeDriver: () => Driver;
   readonly intake: Pick<Intake, "answered" | "unanswered">;
@@ -128,7 +128,7 @@ export async function linkLoop(link: PolledLink, signal: AbortSignal): Promise<v
       const dues = booths.map((booth) => booth.dues());
       const next = nextPoll(dues, clock.mono(), link.probe_ms());
       const booth = booths[next?.booth ?? -1];
-      if (next === undefined || booth === undefined) throw new LinkError("config", "no booth has a poll group");
+      if (next === undefined || booth === undefined) throw new LinkError("config", message("plc.setup.no_group_booth"));
       const wait = next.at - clock.mono();
       link.beat?.(Math.max(0, wait) + LOOP_MS);
       link.due?.(next.at);
@@ -186,7 +186,7 @@ export function pollLoop(
 
 function boothOnLink({ setup, state, link, watch, intake }: PolledBooth, sealer: Sealer): BoothOnLink {
   const serial = serialTagOf(setup.profile);
-  const reasonOf = (status: LinkStatus): string => (status.kind === "up" ? "" : status.reason);
+  const reasonOf = (status: LinkStatus): Text => (status.kind === "up" ? "" : status.reason);
   return {
     ...setup,
     makeDriver: () => setup.makeDriver(() => passwordsIn(state.binding.row, sealer)),
@@ -207,7 +207,7 @@ function boothOnLink({ setup, state, link, watch, intake }: PolledBooth, sealer:
     status: () => link.plc,
     setStatus: (status) => {
       // A retry that failed the same way is no news: a PLC that is switched off would wake every loop all night.
-      const isNews = status.kind !== link.plc.kind || reasonOf(status) !== reasonOf(link.plc);
+      const isNews = status.kind !== link.plc.kind || !isSameText(reasonOf(status), reasonOf(link.plc));
       link.plc = status;
       if (isNews) state.news.raise();
     },
@@ -230,7 +230,7 @@ function linkNews({ booth, address, status, setStatus, setNotes }: BoothOnLink, 
       for (const { kind, text } of notes) {
         if (logged.has(kind)) continue;
         logged.add(kind);
-        log.info({ event: "plc_note", booth, address, note: kind }, `${booth}: PLC at ${address}: ${text}`);
+        log.info({ event: "plc_note", booth, address, note: kind }, message("plc.log.note", { booth, address, text }));
       }
     },
     /**
@@ -253,19 +253,25 @@ function linkNews({ booth, address, status, setStatus, setNotes }: BoothOnLink, 
         return;
       }
       const { reason, advice } = trouble;
-      if (before.kind === "degraded" && before.reason === reason) return;
+      if (before.kind === "degraded" && isSameText(before.reason, reason)) return;
       setStatus({ kind: "degraded", since, ...trouble });
-      log.warn({ event: "plc_degraded", booth, address, reason }, `${booth}: PLC at ${address}: ${reason}; ${advice}`);
+      log.warn(
+        { event: "plc_degraded", booth, address, reason },
+        message("plc.log.trouble", { booth, address, reason, advice }),
+      );
     },
     /** Reports a failure; the next attempt follows after `wait`. */
     down(error: LinkError, attempt: number, wait: Milliseconds): void {
-      const { kind, message: reason } = error;
+      const { kind, text: reason } = error;
       const before = status();
       const since = clock.wall();
       const advice = adviceFor(error, address);
       setStatus(stillDown(before, { kind: "down", since, reason, advice, attempt, next_try_at: since + wait }));
       if (before.kind === "down" && attempt !== 1) return;
-      log.warn({ event: "plc_down", booth, address, kind }, `${booth}: PLC at ${address}: ${reason}; ${advice}`);
+      log.warn(
+        { event: "plc_down", booth, address, kind },
+        message("plc.log.trouble", { booth, address, reason, advice }),
+      );
     },
   };
 }
@@ -347,7 +353,7 @@ function linkBooth({ clock, random, log, begins_in }: PolledLink, booth: BoothOn
       const due = dueGroups(schedule, groups, begins);
       if (retry_at === null) watch?.began(Math.max(...due.map((group) => begins - (schedule[group] ?? begins))));
       try {
-        if (due.length === 0) throw new LinkError("config", "the profile has no poll group");
+        if (due.length === 0) throw new LinkError("config", message("plc.setup.no_group"));
         const read = await connection.read(due, signal);
         answered(read, { due, mono: Math.max(begins, clock.mono()) });
         if (isIdleTooLong(clock.mono())) await connection.close();
@@ -515,7 +521,7 @@ export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
       const now = clock.mono();
       for (const one of waiting.filter(({ patient, since }) => !patient && now - since > IMPATIENT_MS)) {
         waiting.splice(waiting.indexOf(one), 1);
-        one.reject(new LinkError("busy", "the agent's own polls leave no room now"));
+        one.reject(new LinkError("busy", message("plc.busy_polls")));
       }
       for (const [index, next] of waiting.entries()) {
         const within_ms = fitsBetween(free_ms, next.patient ? now - next.since : 0);
@@ -560,7 +566,7 @@ export function createSharedLinks(clock: Clock) {
     sharedLinks: (): readonly LinkToShare[] => [...links].map(([link, { units }]) => ({ link, units })),
     askPlc: async (link: string, ask: PlcAsk, patient = true): Promise<Uint8Array> => {
       const shared = links.get(link)?.shared;
-      if (shared === undefined) throw new LinkError("config", `the agent holds no link ${link}`);
+      if (shared === undefined) throw new LinkError("config", message("plc.setup.no_link", { link }));
       return shared.ask(ask, patient);
     },
   };

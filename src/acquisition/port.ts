@@ -102,7 +102,7 @@ export type RegisterAnswer =
 /** An object of a device's identification (Modbus function 43/14). */
 export interface DeviceObject {
   readonly id: number;
-  readonly text: Text;
+  readonly text: string;
 }
 
 /** A connection for tools: one of their own, or the agent's. Everything rejects with a LinkError, after which it is closed. */

@@ -18,7 +18,7 @@ import {
 
 /** Opens a session for the PIN, which is sent as `api_key` as at the service. */
 export function authenticate(call: Call<BodyOf<"authenticate">>, { sessions, control }: Services): LocalAnswer {
-  const entry = needed(sessions, "this agent has no sessions: its socket needs none").enter(call.body().api_key, call);
+  const entry = needed(sessions, message("ask.lacks.sessions")).enter(call.body().api_key, call);
   switch (entry.kind) {
     case "open": {
       const expires_at = answerTime(control.status().at + entry.for_ms);
@@ -27,10 +27,7 @@ export function authenticate(call: Call<BodyOf<"authenticate">>, { sessions, con
       return { ...ok({ session_token: entry.token, expires_at }), headers };
     }
     case "wrong":
-      throw new Refusal(
-        401,
-        entry.left === 1 ? message("ask.wrong_pin_last") : message("ask.wrong_pin", { left: entry.left }),
-      );
+      throw new Refusal(401, message("ask.wrong_pin", { left: entry.left }));
     case "closed":
       throw new Refusal(401, message("ask.no_pin"));
     case "locked":
@@ -45,7 +42,7 @@ export function authenticate(call: Call<BodyOf<"authenticate">>, { sessions, con
 }
 
 function pageOf({ page }: Services): PageListener {
-  return needed(page, "this agent serves no page");
+  return needed(page, message("ask.lacks.page_served"));
 }
 
 /** Returns the addresses of the page. */
@@ -122,12 +119,12 @@ export function refusalOf(knock: Knock): Refusal | null {
 function foreignRefusal({ way, host, origin, fetch_site, is_front, own_names }: Knock): Refusal | null {
   const name = hostNameOf(host);
   const isOurs = name !== null && (LOOPBACK_NAMES.has(name) || (way === "lan" && own_names().has(name)));
-  if (!isOurs) return new Refusal(403, "this box goes by another name: use the address that was printed", CLOSING);
+  if (!isOurs) return new Refusal(403, message("ask.other_name"), CLOSING);
   const scheme = way === "lan" ? "https" : "http";
   const isForeign = origin !== undefined && origin.toLowerCase() !== `${scheme}://${host?.toLowerCase() ?? ""}`;
   // Another site may link to the page; it may fetch nothing.
   const isFetched = isForeign || (fetch_site === "cross-site" && !is_front);
-  return isFetched ? new Refusal(403, "another site may not ask here", CLOSING) : null;
+  return isFetched ? new Refusal(403, message("ask.other_site"), CLOSING) : null;
 }
 
 /** Returns the host without port and brackets in lower case; null if a browser would not send it. */

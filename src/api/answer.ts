@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import { errorText } from "../domain/messages/message-error.ts";
 import { rendered } from "../domain/messages/render.ts";
 import { jsonOf } from "../domain/json.ts";
@@ -44,7 +45,7 @@ export async function readBody(request: Asking, most_bytes = MAX_BODY_BYTES): Pr
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > most_bytes) throw new Refusal(413, `the body is over ${most_bytes} bytes`, CLOSING);
+    if (size > most_bytes) throw new Refusal(413, message("ask.too_large", { bytes: most_bytes.toString() }), CLOSING);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

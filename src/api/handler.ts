@@ -58,7 +58,7 @@ export function handlerOf(entrance: Entrance): (request: Asking, response: Answe
 async function answer(arrival: Arrival): Promise<void> {
   const { request, response, way, method, url } = arrival;
   if (!isSocket(way)) for (const [name, value] of Object.entries(PAGE_HEADERS)) response.setHeader(name, value);
-  if (url === null) throw new Refusal(400, "that is no path", CLOSING);
+  if (url === null) throw new Refusal(400, message("ask.no_path"), CLOSING);
   const { pathname } = url;
   const is_page_file = !isSocket(way) && isPageFile(method, pathname);
   const match = matchOf(method, pathname);
@@ -141,13 +141,17 @@ function notServed(match: Match, method: string, path: string): Refusal {
   if (match.kind === "service") return serviceOnly(method, path);
   if (match.kind === "method") {
     const Allow = match.allowed.join(", ");
-    return new Refusal(405, `${path} takes ${Allow}`, { Allow });
+    return new Refusal(405, message("ask.method", { path, methods: Allow }), { Allow });
   }
-  return new Refusal(404, path.startsWith("/api/") ? `there is no ${path}` : `there is no ${method} ${path} here`);
+  const isApi = path.startsWith("/api/");
+  return new Refusal(
+    404,
+    isApi ? message("ask.unknown_path", { path }) : message("ask.unknown_operation", { method, path }),
+  );
 }
 
 function serviceOnly(method: string, path: string): Refusal {
-  return new Refusal(501, `the box doesn't serve ${method} ${path}: ask the service`);
+  return new Refusal(501, message("ask.service_only", { method, path }));
 }
 
 function firstOfEach(params: URLSearchParams): Readonly<Record<string, string>> {

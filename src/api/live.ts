@@ -20,7 +20,7 @@ interface LiveView {
   readonly sender: string;
   /** The booth whose readings it shows; null: the first one. */
   readonly booth: BoothId | null;
-  /** Whether sentences are sent with their codes. */
+  /** Whether messages are sent with their codes and values. */
   readonly said: boolean;
   /** Returns the data the page may see now; its session may have ended. */
   readonly sees: () => "all" | "status" | "nothing";
@@ -47,13 +47,13 @@ export function createLiveFeed(
     pages.delete(response);
     if (pages.size === 0) clearInterval(timer);
   };
-  const eventsFor = (now: AgentStatus, { booth }: LiveView, { first = "", withReadings = false }): Buffer => {
+  const eventsFor = (now: AgentStatus, { booth, said }: LiveView, { first = "", withReadings = false }): Buffer => {
     // A booth that was set up on trial may be gone again.
     const shown = booth === null ? now.booths[0] : now.booths.find((one) => one.booth === booth);
     if (shown === undefined) return Buffer.from(first);
     // null: a session is needed to see them.
     const readings = withReadings ? control.readings(shown.booth) : null;
-    return Buffer.from(first + eventText("readings", { booth: shown.booth, readings }));
+    return Buffer.from(first + eventText("readings", rendered({ booth: shown.booth, readings }, { said })));
   };
   const send = async (to: readonly LivePage[]): Promise<void> => {
     const now = status();

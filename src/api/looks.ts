@@ -1,4 +1,5 @@
-import { message } from "../domain/message.ts";
+import { message, type Text } from "../domain/message.ts";
+import { rendered } from "../domain/messages/render.ts";
 import { wantsMessages } from "./operation.ts";
 import type { BodyOf } from "../contract/local.ts";
 import { metricsOf } from "../contract/metrics.ts";
@@ -32,8 +33,8 @@ export function health(_: Call, { control }: Services): LocalAnswer {
   const troubled = control.status().booths.filter(({ log }) => log.trouble !== "");
   if (troubled.length === 0) return ok({ status: "ok" });
   const error = troubled
-    .map(({ booth, log }) => message("text.at", { place: booth, text: log.trouble }))
-    .reduce((first, second) => message("text.todo", { text: first, todo: second }));
+    .map(({ booth, log }): Text => message("text.at", { place: booth, text: log.trouble }))
+    .reduce((text, todo) => message("text.todo", { text, todo }));
   return { status: 503, body: { status: "failing", error } };
 }
 
@@ -62,8 +63,8 @@ export function support(_: Call, services: Services): LocalAnswer {
 
 /** Stores a person's question with a report of the box's state for support. */
 export async function askForHelp(call: Call<BodyOf<"help">>, services: Services): Promise<LocalAnswer> {
-  const store = needed(services.storeHelp, "this agent keeps no reports");
-  const report = { ...call.body(), ...supportReport(services) };
+  const store = needed(services.storeHelp, message("ask.lacks.help"));
+  const report = rendered({ ...call.body(), ...supportReport(services) });
   return ok({ id: await store(`${JSON.stringify(report, null, 2)}\n`) }, 201);
 }
 

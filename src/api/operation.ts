@@ -1,4 +1,4 @@
-import type { Text } from "../domain/message.ts";
+import { message, type Text } from "../domain/message.ts";
 import { MessageError } from "../domain/messages/message-error.ts";
 import type { Reloaded } from "../config/differences.ts";
 import type { BoothEntry } from "../config/set-up.ts";
@@ -102,12 +102,12 @@ export function boothOf(control: AgentControl, named: string | undefined): Booth
   const { booths } = control.status();
   const [only, ...others] = booths;
   const found = named === undefined && others.length === 0 ? only : booths.find(({ booth }) => booth === named);
-  if (found === undefined) throw new Refusal(400, "name the booth: this gateway serves several, or none of that name");
+  if (found === undefined) throw new Refusal(400, message("ask.which_booth"));
   return found;
 }
 
 /** Returns a service that the operation needs. Throws a Refusal if this agent has none. */
-export function needed<T>(service: T | undefined, lacks: string): T {
+export function needed<T>(service: T | undefined, lacks: Text): T {
   if (service === undefined) throw new Refusal(501, lacks);
   return service;
 }
@@ -160,8 +160,8 @@ export interface PlcToolbox {
   /** Rejects with what a person can do, also if another tool is running. `progress` gets a line for each step. */
   run(
     wish: PlcWish,
-    io: { readonly signal: AbortSignal; progress(text: string): void },
-  ): Promise<{ readonly answer: object; readonly text: string }>;
+    io: { readonly signal: AbortSignal; progress(text: Text): void },
+  ): Promise<{ readonly answer: object; readonly text: Text }>;
 }
 
 export type WorkshopWish = BodyOf<"workshop_run">;
@@ -169,23 +169,25 @@ export type WorkshopWish = BodyOf<"workshop_run">;
 /** The person at the page while the workshop runs. */
 export interface WorkshopIo {
   readonly signal: AbortSignal;
-  say(text: string): void;
-  progress(text: string): void;
+  say(text: Text): void;
+  /** Shows rows, each cell in its column; columns with numbers to the right. */
+  table(rows: readonly (readonly (Text | number)[])[]): void;
+  progress(text: Text): void;
   /** The reply arrives by `answer`. */
   ask(question: WorkshopQuestion): void;
 }
 
 /** A question to the person. `kind` "choose": the reply is the value of one of the choices. */
 export interface WorkshopQuestion {
-  readonly question: string;
+  readonly question: Text;
   readonly kind: string;
-  readonly choices: readonly { readonly value: string; readonly text: string }[];
+  readonly choices: readonly { readonly value: string; readonly text: Text }[];
 }
 
 export interface WorkshopStatus {
   /** Families that a new profile may start from. */
   readonly families: readonly string[];
-  readonly profiles: readonly { readonly name: string; readonly tags: number; readonly missing: readonly string[] }[];
+  readonly profiles: readonly { readonly name: string; readonly tags: number; readonly missing: readonly Text[] }[];
 }
 
 /** The workshop for the site's own profiles. */

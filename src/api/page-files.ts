@@ -6,6 +6,8 @@ import type { Answering } from "./over-tls.ts";
 import { bare, flattened, importsOf, joined, pointed } from "./page-modules.ts";
 
 const FOLDER = new URL("./page/", import.meta.url);
+/** The catalogues of the agent's messages, and the renderer of messages that page and agent share. */
+const MESSAGES = new URL("../domain/messages/", import.meta.url);
 /** Libraries that a view loads when it needs them, in their packages. */
 const LIBRARIES = new URL("../../node_modules/", import.meta.url);
 const JS = "text/javascript; charset=utf-8";
@@ -21,8 +23,6 @@ const MODULES = {
   "": "main ahead",
   "kit/": "api dom format help session units",
   "texts/": "texts",
-  // The renderer of messages, which the agent uses too.
-  "../../domain/messages/": "icu",
   "charts/": "bars chart measured plot spark stages strip",
   "setup/": "barcode begin binding find network plc program scan scanned setup size steps trial workshop workshop-talk",
   "views/": "booths day-figures day-part day-trends days display filter-charts filters health now period-bars today",
@@ -47,13 +47,15 @@ for (const [path, file, type] of [
   // main.js with all modules that it imports.
   [FIRST, "main.js", JS],
   ...LANGUAGES.map((name) => [`/${name}.json`, `texts/${name}.json`, JSON_TYPE] as const),
-  // The agent's messages. Answers have their English texts.
-  ...LANGUAGES.map((name) => [`/messages-${name}.json`, `../../domain/messages/${name}.json`, JSON_TYPE] as const),
   ...Object.entries(MODULES).flatMap(([folder, names]) =>
     names.split(" ").map((name) => [`/${name}.js`, `${folder}${name}.js`, JS] as const),
   ),
 ] as const) {
   FILES.set(path, { at: new URL(file, FOLDER), type });
+}
+FILES.set("/icu.js", { at: new URL("icu.js", MESSAGES), type: JS });
+for (const name of LANGUAGES) {
+  FILES.set(`/messages-${name}.json`, { at: new URL(`${name}.json`, MESSAGES), type: JSON_TYPE });
 }
 
 /** Files of libraries by path, below `node_modules`. The package's list of them is in systemd/package. */
@@ -222,7 +224,7 @@ async function documentOf(path: string, language: string): Promise<Buffer> {
   ];
   const whole = text
     .replace("<script", `${links.join("\n    ")}\n    <script`)
-    .replaceAll(/"(\/[\w-]+\.(?:js|css|json))"/g, `"/v/${await version()}$1"`);
+    .replaceAll(/"(\/(?:[\w-]+\.(?:js|css)|(?:messages-)?[a-z]{2}\.json))"/g, `"/v/${await version()}$1"`);
   return Buffer.from(whole);
 }
 

@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import { errorText } from "../domain/messages/message-error.ts";
 import { rendered } from "../domain/messages/render.ts";
 import { LinkError } from "../domain/link-error.ts";
@@ -39,7 +40,7 @@ export function rank(call: Call<BodyOf<"set_up_rank">>, services: Services): Loc
 
 /** Runs a tool at a PLC. Sends `progress {text}` for each step, then `done {answer, text}` or `failed {error}`. */
 function runTool(call: Pick<Call, "query">, { plc }: Services, wish: () => PlcWish): LocalAnswer {
-  const tools = needed(plc, "this agent has no tools at the PLC");
+  const tools = needed(plc, message("ask.lacks.plc"));
   const wished = wish();
   return eventStream(call, (send, signal) =>
     tools.run(wished, { signal, progress: (text) => send("progress", { text }) }),
@@ -87,7 +88,7 @@ export async function ask(call: Call<BodyOf<"plc_ask">>, { control }: Services):
 }
 
 function workshopOf({ workshop }: Services): Workshop {
-  return needed(workshop, "this agent has no profile workshop");
+  return needed(workshop, message("ask.lacks.workshop"));
 }
 
 export async function workshopState(_: unknown, services: Services): Promise<LocalAnswer> {
@@ -95,8 +96,8 @@ export async function workshopState(_: unknown, services: Services): Promise<Loc
 }
 
 /**
- * Runs the command `profile` as a dialogue. Sends `said {text}`, `progress {text}` and `ask {question, kind, choices}`, then
- * `done {ok, list}` or `failed {error}`.
+ * Runs the command `profile` as a dialogue. Sends `said {text}`, `table {rows}`, `progress {text}` and `ask {question, kind, choices}`,
+ * then `done {ok, list}` or `failed {error}`.
  */
 export function workshopRun(call: Call<BodyOf<"workshop_run">>, services: Services): LocalAnswer {
   const workshop = workshopOf(services);
@@ -105,6 +106,7 @@ export function workshopRun(call: Call<BodyOf<"workshop_run">>, services: Servic
     workshop.run(wish, {
       signal,
       say: (text) => send("said", { text }),
+      table: (rows) => send("table", { rows }),
       progress: (text) => send("progress", { text }),
       ask: (question) => send("ask", question),
     }),

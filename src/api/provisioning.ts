@@ -54,7 +54,7 @@ export async function release(call: Call<BodyOf<"release">>, { control }: Servic
 export async function changeBinding(call: Call<BodyOf<"binding">>, { control }: Services): Promise<LocalAnswer> {
   const serial = normaliseSerial(call.params["serial_number"] ?? "");
   const found = control.status().booths.find((one) => one.serial !== null && one.serial === serial);
-  if (found === undefined) throw new Refusal(404, "no booth of this box has that serial number");
+  if (found === undefined) throw new Refusal(404, message("ask.not_here"));
   const { status: to, reason = "given up on the spot", completion_status } = call.body();
   onlyRootDecommissions(to, call.way);
   if (to === undefined) return completion(recordOf(control, found.booth), completion_status);
@@ -66,7 +66,7 @@ export async function changeBinding(call: Call<BodyOf<"binding">>, { control }: 
 function completion(record: BindingRecord | null, wanted: string | undefined): LocalAnswer {
   if (record?.completion_status === wanted) return ok(record);
   if (wanted === "COMPLETE") return ok(record, 202);
-  throw new Refusal(409, "the booth is bound and complete: to undo that, give it up with status released");
+  throw new Refusal(409, message("ask.is_complete"));
 }
 
 type BindingRecord = ReturnType<typeof provisioningBody>;
@@ -87,17 +87,14 @@ export function rootForKey(control: AgentControl, booth?: string): void {
       provisioningBody(one).status === "provisioned" &&
       (booth === undefined || one.booth === booth || one.generation === PLAIN_GENERATION),
   );
-  if (isInForce) throw rootOnly("changing the key of a bound booth", "provision SERIAL --key-file FILE");
-}
-
-/** Returns the error for what can't be undone remotely, or opens the service to others: not for the socket's group, nor with a PIN. */
-function rootOnly(what: string, command: string): Refusal {
-  return new Refusal(403, `${what} is for root alone: run it as root on the box ("sudo booth-gateway ${command}")`);
+  // A new key can't be undone remotely, and could open the service to others.
+  if (isInForce) throw new Refusal(403, message("ask.root_key"));
 }
 
 function onlyRootDecommissions(to: string | undefined, way: Way): void {
   if (to !== "decommissioned" || way === "admin") return;
-  throw rootOnly("taking a booth out of service for good", "decommission");
+  // This can't be undone remotely: not for the socket's group, nor with a PIN.
+  throw new Refusal(403, message("ask.root_decommission"));
 }
 
 /** Reads size and brand of a booth from the service. 503 if the service can't be reached. */
@@ -125,15 +122,11 @@ function fieldsOf(
   named: string | undefined,
   { control, fields: service }: Services,
 ): { readonly id: string; readonly fields: BoothFieldsAtService } {
-  const fields = needed(service, "this agent doesn't ask the service for them");
+  const fields = needed(service, message("ask.lacks.fields"));
   const { booth, provisioning } = boothOf(control, named);
   const { booth_id: id, generation } = provisioning;
   if (id === null) {
-    const why =
-      generation === null
-        ? `${booth} isn't bound yet: the service doesn't know it`
-        : `this service shows no id of ${booth}: size and brand can't be asked for without one`;
-    throw new Refusal(409, why);
+    throw new Refusal(409, generation === null ? message("ask.not_bound", { booth }) : message("ask.no_id", { booth }));
   }
   const read: BoothFieldsAtService["read"] = async (asked) => {
     const answer = await fields.read(asked);

@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AgentControl } from "../domain/agent-control.ts";
-import { errorMessage } from "../domain/error-message.ts";
+import { message } from "../domain/message.ts";
+import { errorText, MessageError } from "../domain/messages/message-error.ts";
 import type { PageAccess } from "../domain/status.ts";
 import { monotonicMs } from "../monotonic.ts";
 import { createRate, remember, senderOf } from "./crowd.ts";
@@ -44,7 +45,7 @@ export async function openScrape(setting: ScrapeSetting): Promise<ScrapeListener
     const port = await server.listen({ port: setting.port });
     return { state: { port, trouble: "" }, close: server.close };
   } catch (error) {
-    return { state: { port: setting.port, trouble: errorMessage(error) }, close: () => undefined };
+    return { state: { port: setting.port, trouble: errorText(error) }, close: () => undefined };
   }
 }
 
@@ -82,8 +83,7 @@ function createGate(setting: ScrapeSetting): (request: IncomingMessage) => Refus
 
 function tokenIn({ token }: ScrapeSetting): string {
   const text = token();
-  if (text.length < LEAST_TOKEN)
-    throw new Error(`the token of metrics.token_file has fewer than ${LEAST_TOKEN} characters: make a longer one`);
+  if (text.length < LEAST_TOKEN) throw new MessageError(message("serve.token", { least: LEAST_TOKEN }));
   return text;
 }
 

@@ -1,9 +1,9 @@
-import { message } from "../domain/message.ts";
+import { message, type Text } from "../domain/message.ts";
+import { errorText } from "../domain/messages/message-error.ts";
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import type { RequestListener, ServerOptions } from "node:http";
 import type { ListenOptions, Socket } from "node:net";
 import { dirname } from "node:path";
-import { errorMessage } from "../domain/error-message.ts";
 import type { PageAccess } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import { monotonicMs } from "../monotonic.ts";
@@ -242,7 +242,7 @@ export async function openPageListener(
   const sessions = createSessions(monotonicMs, always?.kept);
   const lan = createLan(network, () => services);
   let loopback: Listener | null = null;
-  let trouble: string = "";
+  let trouble: Text = "";
   const endTemporary = (): void => {
     if (!lan.isPermanent()) lan.close();
     sessions.close();
@@ -278,7 +278,7 @@ export async function openPageListener(
   try {
     loopback = await serveLoopback(port, services);
   } catch (error) {
-    trouble = `the page can't be served on port ${port}: ${errorMessage(error)}; choose another page.port`;
+    trouble = message("serve.port", { port, reason: errorText(error) });
   }
   return {
     services,

@@ -11,7 +11,7 @@ async function answer(services: Services, status = 200): Promise<LocalAnswer> {
 }
 
 function setUpOf({ set_up }: Services) {
-  return needed(set_up, "this agent can't be set up on the spot");
+  return needed(set_up, message("ask.lacks.set_up"));
 }
 
 export function setUpStatus(_: Call, services: Services): Promise<LocalAnswer> {

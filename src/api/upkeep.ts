@@ -1,5 +1,5 @@
 import { message } from "../domain/message.ts";
-import { errorText } from "../domain/messages/message-error.ts";
+import { errorText, MessageError } from "../domain/messages/message-error.ts";
 import type { EntryAnswer } from "../domain/entry.ts";
 import type { BoothStatus } from "../domain/status.ts";
 import type { BodyOf } from "../contract/local.ts";
@@ -7,7 +7,7 @@ import { labelledEntries } from "./filter-labels.ts";
 import { boothOf, type Call, type LocalAnswer, needed, ok, Refusal, type Services } from "./operation.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 
-const CANT_REBUILD = "this agent can't rebuild";
+const CANT_REBUILD = message("ask.lacks.rebuild");
 
 /**
  * Enters a filter change: 200 with the entry and its outcome, 409 with the reason, or 202 if the store can't commit at the moment; then
@@ -23,7 +23,7 @@ export async function filterChanged(
   const answer = await control.changeFilter(booth, { id, filter, ago_ms, by });
   if (answer.kind !== "refused" && (part_number !== "" || note !== "")) {
     const installed_at = answer.kind === "done" ? answer.entry.installed_at : time - ago_ms;
-    const labels = needed(filter_labels, "this agent keeps no part numbers and notes");
+    const labels = needed(filter_labels, message("ask.lacks.filter_labels"));
     await labels.keep(booth, { id, filter, installed_at, by, part_number, note });
   }
   return entryAnswer(answer);
@@ -49,13 +49,13 @@ function entryAnswer(answer: EntryAnswer): LocalAnswer {
     case "refused":
       throw new Refusal(409, answer.reason);
     case "waiting":
-      return ok({ reason: "taken; the store can't commit it at the moment" }, 202);
+      return ok({ reason: message("ask.store_busy") }, 202);
   }
 }
 
 /** Loads the configuration's file: 200 with the changes, or 409 with its errors. */
 export async function reload(_: Call, services: Services): Promise<LocalAnswer> {
-  return ok(await needed(services.reload, "this agent can't reload its configuration")());
+  return ok(await needed(services.reload, message("ask.lacks.reload"))());
 }
 
 /** Starts a comparison of a day with the service: 202 with its id, or 409 with the reason. */
@@ -65,7 +65,7 @@ export function reconcile(call: Call<BodyOf<"reconcile">>, { control }: Services
   try {
     return ok(known(control.reconciliation(booth, control.reconcile(booth, day))), 202);
   } catch (error) {
-    if (error instanceof RangeError) throw new Refusal(409, error.message);
+    if (error instanceof RangeError || error instanceof MessageError) throw new Refusal(409, errorText(error));
     throw error;
   }
 }
@@ -78,7 +78,7 @@ export function reconciliation({ query }: Call, { control }: Services): LocalAns
 }
 
 function known(asked: BoothStatus["reconciliation"]): object {
-  if (asked === null) throw new Refusal(404, "no such comparison is known, or no longer: begin another");
+  if (asked === null) throw new Refusal(404, message("ask.no_comparison"));
   return asked;
 }
 

@@ -2,6 +2,8 @@ import type { ConfigError } from "../config/config-error.ts";
 import { loadProfile } from "../config/profile.ts";
 import { writeSchemas } from "../config/schemas.ts";
 import { inspectConfig, type UsableConfig, verdictOn } from "../config/usable.ts";
+import type { Text } from "../domain/message.ts";
+import { render } from "../domain/messages/render.ts";
 import { plcAddress } from "../domain/plc-address.ts";
 import { isBitTable, type ModbusPoint, type ModbusTable, type ModbusTag, pointWidth } from "../domain/profile.ts";
 import { configPath } from "../tools/agent-client.ts";
@@ -38,7 +40,7 @@ function widthText(point: ModbusPoint): string {
 /** Checks one profile, which no booth need have. */
 function checkProfileFile(call: Call, file: string): Promise<number> {
   const { name, version, tags, modes, protocol } = loadProfile(file);
-  const warnings = unitWarnings({ tags });
+  const warnings = unitWarnings({ tags }).map((text: Text) => render(text));
   const shown = warnings.length === 0 ? {} : { warnings };
   const answer = { ok: true, file, profile: `${name} ${version}`, protocol, tags: tags.length, modes, ...shown };
   const codes = Object.keys(modes).length;
@@ -52,7 +54,9 @@ const warningText = (warning: string): string => `  warning: ${warning}`;
 /** Returns the warnings of all booths' profiles, each once, with the profile's name. */
 function warningsOf({ booths }: UsableConfig): readonly string[] {
   const profiles = new Map(booths.map(({ profile }) => [profile.name, profile]));
-  return [...profiles.values()].flatMap((profile) => unitWarnings(profile).map((text) => `${profile.name}: ${text}`));
+  return [...profiles.values()].flatMap((profile) =>
+    unitWarnings(profile).map((text: Text) => `${profile.name}: ${render(text)}`),
+  );
 }
 
 export const checkCommand: Run = (call) => {
@@ -66,7 +70,7 @@ export const checkCommand: Run = (call) => {
     const warnings = linesText(warningsOf(usable).map(warningText));
     return `${verdict === null ? textOf(path, usable) : ""}${warnings}${addresses}`;
   });
-  if (verdict !== null) io.err(`${verdict.full()}\n`);
+  if (verdict !== null) io.err(`${render(verdict.full())}\n`);
   return Promise.resolve(verdict === null ? EXIT.ok : EXIT.config);
 };
 
@@ -117,8 +121,8 @@ function problemsIn({ file, problems }: ConfigError): readonly object[] {
     line,
     column,
     path,
-    message,
-    hint,
+    message: render(message),
+    hint: hint === undefined ? undefined : render(hint),
   }));
 }
 

@@ -81,9 +81,10 @@ function withProgress(io: Io, name: string): { readonly io: Io; readonly end: ()
   return {
     io: {
       ...io,
-      out: afterEnd((text: string) => io.out(text)),
-      err: afterEnd((text: string) => io.err(text)),
-      progress: afterEnd((text: string) => io.progress(text)),
+      out: afterEnd((...given: Parameters<Io["out"]>) => io.out(...given)),
+      err: afterEnd((...given: Parameters<Io["err"]>) => io.err(...given)),
+      table: afterEnd((...given: Parameters<Io["table"]>) => io.table(...given)),
+      progress: afterEnd((...given: Parameters<Io["progress"]>) => io.progress(...given)),
       ask: afterEnd((...given: Parameters<Io["ask"]>) => io.ask(...given)),
     },
     end,

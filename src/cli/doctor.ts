@@ -1,4 +1,7 @@
 import { readCertificates } from "../credential-files.ts";
+import type { Text } from "../domain/message.ts";
+import { errorText } from "../domain/messages/message-error.ts";
+import { render, rendered } from "../domain/messages/render.ts";
 import type { UsableConfig } from "../config/usable.ts";
 import type { AgentStatus } from "../domain/status.ts";
 import type { StoreFiles } from "../store/port.ts";
@@ -13,12 +16,11 @@ import {
   examineUnit,
   examineVersions,
 } from "../tools/doctor/box.ts";
-import { bad, type Examination, examinationOf, examinationText, type Finding } from "../tools/doctor/finding.ts";
+import { bad, type Examination, examinationOf, type Finding, type FindingState } from "../tools/doctor/finding.ts";
 import { examinePlc, reach, serverFindings, type Target, targetOf } from "../tools/doctor/network.ts";
 import type { PlcTools } from "../acquisition/port.ts";
 import { print } from "../tools/print.ts";
-import { barText, styleOf } from "../tools/texts.ts";
-import { errorMessage } from "../domain/error-message.ts";
+import { barText, linesText, PLAIN, type Style, styleOf } from "../tools/texts.ts";
 
 export interface DoctorParts {
   readonly tools: PlcTools;
@@ -31,7 +33,7 @@ export interface DoctorParts {
 export function doctorCommand(parts: DoctorParts): Run {
   return async (call) => {
     const examination = await examine(call, parts);
-    print(call, examination, () => examinationText(examination, styleOf(call.io)));
+    print(call, rendered(examination), () => examinationText(examination, styleOf(call.io)));
     return examination.ok ? EXIT.ok : EXIT.failed;
   };
 }
@@ -56,11 +58,11 @@ export async function examine({ values, io }: Pick<Call, "values" | "io">, parts
   return examinationOf([...findings, ...local, ...unit, ...answered, ...network, versions]);
 }
 
-async function askStatus(call: Pick<Call, "values" | "io">): Promise<AgentStatus | { readonly trouble: string }> {
+async function askStatus(call: Pick<Call, "values" | "io">): Promise<AgentStatus | { readonly trouble: Text }> {
   try {
     return await (await agentOf(call)).status();
   } catch (error) {
-    if (error instanceof CommandError) return { trouble: error.message };
+    if (error instanceof CommandError) return { trouble: error.text };
     return { trouble: "nobody knows where its socket is, as long as the configuration can't be read" };
   }
 }
@@ -99,6 +101,23 @@ function authorities(file: string | undefined): string | Finding | undefined {
   try {
     return readCertificates(file);
   } catch (error) {
-    return bad("authorities", errorMessage(error), `correct ${file}, or service.ca_file in the configuration`);
+    return bad("authorities", errorText(error), `correct ${file}, or service.ca_file in the configuration`);
   }
+}
+
+/** Shows each finding on a line, then the advice. */
+export function examinationText({ findings, todo }: Examination, style: Style = PLAIN): string {
+  const width = Math.max(...findings.map(({ what }) => what.length)) + 2;
+  const marks: Readonly<Record<FindingState, string>> = {
+    ok: style.good("ok    "),
+    warn: style.warn("look  "),
+    bad: style.bad("BAD   "),
+    skipped: "-     ",
+  };
+  return linesText([
+    ...findings.map(({ what, state, text }) => `${marks[state]}${what.padEnd(width)}${render(text)}`),
+    "",
+    todo.length === 0 ? "Nothing is to be done." : "What to do, in this order:",
+    ...todo.map((text, i) => `${String(i + 1).padStart(3)}. ${render(text)}`),
+  ]);
 }

@@ -1,4 +1,5 @@
 import { didYouMean } from "../config/nearest.ts";
+import { render } from "../domain/messages/render.ts";
 import type { AnswerOf } from "../contract/answers.ts";
 import type { LiveReading } from "../domain/agent-control.ts";
 import { agentOf } from "../tools/agent-client.ts";
@@ -38,7 +39,7 @@ function refuseUnknown(booth: string, silent: readonly string[], readings: reado
   if (unknown.length === 0) return;
   const words = unknown.map((tag) => {
     const hint = didYouMean(tag, known);
-    return `"${tag}"${hint === undefined ? "" : ` (${hint})`}`;
+    return `"${tag}"${hint === undefined ? "" : ` (${render(hint)})`}`;
   });
   throw new CommandError(`${booth} has no tag ${words.join(", ")}; its tags: ${known.join(", ")}`, EXIT.usage);
 }

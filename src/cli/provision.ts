@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { render } from "../domain/messages/render.ts";
 import { normaliseSerial } from "../domain/booth.ts";
 import { shownVersions } from "../domain/summary.ts";
 import type { EpochMs, Serial } from "../domain/units.ts";
@@ -98,7 +99,7 @@ async function followClaim(ask: Following): Promise<BoothStatus> {
     const booth = await ask.agent.booth(ask.booth);
     const { state, reason, advice, possible_at } = booth.provisioning;
     const step = state.replaceAll("_", " ");
-    const why = sayings(reason, possible_at === undefined ? "" : possibleText(possible_at), advice);
+    const why = sayings(render(reason), possible_at === undefined ? "" : possibleText(possible_at), render(advice));
     tell(step, why === "" ? step : `${step}: ${why}`);
     if (state === "awaiting_confirm") await confirm(ask, booth);
     else if (state === "conflict" && possible_at === undefined && ask.replace && !replaced) {
@@ -185,7 +186,7 @@ async function leave({ values, io }: Call, to: "released" | "decommissioned"): P
     const now = await agent.booth(booth);
     const isLeft = now.provisioning.state === to;
     const waiting = (now.log.newest_seq - now.log.acked_seq).toString();
-    tell(isLeft ? to : now.provisioning.reason || `${waiting} records to deliver first`);
+    tell(isLeft ? to : render(now.provisioning.reason) || `${waiting} records to deliver first`);
     return isLeft ? now : null;
   });
   if (quiet) print({ values, io }, last, () => "");

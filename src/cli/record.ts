@@ -1,5 +1,6 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { LinkError } from "../domain/link-error.ts";
+import { render } from "../domain/messages/render.ts";
 import { plcAddress } from "../domain/plc-address.ts";
 import type { ModbusProfile } from "../domain/profile.ts";
 import type { ModbusConfig } from "../config/port.ts";
@@ -85,6 +86,7 @@ async function headerOf(
   const identification = await connection
     .open()
     .then(() => connection.identify(unit))
+    .then((objects) => objects?.map(({ id, text }) => ({ id, text: render(text) })) ?? null)
     .catch((error: unknown) => {
       // The device has no identification, or doesn't answer at all, which the recording shows.
       if (error instanceof LinkError) return null;

@@ -3,6 +3,7 @@ import type { Looked } from "../tools/find-plc.ts";
 import type { Ranking } from "../tools/rank-profiles.ts";
 import type { RankedProfile, TagVerdict } from "../tools/rules/rank.ts";
 import type { BodyOf } from "../contract/local.ts";
+import { render } from "../domain/messages/render.ts";
 import { MODBUS_PORT } from "../domain/plc-address.ts";
 import type { SetUpStatus } from "../domain/set-up.ts";
 import { type Agent, agentOf } from "../tools/agent-client.ts";
@@ -198,7 +199,7 @@ async function byModbus(talk: Talk, address: string): Promise<Draft | null> {
   if (modbus.kind !== "modbus") return null;
   const unit_id = modbus.units.find((one) => one.answer === "answers")?.unit;
   const link = { modbus: { host, ...(port === MODBUS_PORT ? {} : { port }), ...unitOf(modbus, unit_id) } };
-  return { link, said: (modbus.identification ?? []).flatMap((one) => (one.text === "" ? [] : [one.text])) };
+  return { link, said: (modbus.identification ?? []).flatMap((one) => (one.text === "" ? [] : [render(one.text)])) };
 }
 
 /** A device that answers to any unit id is polled with the profile's. */
@@ -221,17 +222,17 @@ async function askProfile(talk: Talk, { link, said = [] }: Draft): Promise<strin
 }
 
 function profileLine({ profile, fit, reasons }: RankedProfile): string {
-  return `${profile.padEnd(20)} ${String(Math.round(fit * 100)).padStart(3)} %  ${reasons.join("; ")}`;
+  return `${profile.padEnd(20)} ${String(Math.round(fit * 100)).padStart(3)} %  ${reasons.map((one) => render(one)).join("; ")}`;
 }
 
 const MARKS = { plausible: "ok", open: "", odd: "LOOK", silent: "-" } as const;
 
 function valuesText(values: readonly TagVerdict[]): string {
   const rows = values.map(({ label, value, unit, verdict, usual }) => [
-    label,
+    render(label),
     value === null ? "-" : `${String(value)} ${unit}`,
     MARKS[verdict],
-    usual,
+    render(usual),
   ]);
   return tableText(["value", "reads", "", "usual"], rows);
 }
@@ -250,7 +251,8 @@ async function proven({ agent, io }: Talk): Promise<string> {
     return null;
   });
   if (isKept.reason !== null) {
-    throw new CommandError(`${booth}: it was taken back: ${isKept.reason}; run it again, what was answered is kept`);
+    const reason = render(isKept.reason);
+    throw new CommandError(`${booth}: it was taken back: ${reason}; run it again, what was answered is kept`);
   }
   if (booth === "") booth = (await agent.status()).booths.at(-1)?.booth ?? "";
   io.err(`${booth}: the PLC answers, its settings stay\n`);
@@ -267,7 +269,7 @@ function overview({ service, booths, trial, taken_back, set_up_file }: SetUpStat
     }),
     booths.length === 0 ? "booths    none yet" : null,
     trial === null ? null : `tried     ${trial.booth}, for ${lasting(trial.left_ms)} more`,
-    taken_back === null ? null : `back      ${taken_back.booth}: ${taken_back.reason}`,
+    taken_back === null ? null : `back      ${taken_back.booth}: ${render(taken_back.reason)}`,
   ]);
 }
 

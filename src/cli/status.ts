@@ -1,4 +1,5 @@
 import { message } from "../domain/message.ts";
+import { render } from "../domain/messages/render.ts";
 import {
   type AgentStatus,
   type BoothStatus,
@@ -74,10 +75,10 @@ export function statusText(status: AgentStatus, style: Style = PLAIN, ahead: For
     service.url === null ? null : `service   ${service.url}: ${linkText(service, at, style)}`,
     service.mqtt === undefined || service.mqtt.why === ""
       ? null
-      : `broker    ${service.broker_url ?? ""}: MQTT ${service.mqtt.version}, ${service.mqtt.why}`,
+      : `broker    ${service.broker_url ?? ""}: MQTT ${service.mqtt.version}, ${render(service.mqtt.why)}`,
     config_refused === null
       ? null
-      : `config    ${style.bad("the last good one is in use")}, the file isn't: ${config_refused.trim()}; correct the file, then "booth-gateway reload"`,
+      : `config    ${style.bad("the last good one is in use")}, the file isn't: ${render(config_refused).trim()}; correct the file, then "booth-gateway reload"`,
     status.needs_restart.length === 0
       ? null
       : `config    ${style.warn("waits for a restart of the service")}: ${status.needs_restart.join(", ")}`,
@@ -105,7 +106,7 @@ function pageLine(page: AgentStatus["page"]): string | null {
 function scrapedLine(scraped: NonNullable<AgentStatus["page"]>["scraped"], style: Style): string | null {
   if (scraped === undefined) return null;
   const { port, trouble } = scraped;
-  return `figures   ${trouble === "" ? `open on the network at port ${port}, with HTTPS and a token` : style.bad(trouble)}`;
+  return `figures   ${trouble === "" ? `open on the network at port ${port}, with HTTPS and a token` : style.bad(render(trouble))}`;
 }
 
 function trafficLines(traffic: AgentStatus["traffic"], style: Style): string[] {
@@ -125,7 +126,7 @@ function trafficLines(traffic: AgentStatus["traffic"], style: Style): string[] {
   return [
     `data      today ${both(today)}; this month ${both(month)}${budget}${cuts}`,
     `          of the month, MB: ${parts.join(", ")}`,
-    ...(reason === "" ? [] : [`          ${style.warn("BUDGET")}: ${reason}; ${advice}`]),
+    ...(reason === "" ? [] : [`          ${style.warn("BUDGET")}: ${render(reason)}; ${render(advice)}`]),
   ];
 }
 
@@ -141,7 +142,7 @@ function certificateLine({ link, server, expires, state, advice }: CertificateSt
   const day = new Date(expires).toISOString().slice(0, 10);
   const ends =
     state === "expired" ? `EXPIRED on ${day}` : state === "ends_soon" ? `ENDS SOON, on ${day}` : `ends on ${day}`;
-  return `keys      ${whose} ${ends}${advice === "" ? "" : `: ${advice}`}`;
+  return `keys      ${whose} ${ends}${advice === "" ? "" : `: ${render(advice)}`}`;
 }
 
 function outputLine({ name, url, link, booths, pushed }: OutputStatus, now: number, style: Style): string {
@@ -159,7 +160,7 @@ function pushedText(pushed: OutputStatus["pushed"]): readonly string[] {
   const { waiting, given_up, reason } = pushed;
   return [
     ...(waiting === 0 ? [] : [`${waiting} sets of figures wait`]),
-    ...(given_up === 0 ? [] : [`${given_up} data points were given up; why the last of them were: ${reason}`]),
+    ...(given_up === 0 ? [] : [`${given_up} data points were given up; why the last of them were: ${render(reason)}`]),
   ];
 }
 
@@ -167,7 +168,7 @@ function noticeLine({ name, kind, where, link, waiting, last }: NoticeStatus, no
   if (where === "") return `notice    ${name}, left out: ${linkText(link, now, style)}`;
   const state = link.kind === "up" ? [] : [linkText(link, now, style)];
   const newest =
-    last === null ? "nothing told yet" : `told "${last.what}" ${lasting(now - last.at)} ago: ${last.answer}`;
+    last === null ? "nothing told yet" : `told "${last.what}" ${lasting(now - last.at)} ago: ${render(last.answer)}`;
   const rest = waiting === 0 ? [] : [`${waiting} events wait`];
   return `notice    ${name}, ${kind} to ${where}: ${[...state, ...rest, newest].join("; ")}`;
 }
@@ -181,8 +182,8 @@ function sharedLine(shared: SharedConnectionStatus, now: number, style: Style): 
 function disabledLines({ booth, serial, since, reason, advice }: DisabledBooth, now: number, style: Style): string[] {
   return [
     `${booth}   serial ${serial ?? "not entered"}`,
-    `  ${style.bad("DISABLED")}  for ${lasting(now - since)}: ${reason}`,
-    `  advice    ${advice}`,
+    `  ${style.bad("DISABLED")}  for ${lasting(now - since)}: ${render(reason)}`,
+    `  advice    ${render(advice)}`,
   ];
 }
 
@@ -194,7 +195,7 @@ function boothLines(
   const { plc, log, provisioning, reports } = booth;
   const { refused_revision } = provisioning;
   const bound = [provisioning.account, provisioning.facility].filter((name) => name !== null).join(", ");
-  const why = sayings(provisioning.reason, provisioning.advice);
+  const why = sayings(render(provisioning.reason), render(provisioning.advice));
   const pending = `${log.pending} polls not yet committed (at most ${lasting(loss_window_ms)} of readings are lost at a power cut, none at a crash)`;
   const differences = reports.read_back?.differences ?? [];
   return [
@@ -204,18 +205,20 @@ function boothLines(
       ? null
       : `  config    the service's revision ${refused_revision} was not taken: what was in force before still is`,
     `  PLC       ${plc.address}: ${linkText(plc, at, style)}`,
-    ...(plc.notes ?? []).map((note) => `  note      ${note}`),
+    ...(plc.notes ?? []).map((note) => `  note      ${render(note)}`),
     ...nowLines(booth, ahead),
     `  log       ${log.newest_seq} records, ${delivered(booth)}; ${pending}`,
     refusedLine(log.refused),
     tooLongLine(log.too_long, style),
-    log.forked === null ? null : `  ${style.warn("RENAMED")}   ${log.forked.reason}; ${log.forked.advice}`,
+    log.forked === null
+      ? null
+      : `  ${style.warn("RENAMED")}   ${render(log.forked.reason)}; ${render(log.forked.advice)}`,
     reports.refused === null
       ? null
-      : `  REFUSED   the report on the booth's devices, ${lasting(at - reports.refused.at)} ago: ${reports.refused.reason}`,
+      : `  REFUSED   the report on the booth's devices, ${lasting(at - reports.refused.at)} ago: ${render(reports.refused.reason)}`,
     differences.length === 0 ? null : `  service   shows ${differencesText(differences)}`,
     log.storage === null ? null : `  storage   ${storageText(log.storage)}`,
-    log.trouble === "" ? null : `  ${style.bad("STORE")}     ${log.trouble}`,
+    log.trouble === "" ? null : `  ${style.bad("STORE")}     ${render(log.trouble)}`,
   ];
 }
 
@@ -228,7 +231,7 @@ function nowLines({ now, time }: BoothStatus, ahead: Readonly<Record<string, str
     `  mode      ${now.mode}${since}${now.in_gap ? " (no answer now)" : ""}`,
     `  cycles    ${now.cycles_today} today${total}`,
     ...filterLines(now, ahead),
-    ...(now.unfit_units ?? []).map(({ tag, reason }) => `  unit      ${tag}: ${reason}`),
+    ...(now.unfit_units ?? []).map(({ tag, reason }) => `  unit      ${tag}: ${render(reason)}`),
     `  program   ${versions.plc_program ?? "?"} ${versions.plc_program_revision ?? "?"}, firmware ${versions.firmware_version ?? "?"}`,
   ];
 }
@@ -237,13 +240,14 @@ function refusedLine({ count, newest }: BoothStatus["log"]["refused"]): string |
   if (newest === null) return null;
   const records =
     count === 1 ? "1 record that the service refuses is" : `${count} records that the service refuses are`;
-  return `  REFUSED   ${records} kept here; the newest, ${newest.seq}: ${newest.reason}`;
+  return `  REFUSED   ${records} kept here; the newest, ${newest.seq}: ${render(newest.reason)}`;
 }
 
 function tooLongLine(too_long: BoothStatus["log"]["too_long"], style: Style): string | null {
   if (too_long === null) return null;
   const { count, newest } = too_long;
-  return `  ${style.warn("TOO LONG")}  ${message("log.too_long", { count, ...newest })}; ${message("log.too_long_todo")}`;
+  const text = message("log.too_long", { count, ...newest });
+  return `  ${style.warn("TOO LONG")}  ${render(message("text.todo", { text, todo: message("log.too_long_todo") }))}`;
 }
 
 /** Returns how many records are delivered, and who confirmed them. */

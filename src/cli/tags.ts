@@ -1,3 +1,4 @@
+import { render } from "../domain/messages/render.ts";
 import { adviceFor, LinkError } from "../domain/link-error.ts";
 import { plcAddress } from "../domain/plc-address.ts";
 import { isBitTable, type ModbusPoint, pointWidth, type ProfileTag } from "../domain/profile.ts";
@@ -24,7 +25,7 @@ export function tagsCommand(tools: PlcTools): Run {
           (error: unknown) => {
             if (io.signal.aborted) throw io.signal.reason;
             if (values["watch"] === true && error instanceof LinkError)
-              return `DOWN: ${error.message}; ${adviceFor(error, plc)}\n`;
+              return `DOWN: ${error.message}; ${render(adviceFor(error, plc))}\n`;
             throw unreachable(error, plc);
           },
         );

@@ -1,6 +1,7 @@
 import { render } from "../domain/messages/render.ts";
 import { isatty } from "node:tty";
 import { CommandError, EXIT, type Io } from "../tools/command.ts";
+import { alignedText } from "../tools/print.ts";
 import { terminalText } from "../tools/terminal-text.ts";
 import { monotonicMs } from "../monotonic.ts";
 
@@ -32,26 +33,29 @@ export function terminalIo(): Io {
   if (process.connected) process.once("disconnect", stop);
   const isTerminal = isatty(STDOUT);
   let isHeard = false;
+  // Node creates its outputs at their first use, which takes 5 ms; the agent's log doesn't use them.
+  const write = (text: string): void => {
+    // The reader of the output has ended, as with "| head".
+    if (!isHeard) process.stdout.on("error", stop);
+    isHeard = true;
+    process.stdout.write(terminalText(text));
+  };
   return {
-    // Node creates its outputs at their first use, which takes 5 ms; the agent's log doesn't use them.
-    out(text) {
-      // The reader of the output has ended, as with "| head".
-      if (!isHeard) process.stdout.on("error", stop);
-      isHeard = true;
-      process.stdout.write(terminalText(render(text)));
-    },
+    out: (text) => write(render(text)),
+    table: (rows) => write(alignedText(rows)),
     err: (text) => void process.stderr.write(terminalText(render(text))),
     isTerminal,
     colours: isTerminal && (process.env["NO_COLOR"] ?? "") === "",
     progress: isatty(STDERR) ? progressLine() : () => undefined,
-    ask: async (question, _, choices = []) => {
+    ask: async (text, kind, choices = []) => {
       if (!process.stdin.isTTY) return null;
       const { createInterface } = await import("node:readline/promises");
       const lines = createInterface({ input: process.stdin, output: process.stderr });
       try {
-        const listed = choices.map(({ value, text }) => `  ${value}${text === "" ? "" : `: ${render(text)}`}\n`);
-        const shown = listed.length === 0 ? render(question) : `${render(question)}\n${listed.join("")}> `;
-        return await lines.question(terminalText(shown));
+        const listed = choices.map((one) => `  ${one.value}${one.text === "" ? "" : `: ${render(one.text)}`}\n`);
+        const question = kind === "agree" ? `${render(text)} [y/N]` : render(text);
+        const shown = listed.length === 0 ? question : `${question}\n${listed.join("")}>`;
+        return await lines.question(terminalText(/\s$/.test(shown) ? shown : `${shown} `));
       } finally {
         lines.close();
       }

@@ -1,3 +1,4 @@
+import { render } from "../domain/messages/render.ts";
 import type { NoticeTest } from "../domain/notice.ts";
 import type { RebuildProgress } from "../domain/rebuild.ts";
 import type { Reconciliation } from "../domain/reconciliation.ts";
@@ -23,7 +24,7 @@ export const reconcileCommand: Run = async (call) => {
     text: ({ day }) => `comparing ${day}`,
     again: ({ id }) => agent.get<Reconciliation>("/reconcile", { booth, id }),
   });
-  if (now.kind === "failed") throw new CommandError(`${now.day} can't be compared now: ${now.reason}`);
+  if (now.kind === "failed") throw new CommandError(`${now.day} can't be compared now: ${render(now.reason)}`);
   print(call, now, reconciledText);
   return now.remaining_count === 0 ? EXIT.ok : EXIT.failed;
 };
@@ -52,7 +53,7 @@ export const rebuildCommand: Run = async (call) => {
     text: progressText,
     again: () => agent.get<RebuildProgress>("/rebuild", { booth }),
   });
-  if (now.kind === "failed") throw new CommandError(`nothing was changed: ${now.reason}`);
+  if (now.kind === "failed") throw new CommandError(`nothing was changed: ${render(now.reason)}`);
   print(call, now, rebuiltText);
   return EXIT.ok;
 };
@@ -131,7 +132,7 @@ export const pageCommand: Run = async (call) => {
 
 /** `code` returns the QR code of a text; null: no terminal to show it on. */
 function pageText({ url, trouble, lan, pin, pin_for_ms }: PageAnswer, code: (text: string) => string | null): string {
-  const here = `on this box  ${url ?? trouble}`;
+  const here = `on this box  ${url ?? render(trouble)}`;
   if (pin === undefined) {
     const closed =
       lan === null ? "the page is closed on the network" : "the page stays open on the network (page.network)";
@@ -163,7 +164,7 @@ export const notifyCommand: Run = async (call) => {
 
 function testLines({ name, kind, where, outcome }: NoticeTest): readonly string[] {
   const head = `${name}  ${kind} to ${where}`;
-  if (outcome.kind === "delivered") return [`${head}: delivered: ${outcome.answer}`];
+  if (outcome.kind === "delivered") return [`${head}: delivered: ${render(outcome.answer)}`];
   const state = outcome.kind === "unknown" ? "NOT CONFIRMED" : "NOT DELIVERED";
-  return [`${head}: ${state}: ${outcome.reason}`, `  advice  ${outcome.advice}`];
+  return [`${head}: ${state}: ${render(outcome.reason)}`, `  advice  ${render(outcome.advice)}`];
 }

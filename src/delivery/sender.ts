@@ -1,3 +1,4 @@
+import { render } from "../domain/messages/render.ts";
 import { message } from "../domain/message.ts";
 import type { BoothState, LogReach } from "../domain/booth-state.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
@@ -419,7 +420,11 @@ async function setAside(
   booth: DeliveredBooth,
   records: readonly RefusedRecord[],
 ): Promise<void> {
-  const refusals = records.map(({ seq, reason, cause }) => ({ seq, reason, declare: cause !== "named" }));
+  const refusals = records.map(({ seq, reason, cause }) => ({
+    seq,
+    reason: render(reason),
+    declare: cause !== "named",
+  }));
   booth.delivery.refused = await gateway.store.setAside(booth.state.log.reach.stream, refusals);
   saySetAside(gateway, booth, refusals);
 }

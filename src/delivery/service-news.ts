@@ -1,4 +1,4 @@
-import { message } from "../domain/message.ts";
+import { isSameText, message } from "../domain/message.ts";
 import { serviceAdviceFor, type ServiceLinkError } from "../domain/link-error.ts";
 import type { LinkStatus, MqttVersion } from "../domain/status.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
@@ -13,8 +13,11 @@ export function serviceIsUp(
   { url, took_ms, mqtt }: { url: string; took_ms: number; mqtt: MqttVersion | null },
 ): void {
   Object.assign(service, { link: { kind: "up", since: clock.wall() }, mqtt });
-  const why = mqtt === null || mqtt.why === "" ? "" : `, by MQTT ${mqtt.version}: ${mqtt.why}`;
-  log.info({ event: "service_up", url, took_ms, mqtt: mqtt?.version }, `service link is up at ${url}${why}`);
+  const text =
+    mqtt === null || mqtt.why === ""
+      ? `service link is up at ${url}`
+      : message("service.log.up_by", { url, version: mqtt.version, why: mqtt.why });
+  log.info({ event: "service_up", url, took_ms, mqtt: mqtt?.version }, text);
   news.raise();
 }
 
@@ -24,7 +27,7 @@ export function serviceIsLeft({ clock, log, service, news }: DeliveryGateway): v
   const reason = message("service.no_booth");
   service.link = linkDown(clock.wall(), reason, message("service.no_booth_todo"));
   service.answers = null;
-  log.info({ event: "service_left", reason }, `service link is closed: ${reason}`);
+  log.info({ event: "service_left", reason }, message("service.log.closed", { reason }));
   news.raise();
 }
 
@@ -32,7 +35,7 @@ export function serviceIsDown(
   { clock, log, service, news }: DeliveryGateway,
   failure: { error: ServiceLinkError; attempt: number; wait: Milliseconds },
 ): void {
-  const { message: reason, fault } = failure.error;
+  const { text: reason, fault } = failure.error;
   const now = clock.wall();
   const before = service.link;
   service.link = stillDown(before, {
@@ -43,8 +46,8 @@ export function serviceIsDown(
     attempt: failure.attempt,
     next_try_at: now + failure.wait,
   });
-  if (before.kind === "up" || before.reason !== reason) {
-    log.warn({ event: "service_down", fault, reason }, `service link is down: ${reason}`);
+  if (before.kind === "up" || !isSameText(before.reason, reason)) {
+    log.warn({ event: "service_down", fault, reason }, message("service.log.down", { reason }));
   }
   news.raise();
 }

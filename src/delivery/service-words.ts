@@ -1,4 +1,4 @@
-import { message } from "../domain/message.ts";
+import { message, type Text } from "../domain/message.ts";
 import type { HeldSeqs, StreamLabel } from "../domain/provisioning.ts";
 import type { Trouble } from "../domain/status.ts";
 import { DAY_MS } from "../domain/time.ts";
@@ -13,8 +13,8 @@ export function sayRefused({ log }: Gateway, { state }: DeliveredBooth, refused:
   const { seq = 0, reason = "", cause } = refused[0] ?? {};
   const isTooLong = cause === "too_long";
   const event = isTooLong ? "record_too_long" : "not_taken";
-  const todo = isTooLong ? message("log.too_long_todo") : "offered again every 5 minutes, and kept aside after a day";
-  const text = `${booth}: the service doesn't take ${recordsText(refused)}: ${reason}; ${todo}`;
+  const todo = isTooLong ? message("log.too_long_todo") : message("log.refused_todo");
+  const text = message("log.refused", { booth, records: recordsText(refused), reason, todo });
   log.warn({ event, booth, seq, records: refused.length, reason }, text);
   raiseNews(state);
 }
@@ -26,14 +26,15 @@ export function saySetAside(
 ): void {
   const { booth } = state;
   const { seq = 0, reason = "" } = refused[0] ?? {};
-  const text = `${booth}: the service refuses ${recordsText(refused)} for good: ${reason}; kept aside`;
+  const text = message("log.refused_for_good", { booth, records: recordsText(refused), reason });
   log.error({ event: "refused", booth, seq, records: refused.length, reason }, text);
   raiseNews(state);
 }
 
-function recordsText(refused: readonly Pick<RefusedRecord, "seq">[]): string {
-  const more = refused.length === 1 ? "" : ` and ${refused.length - 1} more`;
-  return `record ${refused[0]?.seq ?? 0}${more}`;
+function recordsText(refused: readonly Pick<RefusedRecord, "seq">[]): Text {
+  const seq = refused[0]?.seq ?? 0;
+  const more = refused.length - 1;
+  return more <= 0 ? message("log.record", { seq }) : message("log.record_more", { seq, more });
 }
 
 /** Raises news, and has the service's record of the booth read again: it may say why a record is refused. */
@@ -52,8 +53,8 @@ export function sayForked({ log }: Gateway, { state: { booth, news } }: Delivere
   news.raise();
 }
 
-function textOf(booth: BoothId, { reason, advice }: Trouble): string {
-  return `${booth}: ${reason}; ${advice}`;
+function textOf(booth: BoothId, { reason, advice }: Trouble): Text {
+  return message("text.at", { place: booth, text: message("text.todo", { text: reason, todo: advice }) });
 }
 
 /** A new name that the log gets if the service still claims the conflict then. */
@@ -93,7 +94,7 @@ function conflictTrouble({ seqs, due_at }: DueName): Trouble {
   };
 }
 
-function seqsText({ from, to }: HeldSeqs): string {
+function seqsText({ from, to }: HeldSeqs): Text {
   if (to === undefined) return message("log.seqs_on", { from });
   return to === from ? message("log.seq", { from }) : message("log.seqs", { from, to });
 }

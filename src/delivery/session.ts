@@ -14,7 +14,8 @@ import { newNameFrom } from "./rules/refusals.ts";
 import { retryAfter } from "./rules/session-retry.ts";
 import { runSender, setWaitingAside } from "./sender.ts";
 import { serviceIsDown, serviceIsLeft, serviceIsUp } from "./service-news.ts";
-import { errorMessage } from "../domain/error-message.ts";
+import { message } from "../domain/message.ts";
+import { errorText } from "../domain/messages/message-error.ts";
 
 /** Keeps a session with the service: connects, sends every bound booth's stream, and reconnects after any failure. */
 export async function sessionLoop(
@@ -29,7 +30,7 @@ export async function sessionLoop(
       await oneSession(gateway, { booths, tries }, signal);
     } catch (error) {
       if (isOver(signal)) break;
-      const reason = errorMessage(error);
+      const reason = errorText(error);
       const failure = error instanceof ServiceLinkError ? error : new ServiceLinkError("closed", reason, error);
       const wait = waitAfter(tries, failure, gateway);
       serviceIsDown(gateway, { error: failure, attempt: tries.attempt, wait });
@@ -233,8 +234,8 @@ async function connectWithKey(
     await new_key.connected(candidate);
     return session;
   } catch (error) {
-    const reason = errorMessage(error);
-    log.warn({ event: "new_key_refused", reason }, `the new key opened no session: ${reason}`);
+    const reason = errorText(error);
+    log.warn({ event: "new_key_refused", reason }, message("service.log.new_key", { reason }));
     new_key.refused();
     return link.connect(account, signal);
   }

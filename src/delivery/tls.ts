@@ -1,3 +1,5 @@
+import type { Text } from "../domain/message.ts";
+import { errorText, MessageError } from "../domain/messages/message-error.ts";
 import { rootCertificates } from "node:tls";
 import { FileError, hasIntermediate, readCertificates } from "../credential-files.ts";
 import { tlsSentence } from "../domain/link-error.ts";
@@ -23,8 +25,8 @@ export function trustInFile(ca_file: string): Trust {
 }
 
 /** Returns the reason of a failed connection in words for people, null if it has nothing to do with TLS or its files. */
-export function tlsReason(error: unknown): string | null {
-  if (error instanceof FileError) return error.message;
+export function tlsReason(error: unknown): Text | null {
+  if (error instanceof FileError) return errorText(error);
   // OpenSSL judges a certificate by the machine's clock, whatever clock the agent has.
   return tlsSentence(error, new Date().toISOString().slice(0, 10));
 }
@@ -33,5 +35,5 @@ export function tlsReason(error: unknown): string | null {
 export function explained(error: Error): Error {
   const reason = tlsReason(error);
   if (reason === null || error instanceof FileError) return error;
-  return new Error(reason, { cause: error });
+  return new MessageError(reason, error);
 }

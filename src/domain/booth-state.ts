@@ -1,3 +1,4 @@
+import type { Text } from "./message.ts";
 import type { FilterEntry } from "./entry.ts";
 import type { Parameters } from "./parameters.ts";
 import type { ProvisioningRow } from "./provisioning.ts";
@@ -33,7 +34,7 @@ export interface LinkState {
   /** The serial number that the PLC shows. */
   shows_serial: Serial | null;
   /** Unusual behaviour of the PLC or its line that costs no reading; absent: none. */
-  notes?: readonly string[];
+  notes?: readonly Text[];
 }
 
 /** The extent of a log. */

@@ -42,6 +42,12 @@ export function isMessage(value: unknown): value is Message {
   return typeof value === "object" && value !== null && "code" in value && "args" in value && !("text" in value);
 }
 
+/** Returns whether two texts are the same, such as the reason of a failure and that of the failure before it. */
+export function isSameText(one: Text, other: Text): boolean {
+  if (typeof one === "string" || typeof other === "string") return one === other;
+  return one.code === other.code && JSON.stringify(one.args) === JSON.stringify(other.args);
+}
+
 /** Applies a change, such as hiding secrets, to the words of somebody else in a text: the message's own words contain none. */
 export function mapWords(text: Text, change: (words: string) => string): Text {
   if (typeof text === "string") return change(text);

@@ -1,6 +1,7 @@
 import type { Clock, Random } from "./machine.ts";
 import type { Milliseconds } from "./units.ts";
-import { errorMessage } from "./error-message.ts";
+import { mapWords, type Text } from "./message.ts";
+import { errorText } from "./messages/message-error.ts";
 
 interface Retrying {
   readonly clock: Pick<Clock, "sleep">;
@@ -36,8 +37,8 @@ export async function retrying<T>(
 const MOST_CHARS = 300;
 
 /** Returns an error's text for a status or a log line. */
-export function shortMessage(error: unknown): string {
-  return errorMessage(error).slice(0, MOST_CHARS);
+export function shortMessage(error: unknown): Text {
+  return mapWords(errorText(error), (words) => words.slice(0, MOST_CHARS));
 }
 
 export interface Backoff {

@@ -68,13 +68,13 @@ export interface RefusedRecords {
   /** Number of kept records: the newest ten thousand. */
   readonly count: number;
   /** null: none. */
-  readonly newest: { readonly seq: Seq; readonly at: EpochMs; readonly reason: string } | null;
+  readonly newest: { readonly seq: Seq; readonly at: EpochMs; readonly reason: Text } | null;
 }
 
 /** Records that are longer than the broker, or the service, takes in one message. They wait, unacked, and hold nothing else up. */
 export interface TooLongRecords {
   readonly count: number;
-  readonly newest: { readonly seq: Seq; readonly reason: string };
+  readonly newest: { readonly seq: Seq; readonly reason: Text };
 }
 
 /** A field that the service shows differently from the report; times in epoch ms, whole seconds. */
@@ -87,7 +87,7 @@ export interface ReadBackDifference {
 /** The state of the reports on the booth's devices. */
 export interface ReportsStatus {
   /** The newest report that the service will never take; null: it took the last one. */
-  readonly refused: { readonly at: EpochMs; readonly reason: string } | null;
+  readonly refused: { readonly at: EpochMs; readonly reason: Text } | null;
   /** The booth's record as the service showed it after the last report; null: it wasn't read back yet. */
   readonly read_back: { readonly at: EpochMs; readonly differences: readonly ReadBackDifference[] } | null;
 }

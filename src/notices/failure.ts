@@ -1,3 +1,4 @@
+import type { Text } from "../domain/message.ts";
 import type { NoticeOutcome } from "../domain/notice.ts";
 import { serverAdviceFor } from "../domain/server-advice.ts";
 
@@ -5,7 +6,7 @@ import { serverAdviceFor } from "../domain/server-advice.ts";
 export function failure<K extends "not_delivered" | "unknown">(
   kind: K,
   fault: Parameters<typeof serverAdviceFor>[0],
-  reason: string,
+  reason: Text,
 ): Exclude<NoticeOutcome, { readonly kind: "delivered" }> & { readonly kind: K } {
   return { kind, reason, advice: serverAdviceFor(fault), lasting: false, again_ms: null };
 }

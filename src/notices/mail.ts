@@ -1,4 +1,5 @@
 import { message } from "../domain/message.ts";
+import { systemErrorText } from "../domain/system-error.ts";
 import { createTransport, type NodemailerError } from "nodemailer";
 import type { NoticeConfig } from "../config/port.ts";
 import { FileError } from "../credential-files.ts";
@@ -24,15 +25,16 @@ const MAX_RESPONSE_BYTES = 16_384;
 /** Sends notices by SMTP, each over a connection of its own: they are few, and a server closes an idle connection. */
 export const openMail: OpenChannel = (machine, { mail }) => {
   if (mail === undefined) throw new Error("a notice without mail is none by mail");
-  return async (message, signal) => {
+  return async (notice, signal) => {
     try {
       const transport = createTransport(optionsOf(mail, machine.secret));
       const info = await transport.sendMail({
-        ...mailOf(message, mail, machine.gateway_id),
+        ...mailOf(notice, mail, machine.gateway_id),
         signal: AbortSignal.any([signal, AbortSignal.timeout(TOTAL_MS)]),
       });
-      const refused = info.rejected.length === 0 ? "" : `; refused for ${info.rejected.join(", ")}`;
-      return { kind: "delivered", answer: `${info.response}${refused}` };
+      const { response: text, rejected } = info;
+      const todo = message("notice.refused_for", { addresses: rejected.join(", ") });
+      return { kind: "delivered", answer: rejected.length === 0 ? text : message("text.todo", { text, todo }) };
     } catch (error) {
       return failed(error);
     }
@@ -82,16 +84,16 @@ function mailOf({ id, subject, text }: NoticeMessage, { from, to }: MailConfig, 
 /** Returns the outcome by the server's last reply, or by how the connection failed. If neither is clear, the mail may have been delivered. */
 function failed(error: unknown): NoticeOutcome {
   const known: NodemailerError = error instanceof Error ? error : new Error(String(error));
-  const { code, responseCode = 0, response, permanent = false, command, message } = known;
+  const { code, responseCode = 0, response, permanent = false, command } = known;
   // A reply to STARTTLS is not about the mail.
   if (responseCode >= 400 && code !== "ETLS") {
     const fault = !permanent ? "later" : code === "EAUTH" ? "credential" : "refused";
     const step = command === undefined ? "" : ` (${command})`;
-    const reason = message("notice.server_says", { answer: `${response ?? message}${step}` });
+    const reason = message("notice.server_says", { answer: `${response ?? known.message}${step}` });
     return { ...failure("not_delivered", fault, reason), lasting: permanent };
   }
   const fault = faultOf(known);
-  const reason = tlsReason(error) ?? message;
+  const reason = tlsReason(error) ?? systemErrorText(known);
   return fault === null ? failure("unknown", "closed", reason) : failure("not_delivered", fault, reason);
 }
 

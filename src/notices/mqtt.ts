@@ -26,7 +26,7 @@ export const openMqtt: OpenChannel = (machine, { name, mqtt }) => {
       },
       signal,
     );
-  return async (message, signal) => {
+  return async (notice, signal) => {
     keepPoolSmall();
     // Once a message was sent and the connection has ended, the broker may have it.
     let isSent = false;
@@ -40,11 +40,12 @@ export const openMqtt: OpenChannel = (machine, { name, mqtt }) => {
       });
       isSent = true;
       try {
-        for (const document of shorterAndShorter(message)) {
+        for (const document of shorterAndShorter(notice)) {
           const count = refusals.length;
           const payload = JSON.stringify(document);
           await Promise.race([session.send([{ topic, payload, qos: 1, retain: false }]), aborted]);
-          if (refusals.length === count) return { kind: "delivered", answer: message("notice.broker_has_it", { topic }) };
+          if (refusals.length === count)
+            return { kind: "delivered", answer: message("notice.broker_has_it", { topic }) };
           if (refusals.at(-1)?.kind === "refused") break;
         }
         return refusedOutcome(refusals.at(-1));
@@ -53,7 +54,7 @@ export const openMqtt: OpenChannel = (machine, { name, mqtt }) => {
       }
     } catch (error) {
       const typed = typedError(error);
-      return failure(isSent ? "unknown" : "not_delivered", typed.fault, typed.message);
+      return failure(isSent ? "unknown" : "not_delivered", typed.fault, typed.text);
     }
   };
 };

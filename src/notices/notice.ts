@@ -1,4 +1,5 @@
-import { message } from "../domain/message.ts";
+import { render } from "../domain/messages/render.ts";
+import { message, isSameText, mapWords, type Text } from "../domain/message.ts";
 import type { NoticeConfig } from "../config/port.ts";
 import { waitingForClock } from "../domain/booth-state.ts";
 import { linkDown, stillDown } from "../domain/link-status.ts";
@@ -204,8 +205,8 @@ async function sendDue(notice: Notice, signal: AbortSignal): Promise<Millisecond
 /** Returns false if the message was not delivered, or if that is unknown. */
 async function tryOnce(notice: Notice, bundle: Bundle, signal: AbortSignal): Promise<boolean> {
   const { state, machine, config } = notice;
-  const message = messageOf(bundle, senderOf(notice));
-  const outcome = await send(notice, message, signal);
+  const told = messageOf(bundle, senderOf(notice));
+  const outcome = await send(notice, told, signal);
   if (isOver(signal) && outcome.kind !== "delivered") return false;
   if (outcome.kind !== "delivered") {
     if (outcome.kind === "not_delivered") state.ledger = putBack(state.ledger);
@@ -214,22 +215,22 @@ async function tryOnce(notice: Notice, bundle: Bundle, signal: AbortSignal): Pro
     return false;
   }
   const at = machine.clock.wall();
-  state.ledger = delivered(state.ledger, { at, what: message.subject, answer: outcome.answer });
+  state.ledger = delivered(state.ledger, { at, what: told.subject, answer: render(outcome.answer) });
   state.sent += 1;
   write(notice);
   state.unsaved = true;
   reportUp(notice);
-  const text = `notice ${config.name}: told "${message.subject}": ${outcome.answer}`;
+  const text = message("notice.log.told", { name: config.name, subject: told.subject, answer: outcome.answer });
   machine.log.info({ event: "notice_told", notice: config.name }, text);
   await save(notice);
   return true;
 }
 
 /** Sends a message. The server's answer may quote the request, so it is scrubbed before it is cut. */
-async function send({ machine, channel }: Notice, message: NoticeMessage, signal: AbortSignal): Promise<NoticeOutcome> {
+async function send({ machine, channel }: Notice, told: NoticeMessage, signal: AbortSignal): Promise<NoticeOutcome> {
   const sendBy = await channel();
-  const outcome = await sendBy(message, signal);
-  const clean = (text: string): string => machine.scrubber.scrub(text).slice(0, MOST_CHARS);
+  const outcome = await sendBy(told, signal);
+  const clean = (text: Text): Text => mapWords(text, (words) => machine.scrubber.scrub(words).slice(0, MOST_CHARS));
   if (outcome.kind === "delivered") return { ...outcome, answer: clean(outcome.answer) };
   return { ...outcome, reason: clean(outcome.reason) };
 }
@@ -244,8 +245,8 @@ function senderOf({ machine, config, booths }: Notice): Sender {
 /** Sends a test at once, also if messages wait. */
 export async function testNotice(notice: Notice, signal: AbortSignal): Promise<NoticeTest> {
   const { machine, config } = notice;
-  const message = testMessage(machine.random.uuid(), machine.clock.wall(), senderOf(notice));
-  const outcome = await send(notice, message, signal);
+  const test = testMessage(machine.random.uuid(), machine.clock.wall(), senderOf(notice));
+  const outcome = await send(notice, test, signal);
   // If it works now, waiting messages need not wait for the next try.
   if (outcome.kind === "delivered") notice.state.next_try = 0;
   return { name: config.name, ...destinationOf(config), outcome };
@@ -290,7 +291,7 @@ function reportDown({ state, machine, config }: Notice, outcome: Exclude<NoticeO
     attempt: state.failures,
     next_try_at: now + wait,
   });
-  if (before.kind === "down" && before.reason === reason) return;
-  const text = `notice ${config.name} doesn't get through: ${reason}; ${advice}`;
+  if (before.kind === "down" && isSameText(before.reason, reason)) return;
+  const text = message("notice.log.down", { name: config.name, reason, advice });
   machine.log.warn({ event: "notice_down", notice: config.name, reason }, text);
 }

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { FileError } from "../credential-files.ts";
 import { tlsReason, type Trust, trustInFile } from "../delivery/tls.ts";
-import { errorMessage } from "../domain/error-message.ts";
+import { systemErrorText } from "../domain/system-error.ts";
 import { faultOfCode, tlsFaultOf } from "../domain/link-error.ts";
 import type { NoticeOutcome } from "../domain/notice.ts";
 import { HOUR_MS } from "../domain/time.ts";
@@ -112,7 +112,7 @@ function outcomeOf({ status, text, again_ms }: Answer): NoticeOutcome {
 }
 
 function failed(error: unknown): NoticeOutcome {
-  const reason = tlsReason(error) ?? errorMessage(error);
+  const reason = tlsReason(error) ?? (error instanceof Error ? systemErrorText(error) : String(error));
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   // Only a missing name, connection or certificate proves that nothing was sent.
   const fault = code === "ECONNRESET" ? null : (tlsFaultOf(error) ?? faultOfCode(code));

@@ -1,4 +1,5 @@
-import { message } from "../domain/message.ts";
+import { systemErrorText } from "../domain/system-error.ts";
+import { message, isSameText, mapWords, type Text } from "../domain/message.ts";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { OutputConfig } from "../config/port.ts";
@@ -41,7 +42,7 @@ interface PushState extends OutputLink {
   /** Data points that were dropped or rejected. */
   given_up: number;
   /** The reason of the last of them; "": none. */
-  reason: string;
+  reason: Text;
   /** The collector rejects gzip. */
   is_plain: boolean;
   waiting: Waiting[];
@@ -126,10 +127,10 @@ function addSet(push: Push, set: Waiting): void {
   added.resolve();
 }
 
-function countLost({ state, machine, config }: Push, points: number, reason: string): void {
+function countLost({ state, machine, config }: Push, points: number, reason: Text): void {
   if (points === 0) return;
-  const text = `output ${config.name}: ${points} data points were given up: ${reason}`;
-  if (reason !== state.reason)
+  const text = message("output.log.given_up", { name: config.name, points, reason });
+  if (!isSameText(reason, state.reason))
     machine.log.warn({ event: "output_given_up", output: config.name, points, reason }, text);
   state.given_up += points;
   state.reason = reason;
@@ -190,7 +191,7 @@ async function trySet(push: Push, set: Waiting): Promise<PushOutcome> {
   // If it is refused in both forms, the content is the cause.
   if (plain.kind !== "taken") state.is_plain = false;
   else {
-    const text = `output ${config.name}: ${message("output.figures_plain")}`;
+    const text = message("output.log.plain", { name: config.name });
     machine.log.info({ event: "output_plain", output: config.name }, text);
   }
   return plain;
@@ -214,18 +215,18 @@ async function post({ config, machine, state }: Push, set: Waiting): Promise<Pus
       retryAfterMs(answer.headers["retry-after"], machine.clock.wall()),
     );
   } catch (error) {
-    const text = error instanceof Error && error.message !== "" ? error.message : codeIn(error);
+    const text = error instanceof Error && error.message !== "" ? systemErrorText(error) : codeIn(error);
     const fault = error instanceof FileError ? "file" : tlsFaultOf(error);
     return {
       kind: "again",
       after_ms: null,
-      reason: machine.scrubber.scrub(text),
+      reason: mapWords(text, (words) => machine.scrubber.scrub(words)),
       ...(fault === null ? {} : { advice: adviceOnFault(fault) }),
     };
   }
 }
 
-function adviceOnFault(fault: Parameters<typeof serverAdviceFor>[0]): string {
+function adviceOnFault(fault: Parameters<typeof serverAdviceFor>[0]): Text {
   return fault === "certificate_wanted" ? message("output.figures_certificate") : serverAdviceFor(fault);
 }
 
@@ -256,7 +257,7 @@ function authorizationOf({ user, password_file, token_file }: OutputConfig, secr
   return `Basic ${Buffer.from(pair).toString("base64")}`;
 }
 
-function adviceOn(outcome: Exclude<PushOutcome, { readonly kind: "taken" }>): string {
+function adviceOn(outcome: Exclude<PushOutcome, { readonly kind: "taken" }>): Text {
   if (outcome.kind === "again") return outcome.advice ?? message("output.figures_away");
   const isKey = outcome.status === 401 || outcome.status === 403;
   return message(isKey ? "output.figures_key" : "output.figures_refused");

@@ -1,8 +1,8 @@
-import { type Text, message } from "../domain/message.ts";
+import { type Text, message, isSameText, mapWords } from "../domain/message.ts";
 import type { OutputConfig } from "../config/port.ts";
 import { type Refusal, refusalText } from "../delivery/mqtt/publish.ts";
 import { waitingForClock } from "../domain/booth-state.ts";
-import { errorMessage } from "../domain/error-message.ts";
+import { errorText } from "../domain/messages/message-error.ts";
 import { ServiceLinkError, type ServiceLinkFault } from "../domain/link-error.ts";
 import { linkDown, stillDown } from "../domain/link-status.ts";
 import type { Placed } from "../domain/record.ts";
@@ -160,7 +160,11 @@ function noteRefusal({ state, machine, config }: Output, last: Refusal): void {
   state.skipped = { count: count + 1, since, last };
   if (state.logged_topics.has(topic) || state.logged_topics.size >= MOST_LOGGED_TOPICS) return;
   state.logged_topics.add(topic);
-  const text = `output ${config.name} skips a message: ${refusalText(last)}; ${message(`output.check.skipped_${last.kind}`)}`;
+  const text = message("output.log.skips", {
+    name: config.name,
+    reason: refusalText(last),
+    advice: message(`output.check.skipped_${last.kind}`),
+  });
   machine.log.warn({ event: "output_skipped", output: config.name, ...last }, text);
 }
 
@@ -181,7 +185,7 @@ export async function outputLoop(output: Output, speaker: () => Speaker, signal:
       // Each server is tried once before the wait grows.
       const wait = fullJitter(Math.floor(failures / servers.length), RETRY, () => random.next());
       failures += 1;
-      const reason = machine.scrubber.scrub(errorMessage(error));
+      const reason = mapWords(errorText(error), (words) => machine.scrubber.scrub(words));
       const advice = adviceOn(error instanceof ServiceLinkError ? error.fault : "file");
       reportDown(output, { reason, advice }, { failures, wait });
       await clock.sleep(wait, signal).catch(() => undefined);
@@ -385,13 +389,20 @@ export function reportDown(
   const since = machine.clock.wall();
   const down = { ...linkDown(since, reason, advice), attempt: failures, next_try_at: since + wait };
   state.link = stillDown(state.link, down);
-  if (state.reasons.get(state.url) === reason) return;
+  if (isSameText(state.reasons.get(state.url) ?? "", reason)) return;
   state.reasons.set(state.url, reason);
-  const text = `output ${config.name} is down: ${reason}; ${advice}`;
+  const text = message("output.log.down", { name: config.name, reason, advice });
   machine.log.warn({ event: "output_down", output: config.name, reason }, text);
 }
 
 /** Returns what to do about a fault. Faults without a sentence of their own need no action: the output retries. */
 function adviceOn(fault: ServiceLinkFault): Text {
-  return message(`output.check.${fault}`);
+  switch (fault) {
+    case "closed":
+    case "no_ack":
+    case "protocol":
+      return message("output.kept");
+    default:
+      return message(`output.check.${fault}`);
+  }
 }

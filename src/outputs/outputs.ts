@@ -101,7 +101,10 @@ async function runWithRestarts(machine: OutputMachine, output: Running, signal: 
       const wait = fullJitter(failures, RESTART, () => random.next());
       const down = linkDown(clock.wall(), reason, advice);
       output.broken = { ...down, attempt: failures, next_try_at: clock.wall() + wait };
-      log.error({ event: "output_failed", output: name, error }, `output ${name} failed: ${reason}; ${advice}`);
+      log.error(
+        { event: "output_failed", output: name, error },
+        message("output.log.failed", { name, reason, advice }),
+      );
       await clock.sleep(wait, signal).catch(() => undefined);
       output.broken = null;
     }

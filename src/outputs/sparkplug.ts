@@ -227,7 +227,8 @@ function primaryHost(output: Output, id: string) {
   const hear = (payload: Uint8Array): void => {
     const told = hostStateOf(Buffer.from(payload).toString("utf8"));
     if (told === null || isOlderState(last, told, machine.clock.wall())) return;
-    if (last?.online === true && !told.online) lose(new ServiceLinkError("closed", message("output.host_gone", { id })));
+    if (last?.online === true && !told.online)
+      lose(new ServiceLinkError("closed", message("output.host_gone", { id })));
     last = told;
     if (told.online) come(undefined);
     else isAway();
@@ -265,7 +266,7 @@ function otherHosts({ state, machine, config }: Output, id: string, isAwaited: (
     const reason = message("output.host_other", { id, seen: [...seen].join(", ") });
     const advice = message("output.host_other_todo");
     state.link = { ...state.link, reason, advice };
-    const text = `output ${config.name}: ${reason}; ${advice}`;
+    const text = message("output.log.other_host", { name: config.name, reason, advice });
     machine.log.warn({ event: "output_other_host", output: config.name, id, seen: [...seen] }, text);
   };
 }

@@ -1,4 +1,4 @@
-import { message } from "../domain/message.ts";
+import { message, isSameText, type Text } from "../domain/message.ts";
 import { boothFromSeq, labelOf } from "../domain/stream-label.ts";
 import { isBound, isPlain, type ProvisioningRow, WRONG_SERIAL } from "../domain/provisioning.ts";
 import { type ProvisioningEvent, stepOf, transition, VERIFY_WITHIN_MS } from "./rules/provisioning.ts";
@@ -150,14 +150,15 @@ function offer({ state, binding }: BoundBooth, record: ServiceRecord): void {
 }
 
 function logChange({ gateway, state }: BoundBooth, before: ProvisioningRow, row: ProvisioningRow): void {
-  if (before.state === row.state && before.reason === row.reason) return;
+  if (before.state === row.state && isSameText(before.reason, row.reason)) return;
   if (row.state === "looking_up" || row.state === "configuring") return;
   const whose =
     row.state === "claimed" ? [row.record?.account_name, row.record?.facility_name].filter(Boolean).join(", ") : "";
   const what = `${state.booth}: provisioning of ${row.serial ?? ""}: ${row.state.replaceAll("_", " ")}`;
   const after_ms = row.since - before.since;
   const fields = { event: "provisioning", booth: state.booth, state: row.state, serial: row.serial, after_ms };
-  const text = [what, whose, row.reason, row.advice].filter((word) => word !== "").join("; ");
+  const words = [whose, row.reason, row.advice].filter((word) => word !== "");
+  const text = words.reduce<Text>((before, todo) => message("text.todo", { text: before, todo }), what);
   if (row.reason === "") gateway.log.info(fields, text);
   else gateway.log.warn(fields, text);
 }
@@ -261,7 +262,7 @@ async function verify(booth: BoundBooth, lasted_ms: Milliseconds, signal: AbortS
 }
 
 /** Returns what verifying still lacks; "": nothing. Asks the service only if everything else is in order. */
-async function missingFor(booth: BoundBooth): Promise<string> {
+async function missingFor(booth: BoundBooth): Promise<Text> {
   const { identity, service } = booth.gateway;
   const { row } = booth.binding;
   if (!isPlain(row) && service.link.kind === "down") return message("bind.missing.link");

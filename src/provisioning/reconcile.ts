@@ -1,4 +1,6 @@
-import { message } from "../domain/message.ts";
+import { MessageError } from "../domain/messages/message-error.ts";
+import { render } from "../domain/messages/render.ts";
+import { message, isSameText } from "../domain/message.ts";
 import { isBound, isPlain } from "../domain/provisioning.ts";
 import type { FigureDifference, Reconciliation } from "../domain/reconciliation.ts";
 import { jittered, retrying, shortMessage } from "../domain/retrying.ts";
@@ -27,7 +29,7 @@ const DELIVERED_WITHIN_MS: Milliseconds = 600_000;
 const ROUNDS = 2;
 
 /** The comparison can't run now; the message is the reason. */
-class ReconcileFailure extends Error {}
+class ReconcileFailure extends MessageError {}
 
 /**
  * Compares a local day's figures with the service's. If they differ, sends digests hour by hour, and the records that the service
@@ -80,7 +82,7 @@ async function isHeld({ gateway, state, binding }: BoundBooth, { start }: LocalD
 }
 
 function differenceText({ figure, gateway, service }: FigureDifference): string {
-  return message("reconcile.differs", { figure, gateway: String(gateway), service: String(service) });
+  return render(message("reconcile.differs", { figure, gateway: String(gateway), service: String(service) }));
 }
 
 /** Waits for the delivery of what was recorded until now. Throws a ReconcileFailure if it takes too long, as in an outage. */
@@ -91,18 +93,17 @@ async function untilDelivered({ gateway, state, binding }: BoundBooth, signal: A
   const newest_seq = log.reach.sendable_seq;
   while (log.reach.acked_seq < newest_seq) {
     if (!isBound(binding.row) || isPlain(binding.row)) break;
-    if (clock.mono() >= until) throw new ReconcileFailure("records are still waiting to be delivered");
+    if (clock.mono() >= until) throw new ReconcileFailure(message("reconcile.waiting"));
     await state.progress.wait(signal, until - clock.mono());
   }
-  if (!isBound(binding.row) || isPlain(binding.row))
-    throw new ReconcileFailure("no service confirms this booth's records");
+  if (!isBound(binding.row) || isPlain(binding.row)) throw new ReconcileFailure(message("reconcile.unconfirmed"));
 }
 
 /** Returns the number of figures compared and of those that differ, and the first differences. */
 async function compare(bound: BoundBooth, day: LocalDay) {
   const { api, figures } = bound.gateway;
   const booth = bound.binding.row.record?.booth_id ?? null;
-  if (booth === null) throw new ReconcileFailure("the service hasn't said which booth it is there");
+  if (booth === null) throw new ReconcileFailure(message("reconcile.no_booth"));
   const query = new URLSearchParams({ start: new Date(day.start).toISOString(), end: new Date(day.end).toISOString() });
   let compared = 0;
   let count = 0;
@@ -113,7 +114,8 @@ async function compare(bound: BoundBooth, day: LocalDay) {
     const theirs = await api.report(await keyFor(bound), `${path}?${query.toString()}`);
     // The service doesn't offer this operation.
     if (theirs.kind === "not_found" || theirs.kind === "reject") continue;
-    if (theirs.kind !== "ok") throw new ReconcileFailure(`the service doesn't answer ${operation}: ${theirs.reason}`);
+    if (theirs.kind !== "ok")
+      throw new ReconcileFailure(message("reconcile.no_figures", { operation, reason: theirs.reason }));
     local ??= await figures(bound.state.booth, day);
     const ours = figuresIn(operation, local[operation]);
     compared += ours.size;
@@ -129,11 +131,11 @@ async function heal(booth: BoundBooth, day: LocalDay, signal: AbortSignal): Prom
   const { clock, random, store, news } = booth.gateway;
   const digests = await digestsOf(store, booth.state, { id: random.uuid(), window: day });
   const session = booth.gateway.session();
-  if (session === null) throw new ReconcileFailure("there is no session with the service");
+  if (session === null) throw new ReconcileFailure(message("reconcile.no_session"));
   for (const digest of digests) await session.say({ kind: "digest", digest });
   const until = clock.mono() + BACKFILL_WITHIN_MS;
   while (digests.some(({ id }) => !backfills.has(id))) {
-    if (clock.mono() >= until) throw new ReconcileFailure("the service didn't answer the digests");
+    if (clock.mono() >= until) throw new ReconcileFailure(message("reconcile.no_digests"));
     await news.wait(signal, until - clock.mono());
   }
   const sum = { ranges: 0, records: 0 };
@@ -236,9 +238,9 @@ export function beginReconcile(booth: BoundBooth, day: LocalDay, signal: AbortSi
     // After a correction of the clock the day may not be over at all: then nothing is logged.
     if (!hasPassed(booth, day.day)) return now;
     if (now.kind === "done") logDone(booth, now);
-    else if (before?.kind !== "failed" || before.reason !== now.reason) {
+    else if (before?.kind !== "failed" || !isSameText(before.reason, now.reason)) {
       const name = booth.state.booth;
-      const text = `${name}: ${day.day} can't be compared with the service: ${now.reason}`;
+      const text = message("reconcile.log.failed", { booth: name, day: day.day, reason: now.reason });
       log.warn({ event: "reconcile_failed", booth: name, day: day.day }, text);
     }
     return now;
@@ -270,7 +272,7 @@ async function reconcileNow(
     if (signal.aborted) throw error;
     // Any error, even one of the program, fails only this comparison: the loop tries again later.
     const reason =
-      error instanceof ReconcileFailure ? error.message : message("operation.failed", { error: shortMessage(error) });
+      error instanceof ReconcileFailure ? error.text : message("operation.failed", { error: shortMessage(error) });
     return { kind: "failed", id, day: day.day, at: clock.wall(), reason };
   }
 }

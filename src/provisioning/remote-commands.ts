@@ -1,3 +1,4 @@
+import { render } from "../domain/messages/render.ts";
 import type { LinkSession } from "../delivery/port.ts";
 import { CommandFailure, type CommandResult, type HeardCommand } from "../domain/command.ts";
 import { WRONG_SERIAL } from "../domain/provisioning.ts";
@@ -136,7 +137,7 @@ async function leaveBooth(
   }
   while (binding.row.leaving !== null) await state.news.wait(signal);
   if (binding.row.serial === order.serial) {
-    throw new CommandFailure(`the booth is ${binding.row.state}: ${binding.row.reason}`);
+    throw new CommandFailure(`the booth is ${binding.row.state}: ${render(binding.row.reason)}`);
   }
   return to === null ? { serial: order.serial } : settledAs(booth, to, signal);
 }
@@ -151,7 +152,7 @@ async function settledAs(
     if (binding.row.serial !== serial)
       throw new CommandFailure(`somebody entered ${binding.row.serial ?? "nothing"} instead`);
     if (state === "active") return { serial, generation };
-    if (STUCK.has(state)) throw new CommandFailure(`the booth is ${state.replaceAll("_", " ")}: ${reason}`);
+    if (STUCK.has(state)) throw new CommandFailure(`the booth is ${state.replaceAll("_", " ")}: ${render(reason)}`);
     await news.wait(signal);
   }
 }

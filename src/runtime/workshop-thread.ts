@@ -1,6 +1,6 @@
 import { message, type Text } from "../domain/message.ts";
 import { Worker } from "node:worker_threads";
-import { type Choice, CommandError, type Io, type QuestionKind, type Values } from "../tools/command.ts";
+import { type Choice, CommandError, type Io, type QuestionKind, type TableRow, type Values } from "../tools/command.ts";
 import type { TagEntry } from "../tools/profile/file.ts";
 import type { Live } from "../tools/profile/import-asks.ts";
 
@@ -28,6 +28,7 @@ export type WorkshopAsk =
 /** A message of the thread to the main thread. */
 export type WorkshopTold =
   | { readonly kind: "said"; readonly text: Text }
+  | { readonly kind: "table"; readonly rows: readonly TableRow[] }
   | { readonly kind: "progress"; readonly text: Text }
   | { readonly kind: "ask"; readonly id: number; readonly asked: WorkshopAsk }
   | { readonly kind: "done"; readonly value: unknown }
@@ -44,7 +45,7 @@ const MAX_HEAP_MB = 192;
 
 /** The main thread's side: output, questions to the person, and reads of the PLC. */
 export interface WorkshopHost {
-  readonly io: Pick<Io, "out" | "progress" | "ask" | "signal">;
+  readonly io: Pick<Io, "out" | "table" | "progress" | "ask" | "signal">;
   readonly liveAt: (draft: Draft) => Live;
 }
 
@@ -63,6 +64,7 @@ export async function onWorkshopThread(job: WorkshopJob, { io, liveAt }: Worksho
     asked.kind === "plc" ? liveAt(asked.draft)(asked.entries) : io.ask(asked.question, asked.how, asked.choices);
   worker.on("message", (told: WorkshopTold) => {
     if (told.kind === "said") io.out(told.text);
+    else if (told.kind === "table") io.table(told.rows);
     else if (told.kind === "progress") io.progress(told.text);
     else if (told.kind === "done") done.resolve(told.value);
     else if (told.kind === "failed") done.reject(new CommandError(told.message));

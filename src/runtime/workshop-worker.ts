@@ -25,6 +25,7 @@ if (parentPort !== null) {
   const io: Io = {
     out: (text) => tell({ kind: "said", text }),
     err: (text) => tell({ kind: "said", text }),
+    table: (rows) => tell({ kind: "table", rows }),
     progress: (text) => tell({ kind: "progress", text }),
     ask: async (question, kind, choices) => {
       const reply = await ask({ kind: "person", question, how: kind, choices });

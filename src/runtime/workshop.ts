@@ -41,7 +41,7 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
     const left = AbortSignal.any([io.signal, AbortSignal.timeout(ANSWER_WITHIN_MS)]);
     const leave = (): void => reply.reject(new CommandError(message("workshop.nobody")));
     left.addEventListener("abort", leave, { once: true });
-    io.ask({ question: question.replace(/ \[[yn]\/[yn]\] $/i, ""), kind, choices });
+    io.ask({ question, kind, choices });
     try {
       return await reply.promise;
     } finally {
@@ -92,6 +92,7 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
 function nobody(): WorkshopHost {
   const io = {
     out: () => undefined,
+    table: () => undefined,
     progress: () => undefined,
     ask: () => Promise.resolve(null),
     signal: new AbortController().signal,
@@ -135,6 +136,7 @@ function terminalOf(io: WorkshopIo, ask: Io["ask"]): Io {
   return {
     out: (text) => io.say(text),
     err: (text) => io.say(text),
+    table: (rows) => io.table(rows),
     isTerminal: true,
     colours: false,
     environment: {},

@@ -1,18 +1,18 @@
-import type { Text } from "../domain/message.ts";
+import { message, type Text } from "../domain/message.ts";
 import { MessageError } from "../domain/messages/message-error.ts";
 /** The terminal of a command: standard output for the answer, standard error for everything else. */
 export interface Io {
   out(text: Text): void;
   err(text: Text): void;
-  /** Writes rows to standard output, each cell in its column. */
-  table(rows: readonly (readonly Text[])[]): void;
+  /** Writes rows to standard output, each cell in its column; columns with numbers to the right. */
+  table(rows: readonly TableRow[]): void;
   readonly isTerminal: boolean;
   /** True if standard output is a terminal and NO_COLOR isn't set. */
   readonly colours: boolean;
   /** Shows one line on standard error, which the next replaces and "" removes; not shown without a terminal. */
   progress(text: Text): void;
   /**
-   * Asks on the terminal. Resolves with null if there is no terminal.
+   * Asks on the terminal, which puts a blank after the question, and [y/N] after one of the kind "agree". Resolves with null if there is no terminal.
    * @param kind what the page offers instead of a text field
    * @param choices for the kind "choose": the reply is a choice's value
    */
@@ -27,6 +27,8 @@ export interface Io {
   /** Says that the command is loaded and begins. A signal before that ends the process at once. */
   readonly begins?: () => void;
 }
+
+export type TableRow = readonly (Text | number)[];
 
 /** agree: "y", anything else is no. ready: an empty reply once it is done, "s" to skip it. choose: the value of a choice. */
 export type QuestionKind = "agree" | "ready" | "choose";
@@ -71,17 +73,17 @@ export class CommandError extends MessageError {
 }
 
 /** Asks a question. Returns true for a yes, false for any other reply or if there is no terminal. */
-export async function agrees(io: Pick<Io, "ask">, question: string): Promise<boolean> {
-  const reply = await io.ask(`${question} [y/N] `, "agree");
+export async function agrees(io: Pick<Io, "ask">, question: Text): Promise<boolean> {
+  const reply = await io.ask(question, "agree");
   return /^y/i.test(reply?.trim() ?? "");
 }
 
 /** Asks a question that needs a yes. Throws a CommandError: with `nobody` if there is no terminal, with `no` for another reply. */
 export async function mustAgree(
   io: Io,
-  { question, nobody, no }: { readonly question: string; readonly nobody: string; readonly no: string },
+  { question, nobody, no }: { readonly question: Text; readonly nobody: Text; readonly no: Text },
 ): Promise<void> {
-  const said = await io.ask(`${question} [y/N] `, "agree");
-  if (said === null) throw new CommandError(`nobody to ask: ${nobody}`);
+  const said = await io.ask(question, "agree");
+  if (said === null) throw new CommandError(message("command.nobody_to_ask", { advice: nobody }));
   if (!/^y(es)?$/i.test(said.trim())) throw new CommandError(no);
 }

@@ -1,12 +1,12 @@
-import { message } from "../domain/message.ts";
+import { message, type Message, type Text } from "../domain/message.ts";
 import type { PlcTools, ToolConnection } from "../acquisition/port.ts";
 import { parseAddress } from "../config/profile-address.ts";
 import { findProfile, SHIPPED_PROFILES } from "../config/profile.ts";
 import { LAST_ADDRESS, type Profile } from "../domain/profile.ts";
-import { CommandError, EXIT, type Run, type Values } from "./command.ts";
+import { CommandError, EXIT, type Run, type TableRow, type Values } from "./command.ts";
 import { textOption } from "./options.ts";
 import { addressOf, chosenBooth, numberOption, type ToolCall, withConnection } from "./plc-tools.ts";
-import { print, tableText } from "./print.ts";
+import { print } from "./print.ts";
 import {
   type Candidate,
   candidateOf,
@@ -23,12 +23,14 @@ import {
   widthOfType,
 } from "./rules/detect.ts";
 import { NEAR, USUAL_TYPES } from "./rules/usual.ts";
+import { textLines } from "./texts.ts";
 
 /** `booth-gateway detect`: which address, type and order a manual means. */
 export function detectCommand(tools: PlcTools): Run {
   return async (call) => {
     const { answer, table, text } = await detected(tools, call);
-    print(call, answer, () => `${table}${text}`);
+    if (call.values["json"] !== true) call.io.table(table);
+    print(call, answer, () => text);
     return answer.finding.best === null ? EXIT.failed : EXIT.ok;
   };
 }
@@ -47,7 +49,7 @@ export async function detected(tools: PlcTools, { values, operands, io }: ToolCa
         return { ...place, type, order: order.letters, words, value, off, plausible: misfit !== Infinity };
       }),
     },
-    table: candidatesText(candidates, finding),
+    table: candidateRows(candidates, finding),
     text: findingText(finding, wanted.clues, candidates),
   };
 }
@@ -58,8 +60,8 @@ function wantedOf(values: Values, operand: string) {
   const { at, tag, first, unit, device } = subjectOf(values, operand);
   const { table, address } = at;
   if (table !== "holding" && table !== "input") {
-    const message = message("detect.a_bit", { operand, table, holding: `holding:${address}`, input: `input:${address}` });
-    throw new CommandError(message, EXIT.usage);
+    const meant = { holding: `holding:${address}`, input: `input:${address}` };
+    throw new CommandError(message("detect.a_bit", { operand, table, ...meant }), EXIT.usage);
   }
   const clues: Clues = {
     expect: numberOption(values, "expect"),
@@ -91,10 +93,10 @@ function subjectOf(values: Values, operand: string) {
   return { ...found, unit: booth.modbus?.unit_id ?? usual, device: booth.modbus ?? null };
 }
 
-function tagIn(profile: Profile, name: string, notAnAddress: string) {
+function tagIn(profile: Profile, name: string, notAnAddress: Text) {
   if (profile.protocol !== "modbus") {
-    const message = message("detect.no_orders", { profile: profile.name, protocol: profile.protocol });
-    throw new CommandError(message, EXIT.usage);
+    const { protocol } = profile;
+    throw new CommandError(message("detect.no_orders", { profile: profile.name, protocol }), EXIT.usage);
   }
   const { quirks } = profile;
   const tag = profile.tags.find((one) => one.name === name);
@@ -196,9 +198,9 @@ function isSame(a: Candidate, b: Candidate | null): boolean {
 }
 
 /** Shows each place and type on a line, with all orders in columns. Marks the best reading. */
-function candidatesText(candidates: readonly Candidate[], { best }: Finding): string {
+function candidateRows(candidates: readonly Candidate[], { best }: Finding): readonly TableRow[] {
   const rows = Map.groupBy(candidates, ({ place, type }) => `${place.table}:${place.address} ${type}`);
-  if (rows.size === 0) return "";
+  if (rows.size === 0) return [];
   const lines = [...rows.values()].flatMap((row) => {
     const [first] = row;
     if (first === undefined) return [];
@@ -212,7 +214,7 @@ function candidatesText(candidates: readonly Candidate[], { best }: Finding): st
     return [[`${place.table}:${place.address}`, place.reading, type, raw, ...cells]];
   });
   const head = ["address (0-based)", "the manual", "type", "registers", ...ORDERS.map(({ letters }) => letters)];
-  return tableText(head, lines);
+  return [head, ...lines];
 }
 
 /** A value with as many digits as people read. */
@@ -225,34 +227,38 @@ function findingText(
   { best, point, also, nearest }: Finding,
   { expect, min, max }: Clues,
   candidates: readonly Candidate[],
-): string {
+): Text {
   if (best === null || point === null) {
-    if (candidates.length === 0) return `${message("detect.no_register")}\n`;
+    if (candidates.length === 0) return textLines([message("detect.no_register")]);
     if (expect !== undefined) return nothingNear(expect, nearest);
-    if (candidates.every(({ words }) => words.every((word) => word === 0))) return `${message("detect.all_zero")}\n`;
-    return `${message("detect.none_within", { bounds: boundsText(min, max) })}\n`;
+    if (candidates.every(({ words }) => words.every((word) => word === 0)))
+      return textLines([message("detect.all_zero")]);
+    return textLines([message("detect.none_within", { bounds: boundsText(min, max) })]);
   }
   const yaml = Object.entries(point).map(([name, value]) => `${name}: ${name === "address" ? `"${value}"` : value}`);
-  const first = `* ${shown(best.value)}; in the profile: { ${yaml.join(", ")} }\n`;
+  const first = message("detect.best", { value: shown(best.value), point: `{ ${yaml.join(", ")} }` });
   const [next] = also;
-  if (next === undefined) return first;
-  const count = `${also.length} other ${also.length === 1 ? "reading fits" : "readings fit"} too`;
-  const advice =
-    expect === undefined
-      ? "give --expect VALUE as the display shows it"
-      : "the manual's order decides, else ask again when the value has changed";
-  return `${first}${count}, the first ${shown(next.value)} at ${next.place.table}:${next.place.address}, ${next.type}, ${next.order.letters}: ${advice}.\n`;
+  if (next === undefined) return textLines([first]);
+  const others = message("detect.also", {
+    count: also.length,
+    value: shown(next.value),
+    way: wayOf(next),
+    advice: message(expect === undefined ? "detect.give_expect" : "detect.manual_decides"),
+  });
+  return textLines([first, others]);
 }
 
-function nothingNear(expect: number, nearest: readonly Near[]): string {
+/** Address, type and order of a reading. */
+function wayOf({ place, type, order }: Candidate): string {
+  return `${place.table}:${place.address}, ${type}, ${order.letters}`;
+}
+
+function nothingNear(expect: number, nearest: readonly Near[]): Text {
   const check = message("detect.check_display");
   const then = nearest.length === 0 ? check : message("detect.nearest");
-  const lines = nearest.map(
-    ({ value, off, place, type, order }) =>
-      `  ${shown(value)} (${place.table}:${place.address}, ${type}, ${order.letters}; ${percent(off)})\n`,
-  );
-  const last = nearest.length === 0 ? "" : `${check}\n`;
-  return `${message("detect.nothing_near", { share: percent(NEAR), expect, then })}\n${lines.join("")}${last}`;
+  const lines = nearest.map((one) => `  ${shown(one.value)} (${wayOf(one)}; ${percent(one.off)})`);
+  const found = message("detect.nothing_near", { share: percent(NEAR), expect, then });
+  return textLines([found, ...lines, ...(nearest.length === 0 ? [] : [check])]);
 }
 
 /** A share in percent with two significant digits, up to 1000 %. */
@@ -260,7 +266,7 @@ function percent(share: number): string {
   return share >= 10 ? "> 1000 %" : `${Number((share * 100).toPrecision(2))} %`;
 }
 
-function boundsText(min: number | undefined, max: number | undefined): string {
+function boundsText(min: number | undefined, max: number | undefined): Message {
   if (min !== undefined && max !== undefined) return message("detect.between", { min, max });
   if (min !== undefined) return message("detect.at_least", { min });
   return max === undefined ? message("detect.usual") : message("detect.at_most", { max });

@@ -4,6 +4,7 @@ import type { OpcuaOffer, PlcTools } from "../acquisition/port.ts";
 import type { SerialSettings } from "../config/port.ts";
 import type { BodyOf } from "../contract/local.ts";
 import { LinkError } from "../domain/link-error.ts";
+import { message } from "../domain/message.ts";
 import { MODBUS_PORT } from "../domain/plc-address.ts";
 import type { Io } from "./command.ts";
 import { tableOf, typedAddresses } from "./own-addresses.ts";
@@ -83,7 +84,7 @@ export async function findPlcs(
       return { answer, text: linesText(answer) };
     }
     const { endpoint } = wish;
-    io.progress(`asking ${endpoint} what it offers`);
+    io.progress(message("find.asking", { endpoint }));
     const offers = await tools.opcuaOffers(endpoint, io.signal);
     const texts = offers.map(
       ({ policy, name, fingerprint }) => `  ${policy}  ${name}  SHA-256 ${fingerprint ?? "none"}\n`,
@@ -127,7 +128,7 @@ export async function lookThrough(tools: PlcTools, subnets: readonly Subnet[], i
       io.signal.throwIfAborted();
       found.push(...(await atHost(tools, host)));
       looked += 1;
-      io.progress(`${looked} of ${total} addresses, ${found.length} found`);
+      io.progress(message("find.looked", { looked, total, found: found.length }));
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
@@ -170,7 +171,7 @@ async function lookOnLine(tools: PlcTools, path: string, io: SearchIo): Promise<
     const found: FoundLine[] = [];
     for (const unit_id of SERIAL_UNITS) {
       io.signal.throwIfAborted();
-      io.progress(`${path}: ${baud_rate} baud, parity ${parity}, unit id ${unit_id}`);
+      io.progress(message("find.on_line", { path, baud_rate: String(baud_rate), parity, unit_id }));
       const said = await connectedTo(tools.connect({ serial }, SERIAL_TIMES), async (connection) => {
         await connection.registers(unit_id, { table: "holding", address: 0, count: 1 });
         const objects = await connection.identify(unit_id).catch(noLink(null));

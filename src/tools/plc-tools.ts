@@ -5,6 +5,8 @@ import type { BoothConfig, BoothLink, Config, ModbusAddress, ModbusConfig } from
 import { findProfile } from "../config/profile.ts";
 import { localPlcAnswerShape, localPlcLinksShape } from "../contract/local.ts";
 import { adviceFor, LinkError } from "../domain/link-error.ts";
+import { message } from "../domain/message.ts";
+import { errorText } from "../domain/messages/message-error.ts";
 import type { PlcTools, ToolConnection } from "../acquisition/port.ts";
 import { MODBUS_PORT, modbusAddressText } from "../domain/plc-address.ts";
 import { groupsInForce, type Profile, type ProfileTag, tagsOfGroup } from "../domain/profile.ts";
@@ -31,7 +33,7 @@ export function chosenBooths(values: Values): readonly ChosenBooth[] {
   const booths = config.booths.filter(({ id }) => typeof name !== "string" || id === name);
   if (booths.length === 0) {
     const known = config.booths.map(({ id }) => id).join(", ");
-    throw new CommandError(`there is no booth "${String(name)}" in the configuration; it has ${known}`, EXIT.usage);
+    throw new CommandError(message("tool.no_booth", { booth: String(name), known }), EXIT.usage);
   }
   return booths.map((booth) => {
     const profile = findProfile(booth.profile, config.profile_dirs);
@@ -49,7 +51,7 @@ export function chosenBooth(values: Values): ChosenBooth {
   const [only, ...others] = chosenBooths(values);
   if (only === undefined || others.length > 0) {
     const names = [only, ...others].map((one) => one?.booth.id).join(", ");
-    throw new CommandError(`name the booth with --booth: ${names}`, EXIT.usage);
+    throw new CommandError(message("tool.which_booth", { names }), EXIT.usage);
   }
   return only;
 }
@@ -86,7 +88,7 @@ export function addressOf(values: Values, device: ModbusAddress | null): ModbusA
   const host = typeof given === "string" ? given : named?.host;
   const isAsked = values["host"] !== undefined || port !== undefined || values["rtu"] !== undefined;
   if (device !== null && !isAsked) return device;
-  if (host === undefined) throw new CommandError("name the PLC with --host", EXIT.usage);
+  if (host === undefined) throw new CommandError(message("tool.which_plc"), EXIT.usage);
   const framing = values["rtu"] === true ? "rtu" : named?.framing;
   return { host, port: port ?? named?.port ?? MODBUS_PORT, ...(framing === undefined ? {} : { framing }) };
 }
@@ -101,8 +103,10 @@ export function numberOption(
   if (typeof text !== "string") return undefined;
   const number = text.trim() === "" ? NaN : Number(text);
   if (Number.isFinite(number) && number >= min && number <= max) return number;
-  const between = min === -Infinity ? "" : ` from ${min} to ${max}`;
-  throw new CommandError(`--${name} ${text} is not a number${between}`, EXIT.usage);
+  const given = { option: name, text };
+  const problem =
+    min === -Infinity ? message("tool.no_number", given) : message("tool.no_number_within", { ...given, min, max });
+  throw new CommandError(problem, EXIT.usage);
 }
 
 /** The unit that --unit names, else that of the booth's device; undefined if neither does, or --host names another device. */
@@ -115,7 +119,8 @@ export function unitOption(values: Values): number | undefined {
 export function unreachable(error: unknown, address: string, signal?: AbortSignal): unknown {
   if (signal?.aborted === true) return signal.reason;
   if (!(error instanceof LinkError)) return error;
-  return new CommandError(`${address}: ${error.message}; ${adviceFor(error, address)}`, EXIT.unavailable, error);
+  const text = message("text.todo", { text: error.text, todo: adviceFor(error, address) });
+  return new CommandError(message("text.at", { place: address, text }), EXIT.unavailable, error);
 }
 
 /** Opens a connection for `use` and closes it afterwards. Rejects with a LinkError if the device does not answer. */
@@ -150,7 +155,7 @@ export async function withConnection<T>(
 
 const NOTHING: LinkSharer = {
   links: [],
-  ask: () => Promise.reject(new LinkError("config", "no agent lends a link")),
+  ask: () => Promise.reject(new LinkError("config", message("tool.no_link"))),
 };
 
 /** The links that the running agent shares; none if no agent runs. Throws a CommandError if the person may not ask the agent. */
@@ -170,7 +175,7 @@ export async function linksToShare(values: Values, io: Io): Promise<LinkSharer> 
 async function askOver(agent: Agent, link: string, { unit, pdu }: PlcAsk): Promise<Uint8Array> {
   const body = { link, unit, pdu: Buffer.from(pdu).toString("hex") };
   const said = await agent.post("/plc/ask", body).catch((cause: unknown) => {
-    throw new LinkError("closed", `the agent lends its link no longer: ${(cause as Error).message}`, cause);
+    throw new LinkError("closed", message("tool.link_ended", { reason: errorText(cause) }), cause);
   });
   const answer = localPlcAnswerShape.parse(said);
   if (answer.kind === "failed") throw new LinkError(answer.why, answer.message);
@@ -186,8 +191,7 @@ export function deviceLink(values: Values, protocol: Profile["protocol"]) {
     const found = given === undefined ? named.flatMap(({ opcua }) => opcua ?? []) : [given];
     const [opcua, ...others] = found;
     if (opcua !== undefined && others.length === 0) return { booth: { opcua, poll: {} }, data_dir };
-    const text = `name the booth with --booth: the configuration has ${found.length} over OPC UA`;
-    throw new CommandError(text, EXIT.usage);
+    throw new CommandError(message("tool.which_opcua", { count: found.length }), EXIT.usage);
   }
   const unit_id = unitOption(values);
   const booth: BoothLink = { modbus: { ...deviceAddress(values), ...(unit_id === undefined ? {} : { unit_id }) } };

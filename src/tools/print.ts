@@ -1,5 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type Call, CommandError, EXIT } from "./command.ts";
+import type { Text } from "../domain/message.ts";
+import { render, rendered } from "../domain/messages/render.ts";
+import { type Call, CommandError, EXIT, type TableRow } from "./command.ts";
 import { ownSequence } from "./terminal-text.ts";
 
 const REDRAW_MS = 1000;
@@ -34,8 +36,8 @@ function isInstant(value: number, name: string): boolean {
 }
 
 /** Prints the answer of a command: one JSON document with --json, else the text for people. */
-export function print<T>({ values, io }: Asked, answer: T, text: (answer: T) => string): void {
-  io.out(values["json"] === true ? `${JSON.stringify(forPrograms(answer), null, 2)}\n` : text(answer));
+export function print<T>({ values, io }: Asked, answer: T, text: (answer: T) => Text): void {
+  io.out(values["json"] === true ? `${JSON.stringify(forPrograms(rendered(answer)), null, 2)}\n` : text(answer));
 }
 
 /** An answer for programs, and the same for people. */
@@ -57,7 +59,7 @@ export async function show(call: Asked, ask: () => Promise<Picture>): Promise<nu
   }
   for (;;) {
     const { answer, text } = await ask().catch(unavailablePicture);
-    if (values["json"] === true) io.out(`${JSON.stringify(forPrograms(answer))}\n`);
+    if (values["json"] === true) io.out(`${JSON.stringify(forPrograms(rendered(answer)))}\n`);
     else io.out(io.isTerminal ? `${CLEAR}${text}\nCtrl-C ends it.\n` : `${text}\n`);
     await delay(REDRAW_MS, undefined, { signal: io.signal }).catch(() => io.signal.throwIfAborted());
   }
@@ -70,15 +72,20 @@ function unavailablePicture(error: unknown): Picture {
   throw error;
 }
 
-/** Aligns rows of cells in columns, numbers to the right. */
-export function tableText(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const cells = [head, ...rows.map((row) => row.map(String))];
-  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  const isNumber = head.map((_, column) => rows.some((row) => typeof row[column] === "number"));
+/** Renders a table with a head. */
+export function tableText(head: readonly Text[], rows: readonly TableRow[]): string {
+  return alignedText([head, ...rows]);
+}
+
+/** Renders rows of cells in English, aligned in columns, numbers to the right. */
+export function alignedText(rows: readonly TableRow[]): string {
+  const cells = rows.map((row) => row.map((cell) => (typeof cell === "number" ? String(cell) : render(cell))));
+  const columns = Array.from({ length: cells.reduce((most, row) => Math.max(most, row.length), 0) });
+  const widths = columns.map((_, column) => cells.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), 0));
+  const isNumber = columns.map((_, column) => rows.some((row) => typeof row[column] === "number"));
   const aligned = (cell: string, column: number): string => {
     const width = widths[column] ?? 0;
     return isNumber[column] === true ? cell.padStart(width) : cell.padEnd(width);
   };
-  const lines = cells.map((row) => row.map(aligned).join("  ").trimEnd());
-  return `${lines.join("\n")}\n`;
+  return cells.map((row) => `${row.map(aligned).join("  ").trimEnd()}\n`).join("");
 }

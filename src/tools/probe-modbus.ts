@@ -1,3 +1,4 @@
+import type { Text } from "../domain/message.ts";
 import type { DeviceObject, PlcTools, ToolConnection } from "../acquisition/port.ts";
 import { LinkError, type LinkErrorKind } from "../domain/link-error.ts";
 import type { Milliseconds } from "../domain/units.ts";
@@ -35,7 +36,7 @@ export type ModbusFinding =
     }
   /** It connects, and none of the units is there. */
   | { readonly kind: "no_unit"; readonly tried: readonly number[]; readonly absent: boolean }
-  | { readonly kind: "none"; readonly why: LinkErrorKind; readonly reason: string };
+  | { readonly kind: "none"; readonly why: LinkErrorKind; readonly reason: Text };
 
 interface Device {
   readonly host: string;

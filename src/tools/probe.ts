@@ -1,9 +1,10 @@
 import { LinkError, type LinkErrorKind } from "../domain/link-error.ts";
+import { message, type Message, type Text } from "../domain/message.ts";
 import { CommandError, EXIT, type Run, type Values } from "./command.ts";
 import type { PlcTools } from "../acquisition/port.ts";
 import type { ToolCall } from "./plc-tools.ts";
 import { type ModbusFinding, type ProbeFinding, probeModbus, type UnitAnswer } from "./probe-modbus.ts";
-import { linesText } from "./texts.ts";
+import { textLines } from "./texts.ts";
 import { textOption } from "./options.ts";
 import { print } from "./print.ts";
 import { MODBUS_PORT } from "../domain/plc-address.ts";
@@ -32,7 +33,7 @@ export async function probed(tools: PlcTools, { values, operands, io }: ToolCall
     const greeting = tools.greetsOpcua({ host: target.host, port: OPCUA_PORT }, OPCUA_GREETING_MS);
     const modbus = await probeModbus(target, units, { tools, ...io }).catch((error: unknown) => {
       io.signal.throwIfAborted();
-      if (error instanceof LinkError) return { kind: "none", why: error.kind, reason: error.message } as const;
+      if (error instanceof LinkError) return { kind: "none", why: error.kind, reason: error.text } as const;
       throw error;
     });
     const answer: ProbeFinding = { ...target, modbus, opcua: await greeting, opcua_port: OPCUA_PORT };
@@ -49,8 +50,7 @@ function targetOf(operand: string): { readonly host: string; readonly port: numb
   const host = bracketed ?? named ?? (isBareV6 ? operand : undefined);
   const port = digits === undefined ? MODBUS_PORT : Number(digits);
   if (host !== undefined && port >= 1 && port <= 65_535) return { host, port };
-  const message = `"${operand}" is no address like 192.0.2.10, plc.example:502 or [2001:db8::1]:502`;
-  throw new CommandError(message, EXIT.usage);
+  throw new CommandError(message("probe.no_address", { text: operand }), EXIT.usage);
 }
 
 function unitsOf(values: Values): readonly number[] | null {
@@ -58,8 +58,7 @@ function unitsOf(values: Values): readonly number[] | null {
   if (text === undefined) return null;
   const units = [...new Set(text.split(",").map((one) => (/^ *\d{1,3} *$/.test(one) ? Number(one) : NaN)))];
   if (units.length <= MOST_UNITS && units.every((unit) => unit <= 255)) return units;
-  const message = `--units ${text} must be at most ${MOST_UNITS} numbers from 0 to 255, e.g. 1,2,17`;
-  throw new CommandError(message, EXIT.usage);
+  throw new CommandError(message("probe.units", { text, most: MOST_UNITS }), EXIT.usage);
 }
 
 /** Modbus Application Protocol V1.1b3, 6.21, table of objects. */
@@ -76,11 +75,12 @@ const OBJECTS: Readonly<Record<number, string>> = {
 type Found = Extract<ModbusFinding, { kind: "modbus" }>;
 
 /** The finding in words. If nothing answers, also the possible reasons and what to do. */
-function probeText({ host, port, modbus, opcua, opcua_port }: ProbeFinding): string {
+function probeText({ host, port, modbus, opcua, opcua_port }: ProbeFinding): Text {
   const at = `${host}:${port}`;
-  const lines = modbus.kind === "modbus" ? foundLines(at, modbus) : [`Modbus TCP at ${at}: no. ${missingText(modbus)}`];
-  const greeted = opcua ? "answers; docs/plc/opcua.md tells how to set the booth up" : "no answer";
-  return linesText([...lines, `OPC UA at ${host}:${opcua_port}: ${greeted}`]);
+  const missing = modbus.kind === "modbus" ? null : message("probe.no_modbus", { at, why: missingText(modbus) });
+  const lines = modbus.kind === "modbus" ? foundLines(at, modbus) : [];
+  const greeting = message(opcua ? "probe.opcua" : "probe.no_opcua", { at: `${host}:${opcua_port}` });
+  return textLines([...lines, missing, greeting].filter((line) => line !== null));
 }
 
 function foundLines(at: string, found: Found): (string | null)[] {
@@ -126,26 +126,9 @@ const HOW_IT_FAILED: Readonly<Partial<Record<LinkErrorKind, string>>> = {
   malformed: "it answers something else to",
 };
 
-const WHY: Readonly<Record<LinkErrorKind, string>> = {
-  refused:
-    "Refused: the machine is there but nothing listens at that port, or no way leads there. Switch the PLC's Modbus server on, check the port and the address, and that this box has an address in the PLC's network.",
-  timeout:
-    "Silence: no connection came about. Check the address, the PLC's power and the cable; a firewall or another network's mask looks the same.",
-  reset:
-    "It takes the connection and breaks it off: another master (an HMI, a programmer) may hold the only one, or the PLC lets only listed addresses in. Close the other, or enter this box in the PLC's list.",
-  closed:
-    "It takes the connection and closes it: another master (an HMI, a programmer) may hold the only one, or something else than Modbus is there. Close the other and probe again.",
-  malformed:
-    "Something answers that isn't Modbus TCP. Check the port; a serial device server in transparent mode speaks RTU: framing: rtu in the booth's modbus section.",
-  busy: "The device asks to come back later. Probe again.",
-  path: "A gateway in between can't reach the device.",
-  config: "The call can't be carried out.",
-};
-
-function missingText(modbus: Exclude<ModbusFinding, Found>): string {
-  if (modbus.kind === "none") return `${WHY[modbus.why]} (${modbus.reason})`;
-  const tried = `None of the unit ids ${modbus.tried.join(", ")} answers`;
-  return modbus.absent
-    ? `${tried}: a Modbus gateway is there, but no device behind it. Check the serial line behind it, its power, and the unit id; --units tries others.`
-    : `It connects, and then it is silent. ${tried}: look up the unit id in the PLC and give it with --units, or it isn't a Modbus server; a serial device server in transparent mode wants framing: rtu.`;
+function missingText(modbus: Exclude<ModbusFinding, Found>): Message {
+  if (modbus.kind === "none")
+    return message("text.hint", { text: message(`probe.${modbus.why}`), hint: modbus.reason });
+  const units = modbus.tried.join(", ");
+  return message(modbus.absent ? "probe.none_behind" : "probe.silent", { units });
 }

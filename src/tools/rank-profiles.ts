@@ -5,11 +5,14 @@ import type { BoothConfig, Config } from "../config/port.ts";
 import { findProfile, profileNames } from "../config/profile.ts";
 import type { BodyOf } from "../contract/local.ts";
 import { adviceFor, LinkError } from "../domain/link-error.ts";
+import { message, type Text } from "../domain/message.ts";
+import { render } from "../domain/messages/render.ts";
 import { plcAddress } from "../domain/plc-address.ts";
 import type { Profile } from "../domain/profile.ts";
 import type { Sample } from "../domain/taken.ts";
 import { CommandError, EXIT, type Io } from "./command.ts";
 import { polledGroups } from "./plc-tools.ts";
+import { joinedTexts } from "./texts.ts";
 import { type ProfileReading, type RankedProfile, rankProfiles } from "./rules/rank.ts";
 
 /** The limit for one profile. If the profile doesn't fit, most reads are refused at once. */
@@ -42,7 +45,7 @@ export async function rankAt(
   let address = "";
   try {
     for (const [index, profile] of profiles.entries()) {
-      ask.progress(`${profile.name}, ${index + 1} of ${profiles.length}`);
+      ask.progress(message("rank.step", { profile: profile.name, number: index + 1, of: profiles.length }));
       if (index > 0) await ask.tools.sleep(PAUSE_MS, ask.signal);
       const booth = candidate(profile, link);
       address = plcAddress(booth);
@@ -52,10 +55,11 @@ export async function rankAt(
     ask.progress("");
   }
   const failures = readings.flatMap(({ failed }) => failed ?? []);
-  if (failures.length === readings.length) throw new CommandError(`${address}: ${failures[0] ?? ""}`, EXIT.unavailable);
+  if (failures.length === readings.length)
+    throw new CommandError(message("text.at", { place: address, text: failures[0] ?? "" }), EXIT.unavailable);
   const ranked = rankProfiles(readings, said);
   const lines = ranked.map(
-    ({ profile, fit, reasons }) => `  ${profile}  ${Math.round(fit * 100)} %: ${reasons.join("; ")}\n`,
+    ({ profile, fit, reasons }) => `  ${profile}  ${Math.round(fit * 100)} %: ${render(joinedTexts(reasons))}\n`,
   );
   return { answer: { address, profiles: ranked }, text: lines.join("") };
 }
@@ -80,7 +84,7 @@ function candidate(profile: Profile, link: Omit<BodyOf<"set_up_rank">, "said">):
     if (booth !== undefined) return booth;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    throw new CommandError(error.problems.map(({ message }) => message).join("; "), EXIT.usage, error);
+    throw new CommandError(joinedTexts(error.problems.map((problem) => problem.message)), EXIT.usage, error);
   }
   throw new Error("a booth that passed the checks is gone");
 }
@@ -101,8 +105,8 @@ async function readBy(profile: Profile, booth: BoothConfig, { tools, config, sig
   }
 }
 
-function failureText(error: unknown, address: string): string {
-  if (error instanceof LinkError) return `${error.message}; ${adviceFor(error, address)}`;
-  if (error instanceof Error && error.name === "TimeoutError") return "it takes too long";
+function failureText(error: unknown, address: string): Text {
+  if (error instanceof LinkError) return message("text.todo", { text: error.text, todo: adviceFor(error, address) });
+  if (error instanceof Error && error.name === "TimeoutError") return message("rank.too_long");
   throw error;
 }

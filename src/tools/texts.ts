@@ -1,4 +1,6 @@
 import { nearest } from "../config/nearest.ts";
+import { message, type Text } from "../domain/message.ts";
+import { render } from "../domain/messages/render.ts";
 import type { Lacking } from "../domain/set-up.ts";
 import { ownSequence } from "./terminal-text.ts";
 import { missingText, type LinkStatus, type StorageStatus } from "../domain/status.ts";
@@ -59,9 +61,10 @@ export function linkText(link: LinkStatus, now: number, style: Style = PLAIN): s
   }
 }
 
-/** Joins the texts that are not empty, on one line, so that a peer's text can't look like a line of ours. */
-export function sayings(...texts: readonly string[]): string {
+/** Renders the texts that are not empty on one line, so that a peer's text can't look like a line of ours. For the terminal. */
+export function sayings(...texts: readonly Text[]): string {
   return texts
+    .map((text) => render(text))
     .filter((text) => text !== "")
     .join("; ")
     .replaceAll(/\s*\n\s*/g, " ");
@@ -83,10 +86,31 @@ export function storageText(storage: StorageStatus): string {
   return sayings(
     `${mb(used_bytes)} of ${mb(max_bytes)} MB used`,
     hours_to_full === null ? "" : `without the service full in ${lasting(Math.round(hours_to_full * 3_600_000))}`,
-    missing === null ? "" : `WARNING: ${missing}`,
+    missing === null ? "" : `WARNING: ${render(missing)}`,
     health.low ? "STORAGE LOW: others fill the disk, the space kept back is used up; free some" : "",
     health.damaged_files.length === 0 ? "" : `damaged files kept: ${health.damaged_files.join(", ")}`,
   );
+}
+
+/** Returns a text of several lines, each with a line break. */
+export function textLines(lines: readonly Text[]): Text {
+  return lines.reduceRight<Text>((more, text) => message("text.line", { text, more }), "");
+}
+
+/** Joins texts by "; ". */
+export function joinedTexts([first = "", ...others]: readonly Text[]): Text {
+  return others.reduce<Text>((text, todo) => message("text.todo", { text, todo }), first);
+}
+
+/** Returns a text with its hint in brackets if there is one. */
+export function hinted(text: Text, hint: Text | undefined): Text {
+  return hint === undefined ? text : message("text.hint", { text, hint });
+}
+
+/** Returns a text that says what does not exist, with the nearest of the names: "there is no x (did you mean y?)". */
+export function withNearest(text: Text, word: string, names: readonly string[]): Text {
+  const name = nearest(word, names);
+  return hinted(text, name === undefined ? undefined : message("text.did_you_mean", { name }));
 }
 
 /** Returns " (did you mean x?)" for the nearest of the names, or "" if no name is near. */

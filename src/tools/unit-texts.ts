@@ -1,4 +1,4 @@
-import { message } from "../domain/message.ts";
+import { message, type Message } from "../domain/message.ts";
 import { nearest } from "../config/nearest.ts";
 import {
   converted,
@@ -18,12 +18,12 @@ interface Named extends Pick<TagParameters, "unit" | "factor"> {
 }
 
 /** Says why a tag's unit cannot be used, with the nearest valid spelling. Returns null if it can be used. */
-export function unitTrouble(tag: Named): string | null {
+export function unitTrouble(tag: Named): Message | null {
   const fault = unitFaultOf(tag);
   return fault === null ? null : troubleText(tag, fault);
 }
 
-function troubleText({ name, role = "mode", unit }: Named, { kind, expected }: UnitFault): string {
+function troubleText({ name, role = "mode", unit }: Named, { kind, expected }: UnitFault): Message {
   const units = unitNames(expected).join(", ");
   if (kind === "missing") return message("unit.missing", { tag: name, role, units });
   if (kind === "unfit") return message("unit.unfit", { tag: name, role, unit, units });
@@ -61,7 +61,7 @@ const LEVELS: readonly TagRole[] = [
   "burner_modulation",
 ];
 
-function deadbandTrouble({ name, role, unit, deadband }: ProfileTag): string | null {
+function deadbandTrouble({ name, role, unit, deadband }: ProfileTag): Message | null {
   const known = unitOf(unit);
   const [figure, most] = (known === undefined ? undefined : MOST_DEADBAND[known.dimension]) ?? [];
   const target = figure === undefined ? undefined : unitOf(figure);
@@ -69,14 +69,22 @@ function deadbandTrouble({ name, role, unit, deadband }: ProfileTag): string | n
   const scale = conversionOf(known, target)?.scale ?? 1;
   const shown = converted(deadband, { scale, offset: 0 });
   if (most === undefined || shown <= most) return null;
-  return message("unit.deadband", { tag: name, deadband, unit, shown: Number(shown.toPrecision(3)), figure: target.unit });
+  return message("unit.deadband", {
+    tag: name,
+    deadband,
+    unit,
+    shown: Number(shown.toPrecision(3)),
+    figure: target.unit,
+  });
 }
 
 /** The warnings of `check` for a profile in use: units from which no figure can be made, and deadbands that hide every change. */
-export function unitWarnings({ tags }: Pick<Profile, "tags">): readonly string[] {
+export function unitWarnings({ tags }: Pick<Profile, "tags">): readonly Message[] {
   return tags.flatMap((tag: ProfileTag) => {
     const trouble = unitTrouble({ ...tag, role: tag.role ?? tag.unfit_role });
-    const off = trouble !== null && tag.unfit_role !== undefined ? ` ${message("unit.off", { role: tag.unfit_role })}` : "";
-    return [trouble === null ? null : `${trouble}${off}`, deadbandTrouble(tag)].filter((text) => text !== null);
+    const unfit = trouble === null || tag.unfit_role === undefined ? null : { trouble, role: tag.unfit_role };
+    return [unfit === null ? trouble : message("unit.off", unfit), deadbandTrouble(tag)].filter(
+      (text) => text !== null,
+    );
   });
 }

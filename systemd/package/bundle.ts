@@ -30,6 +30,7 @@ const BESIDE: Readonly<Record<string, string>> = {
   "./workshop-worker.ts": "./workshop-worker.js",
   "./certificate-worker.ts": "./certificate-worker.js",
   "./page/": "../page/",
+  "../domain/messages/": "../messages/",
   "../../node_modules/": "../libraries/",
   "../../package.json": "../package.json",
   "../../config/profiles": "../profiles",

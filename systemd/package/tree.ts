@@ -75,6 +75,8 @@ function layOutAgent({ root, architecture, cache, version, bundle }: TreeParts, 
   cpSync(join(root, "config/profiles"), join(folder, "profiles"), { recursive: true });
   const isServed = (path: string): boolean => basename(path) !== "tsconfig.json";
   cpSync(join(root, "src/api/page"), join(folder, "page"), { recursive: true, filter: isServed });
+  const isCatalogue = (path: string): boolean => !path.endsWith(".ts");
+  cpSync(join(root, "src/domain/messages"), join(folder, "messages"), { recursive: true, filter: isCatalogue });
   for (const name of LIBRARY_FILES)
     put(join(folder, "libraries", name), readFileSync(join(root, "node_modules", name)));
   copyPackages(closureOf(root, EXTERNAL), { from: root, to: folder, prebuild: ARCHITECTURES[architecture].prebuild });

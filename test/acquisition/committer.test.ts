@@ -1,3 +1,4 @@
+import type { Text } from "../../src/domain/message.ts";
 import { expect, it } from "vitest";
 import type { LogRecord } from "../../src/domain/record.ts";
 import type { TakenEntry } from "../../src/domain/taken.ts";
@@ -37,7 +38,7 @@ const ingested = (newest_seq: number): Ingested => ({
   },
 });
 
-function committerOn(clock: Clock, store: Pick<Store, "ingest">, trouble: (reason: string) => void): Committer {
+function committerOn(clock: Clock, store: Pick<Store, "ingest">, trouble: (reason: Text) => void): Committer {
   const parts = {
     clock,
     random: seededRandom(1),
@@ -57,7 +58,7 @@ it("entries fill up to a bound while commits fail, and all are committed later, 
   const clock = virtualClock({ wall: 0 });
   const way = { broken: true };
   const readings: LogRecord[] = [];
-  const troubles: string[] = [];
+  const troubles: Text[] = [];
   const store: Pick<Store, "ingest"> = {
     ingest: (_stream, records) => {
       if (way.broken) return Promise.reject(new Error("disk full"));

@@ -1,3 +1,4 @@
+import { rendered } from "../../src/domain/messages/render.ts";
 import { afterEach, describe, expect, test } from "vitest";
 
 import { type BoothOnLink, linkLoop } from "../../src/acquisition/link.ts";
@@ -255,7 +256,7 @@ test("a tag with a role that turns to NaN degrades the link with one log line, a
   await time.run(5_000);
   shown.sample = { tag: "mode", value: null, quality: "bad", reason: "nan" };
   await time.run(60_000);
-  expect(it.status).toMatchObject({ kind: "degraded", reason: expect.stringContaining("mode") as string });
+  expect(rendered(it.status)).toMatchObject({ kind: "degraded", reason: expect.stringContaining("mode") as string });
   shown.sample = { tag: "mode", value: 1, quality: "good" };
   await time.run(2_000);
   expect(lines).toEqual(["up", "degraded", "up"]);

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { message } from "../../src/domain/message.ts";
 import { serveSocket } from "../../src/api/server.ts";
 import { activeSite, boothOf, MINUTE, type ActiveSite } from "../support/active-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -63,7 +64,7 @@ it("the service's link is not shown as up if no booth is bound any more", async 
   await site.clock.runUntil(() => boothOf(agent).provisioning.state === "released", 10 * MINUTE);
   site.service.way.down = true;
   await site.clock.run(2 * MINUTE);
-  expect(agent.status().service).toMatchObject({ kind: "down", reason: "no booth is bound: nothing to deliver" });
+  expect(agent.status().service).toMatchObject({ kind: "down", reason: message("service.no_booth") });
 });
 
 const PUTS: readonly { says: string; serial?: string; body: unknown; wanted: number }[] = [

@@ -42,7 +42,7 @@ it("one connection loads the document and all its files at once; each file is ca
   expect(head["content-security-policy"]).toContain("default-src 'none'");
   const paths = [...text.matchAll(/(?:href|src)="(\/v\/[^"]+)"/g)].map(([, path]) => path ?? "");
   const names = new Set(paths.map((path) => path.replace(/^.*\//, "")));
-  expect(names).toEqual(new Set(["page.css", "ahead.js", "first.js", "de.js"]));
+  expect(names).toEqual(new Set(["page.css", "ahead.js", "first.js", "de.json", "messages-de.json"]));
   const files = await Promise.all(paths.map((path) => ask(session, { ":path": path })));
   expect(new Set(files.map(({ status }) => status))).toEqual(new Set([200]));
   expect(new Set(files.map((file) => file.head["cache-control"]))).toEqual(new Set(["max-age=31536000, immutable"]));

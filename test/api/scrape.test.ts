@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
 import { expect, it, onTestFinished } from "vitest";
+import { render } from "../../src/domain/messages/render.ts";
 import { openScrape } from "../../src/api/scrape.ts";
 import type { AgentControl } from "../../src/domain/agent-control.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
@@ -59,15 +60,15 @@ it("the scrape listener answers requests with the token; a new token is valid fr
 
 it("the scrape listener does not open with a short token or an unusable file, and says why", async () => {
   const short = await scraped(() => "secret");
-  expect(short.listener.state.trouble).toContain("fewer than 32 characters");
+  expect(render(short.listener.state.trouble)).toContain("fewer than 32 characters");
   const none = await scraped(() => {
     throw new Error("/token can be read by others (mode 644): chmod 600 /token");
   });
-  expect(none.listener.state.trouble).toContain("chmod 600 /token");
+  expect(render(none.listener.state.trouble)).toContain("chmod 600 /token");
 });
 
 it("the scrape listener reports a port that is in use", async () => {
   const first = await scraped(() => OLD);
   const second = await scraped(() => OLD, first.listener.state.port);
-  expect(second.listener.state.trouble).toContain("EADDRINUSE");
+  expect(render(second.listener.state.trouble)).toContain("EADDRINUSE");
 });

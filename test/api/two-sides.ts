@@ -115,7 +115,7 @@ export async function differing({ box, service }: TwoSides, paths: readonly stri
   return found;
 }
 
-/** Returns status, type and body in a fixed order of fields, without the differences that docs/service/contract.md lists. */
+/** Returns status, type and body in a fixed order of fields, without the differences that docs/reference/local-api.md lists. */
 function comparable(path: string, { status, headers, body, text }: Reply, other?: Reply): string {
   const head = `${status} ${headers.get("content-type") ?? ""} ${headers.get("deprecation") ?? ""}`;
   if (typeof body !== "object" || body === null) return `${head} ${text}`;

@@ -61,7 +61,8 @@ describe("the profile workshop over the local API", () => {
     expect(again.at(-1)).toEqual(["failed", { error: expect.stringContaining("is there already") as string }]);
     expect((await put("/workshop/list", { name: "liste ä.csv", text: LIST }, "PUT")).status).toBe(200);
     const events = await run({ action: "import" });
-    const said = events.map(([, { text = "" }]) => String(text)).join("");
+    const tables = events.flatMap(([name, { rows }]) => (name === "table" ? (rows as readonly string[][]) : []));
+    const said = tables.map((cells) => cells.join("  ")).join("\n");
     expect(said).toContain("line 3 left out: ");
     expect(events.at(-1)?.[0]).toBe("done");
     const text = readFileSync(file, "utf8");

@@ -2,6 +2,7 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, it, onTestFinished } from "vitest";
+import { render } from "../../src/domain/messages/render.ts";
 import { requestOf } from "../../src/api/report.ts";
 import { askAgent } from "../../src/tools/agent-client.ts";
 import type { CommandError } from "../../src/tools/command.ts";
@@ -63,7 +64,7 @@ it("history rejects an unknown tag with the closest name, and shows an empty tab
   });
   onTestFinished(() => listener.close());
   const said: string[] = [];
-  const io = quietIo({ out: (text) => void said.push(text), environment: { RUNTIME_DIRECTORY: dir } });
+  const io = quietIo({ out: (text) => void said.push(render(text)), environment: { RUNTIME_DIRECTORY: dir } });
   const ask = (tags: string, from = "2026-03-02T14:50:00Z"): Promise<number> =>
     historyCommand({ values: { from }, operands: [tags], io });
   const { message, exit } = await failureOf(ask("mode,mod,nonsense-of-nobody"));

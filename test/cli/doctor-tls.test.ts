@@ -46,8 +46,8 @@ it("doctor reaches a service with TLS, or names the fault of its certificate", a
   const good = await urlOf(authority.issue("service", { days: 90 }));
 
   const well = await findingsOf(folder, good, ca_file);
-  expect(well.service).toMatchObject({ state: "ok", said: matching(/: DNS, TCP, TLS, HTTP are well$/) });
-  expect(well.certificate).toMatchObject({ state: "ok", said: matching(/^ends in (89|90) days, on /) });
+  expect(well.service).toMatchObject({ state: "ok", text: matching(/: DNS, TCP, TLS, HTTP are well$/) });
+  expect(well.certificate).toMatchObject({ state: "ok", text: matching(/^ends in (89|90) days, on /) });
 
   const otherHost = await urlOf(authority.issue("service", { hosts: ["DNS:elsewhere.test"] }));
   const expired = await urlOf(authority.issue("service", { days: -1 }));
@@ -57,6 +57,6 @@ it("doctor reaches a service with TLS, or names the fault of its certificate", a
     [expired, ca_file, /check the box's clock \(timedatectl\); if it is right/],
   ] as const) {
     const { service } = await findingsOf(folder, url, ca);
-    expect(service).toMatchObject({ state: "bad", said: matching(/TLS fails/), todo: matching(todo) });
+    expect(service).toMatchObject({ state: "bad", text: matching(/TLS fails/), todo: matching(todo) });
   }
 });

@@ -1,5 +1,9 @@
-import { expect, it } from "vitest";
-import { forPrograms } from "../../src/tools/print.ts";
+import { describe, expect, it } from "vitest";
+import { message } from "../../src/domain/message.ts";
+import { render } from "../../src/domain/messages/render.ts";
+import { alignedText, forPrograms, print } from "../../src/tools/print.ts";
+import { textLines } from "../../src/tools/texts.ts";
+import { quietIo } from "./say.ts";
 
 const AT = Date.UTC(2026, 2, 2, 15, 5, 12, 250);
 const ISO = "2026-03-02T15:05:12.250Z";
@@ -22,4 +26,38 @@ it("--json writes every instant in ISO 8601, and leaves other numbers unchanged"
     start: ISO,
     hours_to_full: 12.5,
   });
+});
+
+describe("alignedText", () => {
+  it("renders messages, aligns columns two blanks apart, and puts columns with numbers to the right", () => {
+    const rows = [
+      [message("test.verdict"), message("test.tag"), message("test.reads"), ""],
+      [message("test.look"), "mode", 12, message("test.tiny")],
+      ["OK", "air_temperature", 7, ""],
+    ];
+    expect(alignedText(rows)).toBe(
+      [
+        "verdict  tag              reads\n",
+        "LOOK     mode                12  next to nothing: another word order or address?\n",
+        "OK       air_temperature      7\n",
+      ].join(""),
+    );
+  });
+
+  it("returns an empty text for no rows", () => {
+    expect(alignedText([])).toBe("");
+  });
+});
+
+describe("print", () => {
+  it("writes messages in a JSON answer as English texts", () => {
+    let out = "";
+    const io = quietIo({ out: (text) => void (out += render(text)) });
+    print({ values: { json: true }, io }, { missing: [message("workshop.a_tag")] }, () => "");
+    expect(JSON.parse(out)).toEqual({ missing: ["a tag"] });
+  });
+});
+
+it("textLines ends each text with a line break", () => {
+  expect(render(textLines([message("workshop.usable"), "b"]))).toBe("it can be used\nb\n");
 });

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { render } from "../../src/domain/messages/render.ts";
 import { stringify } from "yaml";
 import { driverTools } from "../../src/acquisition/tool-drivers.ts";
 import { profileCommand } from "../../src/tools/profile/profile.ts";
@@ -65,7 +66,7 @@ describe("booth-gateway profile browse", { timeout: 120_000 }, () => {
     const set = (mode: ProfileMode): void =>
       booth.inject({ kind: "mode", mode, phase: null, fault_code: 0 }, clock.wall());
     const ask: Io["ask"] = (question) => {
-      const [, mode] = /Set the booth to (\w+)/.exec(question) ?? [];
+      const [, mode] = /Set the booth to (\w+)/.exec(render(question)) ?? [];
       if (mode !== undefined) set(mode as ProfileMode);
       return Promise.resolve("y");
     };

@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { render } from "../../src/domain/messages/render.ts";
 import { findProfile, loadProfile, profileNames, SHIPPED_PROFILES } from "../../src/config/profile.ts";
 import type { ModbusTag } from "../../src/domain/profile.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -97,14 +98,14 @@ describe("booth-gateway profile import", () => {
     await say(["profile", "new", "acme", "--config", config]);
     const asked: string[] = [];
     const ask: Io["ask"] = (question, _, choices = []) => {
-      asked.push(question);
+      asked.push(render(question));
       return Promise.resolve(choices.some(({ value }) => value === "holding:0") ? "holding:0" : "y");
     };
     const said = await say(["profile", "import", file, "--config", config, "--json"], { io: { ask } });
     expect(said).toMatchObject({ code: 0, err: "" });
     expect(asked).toEqual([
       "Which table do the list's register numbers mean, and do they count from 0 or from 1?",
-      "Does booth_state tell the booth's mode? [y/N] ",
+      "Does booth_state tell the booth's mode?",
       expect.stringContaining("Write this to"),
     ]);
     const { tags, left, missing } = JSON.parse(said.out) as Record<string, { name: string; address: string }[]>;

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { render } from "../../src/domain/messages/render.ts";
 import type { Choice, Io } from "../../src/tools/command.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { say } from "./say.ts";
@@ -24,7 +25,7 @@ async function bench() {
       const file = join(folder, "list.csv");
       writeFileSync(file, text);
       const ask: Io["ask"] = (question, kind, choices = []) => {
-        asked.push({ question, choices });
+        asked.push({ question: render(question), choices });
         return Promise.resolve(kind === "choose" ? (reply ?? null) : "y");
       };
       const io = reply === undefined ? {} : { ask };

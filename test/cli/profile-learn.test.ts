@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Driver, PlcTools } from "../../src/acquisition/port.ts";
 import { profileCommand } from "../../src/tools/profile/profile.ts";
 import { loadProfile } from "../../src/config/profile.ts";
+import { render } from "../../src/domain/messages/render.ts";
 import type { ProfileTag } from "../../src/domain/profile.ts";
 import { CommandError, type Io } from "../../src/tools/command.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -39,13 +40,15 @@ function workshop(places: (mode: string) => Readonly<Record<string, number>>) {
       return Promise.resolve();
     },
   } as unknown as PlcTools;
-  const answer: Io["ask"] = (question) => {
+  const answer: Io["ask"] = (text) => {
+    const question = render(text);
     asked.push(question);
     mode = /Set the booth to (\w+)/.exec(question)?.[1] ?? mode;
     return Promise.resolve("y");
   };
   const run = (words: string, answers: Readonly<Record<string, string>> = {}, io: Partial<Io> = {}) => {
-    const ask: Io["ask"] = (question) => {
+    const ask: Io["ask"] = (text) => {
+      const question = render(text);
       asked.push(question);
       mode = /Set the booth to (\w+)/.exec(question)?.[1] ?? mode;
       const known = Object.entries(answers).find(([part]) => question.includes(part));
@@ -87,7 +90,7 @@ describe("booth-gateway profile learn modes", () => {
     await site.run("new acme");
     const learn = "learn modes --modes idle,spray,bake --range holding:0-9";
     const leaving: Io["ask"] = (question) => {
-      if (question.includes("to bake")) return Promise.reject(new CommandError("left"));
+      if (render(question).includes("to bake")) return Promise.reject(new CommandError("left"));
       return site.answer(question);
     };
     expect(await site.run(learn, {}, { ask: leaving })).toMatchObject({ code: 1 });

@@ -1,6 +1,8 @@
+import { render } from "../../src/domain/messages/render.ts";
 import type { Io, Run } from "../../src/tools/command.ts";
 import { dispatch } from "../../src/cli/dispatch.ts";
 import { PROGRAM } from "../../src/runtime/commands.ts";
+import { alignedText } from "../../src/tools/print.ts";
 
 export interface Said {
   readonly code: number;
@@ -13,6 +15,7 @@ export function quietIo(io: Partial<Io> = {}): Io {
   return {
     out: () => undefined,
     err: () => undefined,
+    table: () => undefined,
     isTerminal: false,
     colours: false,
     progress: () => undefined,
@@ -30,7 +33,12 @@ export async function say(
 ): Promise<Said> {
   let out = "";
   let err = "";
-  const whole = quietIo({ out: (text) => void (out += text), err: (text) => void (err += text), ...io });
+  const whole = quietIo({
+    out: (text) => void (out += render(text)),
+    err: (text) => void (err += render(text)),
+    table: (rows) => void (out += alignedText(rows)),
+    ...io,
+  });
   const runOf = (name: string): Promise<Run> => {
     const run = runs[name];
     return run === undefined ? PROGRAM.runOf(name) : Promise.resolve(run);

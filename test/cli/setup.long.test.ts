@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { render } from "../../src/domain/messages/render.ts";
 import { setupCommand } from "../../src/cli/setup.ts";
 import { CommandError, type Io } from "../../src/tools/command.ts";
 import { runningAgent } from "../api/box-http.ts";
@@ -11,14 +12,14 @@ function person(replies: readonly (readonly [question: RegExp, reply: string])[]
   const said: string[] = [];
   const leaving = new CommandError("left");
   const io = quietIo({
-    out: (text) => void said.push(text),
-    err: (text) => void said.push(text),
+    out: (text) => void said.push(render(text)),
+    err: (text) => void said.push(render(text)),
     isTerminal: true,
     environment: { USER: "alex" },
     ask: (question) => {
       const next = left.shift();
       if (next === undefined) return Promise.reject(leaving);
-      expect(question).toMatch(next[0]);
+      expect(render(question)).toMatch(next[0]);
       return Promise.resolve(next[1]);
     },
   });

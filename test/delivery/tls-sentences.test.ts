@@ -1,3 +1,4 @@
+import { render } from "../../src/domain/messages/render.ts";
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
@@ -74,7 +75,7 @@ function noticeBy(open: OpenChannel, way: (port: number, ca_file: string) => str
     if (config === undefined) throw new Error("the configuration has a notice");
     const send: Channel = open({ gateway_id: "gw-1", secret: () => "" }, config);
     const outcome = await send({ id: "1", subject: "s", text: "t", document: {} }, never);
-    return outcome.kind === "delivered" ? "" : outcome.reason;
+    return outcome.kind === "delivered" ? "" : render(outcome.reason);
   };
 }
 

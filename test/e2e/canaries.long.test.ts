@@ -1,3 +1,5 @@
+import { message } from "../../src/domain/message.ts";
+import { render } from "../../src/domain/messages/render.ts";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer as createHttp } from "node:http";
 import { once } from "node:events";
@@ -10,7 +12,6 @@ import { clockFileText, clockFromNow } from "../../simulators/clock.ts";
 import { gatewaySchema } from "../../src/config/gateway-schema.ts";
 import { markedKeys } from "../../src/config/marks.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
-import { say } from "../../src/domain/sentences.ts";
 import { askAgent } from "../../src/tools/agent-client.ts";
 import { eventually } from "../support/eventually.ts";
 import { GATEWAY, runProgram, startProgram } from "../support/processes.ts";
@@ -190,9 +191,11 @@ it("no secret of any setting gets from peers that quote it to status, log, test 
       const told = answer as AgentStatus | null;
       const links = [...(told?.outputs ?? []), ...(told?.notices ?? [])].map(({ link }) => link);
       const isRefused =
-        links.length === 5 && links.every((link) => link.kind === "down" && link.reason !== say("plc.not_yet"));
+        links.length === 5 &&
+        links.every((link) => link.kind === "down" && render(link.reason) !== render(message("plc.not_yet")));
       const [booth] = told?.booths ?? [];
-      const isAsked = booth?.provisioning.reason.includes("Cannot") === true && booth.plc.kind === "down";
+      const isAsked =
+        booth !== undefined && render(booth.provisioning.reason).includes("Cannot") && booth.plc.kind === "down";
       return isRefused && isAsked ? told : undefined;
     },
     60_000,

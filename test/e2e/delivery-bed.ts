@@ -1,3 +1,5 @@
+import type { Text } from "../../src/domain/message.ts";
+import { render } from "../../src/domain/messages/render.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { contentLine, canonical } from "../../simulators/service/ingest/canonical.ts";
@@ -75,7 +77,7 @@ export interface DeliveryBed {
 export async function deliveryBed(options: DeliveryBedOptions = {}): Promise<DeliveryBed> {
   const folder = temporaryFolder();
   const said: string[] = [];
-  const log = { ...silentLog, warn: (_: unknown, text: string) => void said.push(text) };
+  const log = { ...silentLog, warn: (_: unknown, text: Text) => void said.push(render(text)) };
   const made: { link: MqttLink | null; http: string; connects: number } = { link: null, http: "", connects: 0 };
   const site = virtualSite({
     folder,

@@ -1,3 +1,5 @@
+import { render } from "../../src/domain/messages/render.ts";
+import type { Text } from "../../src/domain/message.ts";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -124,6 +126,6 @@ it("a key that the broker refuses: said in words, everything kept, and sent once
   expect(link().kind).toBe("up");
 });
 
-function reasonOf(link: { readonly kind: string; readonly reason?: string }): string {
-  return link.reason ?? "";
+function reasonOf(link: { readonly kind: string; readonly reason?: Text }): string {
+  return render(link.reason ?? "");
 }

@@ -1,3 +1,4 @@
+import { rendered } from "../../src/domain/messages/render.ts";
 import { createScrubber } from "../../src/scrubber.ts";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -165,7 +166,7 @@ test("an unreachable server is retried with growing delays and gets everything i
   await site.mode("fault");
   await site.asked(1);
   const [down] = site.notices.status();
-  expect(down?.link).toMatchObject({ kind: "down", reason: "the server says: HTTP 503", attempt: 1 });
+  expect(rendered(down?.link)).toMatchObject({ kind: "down", reason: "the server says: HTTP 503", attempt: 1 });
   await site.mode("idle");
   await site.mode("estop");
   const until = site.clock.wall() + 6 * HOUR;
@@ -195,7 +196,7 @@ test("a notice with an unexpected error is shown as down with the reason, is ret
   const reads = site.failLooks();
   await site.mode("fault");
   const failed = site.notices.status()[0]?.link;
-  expect(failed).toMatchObject({ kind: "down", reason: "unexpected error: the store is busy", attempt: 1 });
+  expect(rendered(failed)).toMatchObject({ kind: "down", reason: "unexpected error: the store is busy", attempt: 1 });
   await site.clock.run(HOUR);
   expect(reads.count).toBeGreaterThan(2);
   expect(reads.count).toBeLessThan(30);

@@ -1,3 +1,4 @@
+import { rendered } from "../../src/domain/messages/render.ts";
 import { createScrubber } from "../../src/scrubber.ts";
 import { expect, it, onTestFinished } from "vitest";
 import { parseConfig } from "../../src/config/config.ts";
@@ -53,7 +54,7 @@ it("an output with an unexpected error is shown as down with the reason, restart
   let isOver = false;
   void Promise.all(outputs.run(ending.signal)).finally(() => (isOver = true));
   await clock.run(1);
-  expect(outputs.status()[0]).toMatchObject({
+  expect(rendered(outputs.status()[0])).toMatchObject({
     name: "one",
     link: { kind: "down", reason: "unexpected error: Maximum call stack size exceeded", attempt: 1 },
   });

@@ -1,3 +1,4 @@
+import { render } from "../../src/domain/messages/render.ts";
 import { readFileSync } from "node:fs";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
@@ -108,7 +109,7 @@ interface Play {
 const isDown =
   (pattern: RegExp) =>
   (output: OutputStatus): boolean =>
-    output.link.kind === "down" && pattern.test(output.link.reason);
+    output.link.kind === "down" && pattern.test(render(output.link.reason));
 /** Each session gets all 50; on a busy machine there may be a second session. */
 const isCounted = ({ link, ignored }: OutputStatus): boolean => link.kind === "up" && ignored > 0 && ignored % 50 === 0;
 const random = Buffer.from(Array.from({ length: 4_000 }, (_, index) => (index * 7_919 + 13) & 255));

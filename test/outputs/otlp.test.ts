@@ -1,3 +1,4 @@
+import { rendered } from "../../src/domain/messages/render.ts";
 import { createScrubber } from "../../src/scrubber.ts";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { createRequire } from "node:module";
@@ -140,7 +141,7 @@ it.each([
   [500, "", { kind: "refused", status: 500, reason: "the collector answered 500" }],
   [302, "", { kind: "refused", status: 302, reason: "the collector answered 302" }],
 ])("the collector's answer %i %s means %o", (status, text, outcome) => {
-  expect(outcomeOf({ status, text }, 7_000)).toEqual(outcome);
+  expect(rendered(outcomeOf({ status, text }, 7_000))).toEqual(outcome);
 });
 
 const SENT = [metric("mode"), metric("poll_lateness_seconds"), metric("polls_total")];
@@ -220,7 +221,7 @@ it("the OTLP output reports and skips a set of metrics that can't be made, and s
     return made === 1 ? Promise.reject(new RangeError("too deep")) : Promise.resolve(SENT);
   });
   await until(() => output.status().link.kind === "down", "the failure is shown");
-  expect(output.status().link).toMatchObject({ reason: "unexpected error: too deep" });
+  expect(rendered(output.status().link)).toMatchObject({ reason: "unexpected error: too deep" });
   await interval();
   await until(() => output.status().sent === 1, "the second set is there");
   expect(requests).toHaveLength(1);
@@ -279,7 +280,7 @@ it("the OTLP output drops a refused set with its reason, and counts the points t
   );
   const { output, interval, retry } = pushing(url);
   await until(() => output.status().pushed?.given_up === 3, "the first set is given up");
-  expect(output.status()).toMatchObject({
+  expect(rendered(output.status())).toMatchObject({
     link: { kind: "down", reason: "the collector answered 400: bad data" },
     pushed: { waiting: 0, reason: "the collector answered 400: bad data" },
   });
@@ -311,7 +312,7 @@ it("the OTLP output queues sixty sets while the collector is away, drops the old
   const { output, interval, stop } = pushing(url);
   for (let set = 1; set < 63; set += 1) await interval();
   await until(() => output.status().pushed?.given_up === 9, "three sets were given up");
-  expect(output.status().pushed).toEqual({
+  expect(rendered(output.status().pushed)).toEqual({
     waiting: 60,
     given_up: 9,
     reason: "too many sets of figures waited: the oldest went for the newest",

@@ -1,3 +1,4 @@
+import { render } from "../../src/domain/messages/render.ts";
 import { createRequire } from "node:module";
 import mqtt from "mqtt";
 import { expect, onTestFinished, test } from "vitest";
@@ -156,7 +157,11 @@ test("the only command obeyed is a rebirth, once a minute; nothing is sent befor
     );
   const rebirth = [{ name: "Node Control/Rebirth", type: "Boolean", value: true }];
   site.startAgent();
-  await outputOf(site, "it waits for its host", ({ link }) => link.kind === "down" && link.reason.includes("scada"));
+  await outputOf(
+    site,
+    "it waits for its host",
+    ({ link }) => link.kind === "down" && render(link.reason).includes("scada"),
+  );
   expect(plant.births).toMatchObject({ node: 0, device: 0 });
   await say(true, 1_000);
   await until(() => plant.births.device > 0, "the booth was born");
@@ -180,7 +185,7 @@ test("the only command obeyed is a rebirth, once a minute; nothing is sent befor
   await say(false, 2_000);
   await until(() => plant.births.node_death === 1, "the node says that it is dead");
   const told = plant.told.length;
-  await outputOf(site, "it waits again", ({ link }) => link.kind === "down" && link.reason.includes("scada"));
+  await outputOf(site, "it waits again", ({ link }) => link.kind === "down" && render(link.reason).includes("scada"));
   await outputOf(site, "records wait", ({ booths }) => (booths[0]?.waiting ?? 0) > 10);
   expect(plant.told.length).toBe(told);
   await say(true, 3_000);

@@ -2,7 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { render } from "../../src/domain/messages/render.ts";
 import { onWorkshopThread, type WorkshopHost } from "../../src/runtime/workshop-thread.ts";
+import { alignedText } from "../../src/tools/print.ts";
 import { newDraft } from "../../src/tools/profile/file.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
@@ -18,10 +20,11 @@ function bench(text: string) {
   const asked: string[] = [];
   const host: WorkshopHost = {
     io: {
-      out: (one) => void said.push(one),
+      out: (one) => void said.push(render(one)),
+      table: (rows) => void said.push(alignedText(rows)),
       progress: () => undefined,
       ask: (question, _, choices = []) => {
-        asked.push(question, ...choices.map((one) => one.text));
+        asked.push(render(question), ...choices.map((one) => render(one.text)));
         return Promise.resolve(choices[0]?.value ?? "y");
       },
       signal: leaving.signal,

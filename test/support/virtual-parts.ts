@@ -1,3 +1,5 @@
+import type { Text } from "../../src/domain/message.ts";
+import { render } from "../../src/domain/messages/render.ts";
 import type { DeriveState } from "../../src/derivation/state.ts";
 import type { BoothSummary } from "../../src/domain/summary.ts";
 import type { TakenEntry } from "../../src/domain/taken.ts";
@@ -48,7 +50,7 @@ export function memoryTail(leftover: readonly TakenEntry[], save: (left: readonl
 }
 
 export function collectingLogger(lines: string[]): Logger {
-  const take = (_fields: unknown, text: string): void => void lines.push(text);
+  const take = (_fields: unknown, text: Text): void => void lines.push(render(text));
   return { debug: () => undefined, info: take, warn: take, error: take };
 }
 

@@ -43,15 +43,15 @@ async function plcFinding(path: string, unit_id: number): Promise<Finding | unde
 it("doctor asks the device on a serial line, and tells a silent one from a line that isn't there", async () => {
   const { near, far } = await bed.ptyPair("doctor");
   await deviceAt(far);
-  expect(await plcFinding(near, 5)).toEqual({ what: "PLC of booth-1", state: "ok", said: `unit 5 answers at ${near}` });
+  expect(await plcFinding(near, 5)).toEqual({ what: "PLC of booth-1", state: "ok", text: `unit 5 answers at ${near}` });
   expect(await plcFinding(near, 6)).toMatchObject({
     state: "bad",
-    said: expect.stringContaining("no answer") as string,
+    text: expect.stringContaining("no answer") as string,
     todo: expect.stringContaining("in the PLC unit id 6, 19200 baud, parity none") as string,
   });
   expect(await plcFinding(`${near}-gone`, 5)).toMatchObject({
     state: "bad",
-    said: `${near}-gone: it isn't there`,
+    text: `${near}-gone: it isn't there`,
     todo: expect.stringContaining("plug the adapter") as string,
   });
 });

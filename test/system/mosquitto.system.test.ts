@@ -1,3 +1,4 @@
+import { render } from "../../src/domain/messages/render.ts";
 // Needs Debian packages: mosquitto, openssl.
 import { describe, expect, it } from "vitest";
 import type { ServiceLinkFault } from "../../src/domain/link-error.ts";
@@ -83,7 +84,7 @@ async function active(bed: DeliveryBed) {
 type Agent = Awaited<ReturnType<DeliveryBed["start"]>>;
 const reasonOf = (agent: Agent): string => {
   const { service } = agent.status();
-  return service.kind === "down" ? `${service.reason}; ${service.advice}` : "";
+  return service.kind === "down" ? `${render(service.reason)}; ${render(service.advice)}` : "";
 };
 
 describe("row 34: a broker that can't show who it is", () => {

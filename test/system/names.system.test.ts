@@ -1,3 +1,4 @@
+import { render } from "../../src/domain/messages/render.ts";
 // Needs root, for names of its own, and Debian packages: mosquitto, openssl.
 import { join } from "node:path";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -154,7 +155,7 @@ it("row 33: a name that can't be looked up is told, and a new address is found a
   const agent = startProgram(GATEWAY, ["run", "--config", configFile], { within: names.within });
   const link = async (): Promise<string> => {
     const now = (await here.status())?.service;
-    return now?.kind === "down" ? `${now.reason}; ${now.advice}` : (now?.kind ?? "");
+    return now?.kind === "down" ? `${render(now.reason)}; ${render(now.advice)}` : (now?.kind ?? "");
   };
   const until = (what: string, said: RegExp): Promise<true> =>
     eventually(what, async () => (said.test(await link()) ? true : undefined), WITHIN_MS);

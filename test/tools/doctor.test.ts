@@ -1,4 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { examinationText } from "../../src/cli/doctor.ts";
+import { isMessage, message } from "../../src/domain/message.ts";
+import { render } from "../../src/domain/messages/render.ts";
 import { agentFindings } from "../../src/tools/doctor/agent.ts";
 import {
   examineVersions,
@@ -7,7 +10,7 @@ import {
   storeFinding,
   unitFindings,
 } from "../../src/tools/doctor/box.ts";
-import { bad, examinationOf, examinationText, ok, skipped, warn } from "../../src/tools/doctor/finding.ts";
+import { bad, examinationOf, ok, skipped, warn } from "../../src/tools/doctor/finding.ts";
 import { type Reached, serverFindings, type Step, type Target, targetOf } from "../../src/tools/doctor/network.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
@@ -50,6 +53,12 @@ describe("examinationOf", () => {
       ...["correct the file", "see why it failed", "switch booth-2's PLC on", "switch booth-1's PLC on"],
       ...["mend the store", "chmod 600 key", "wait for the service"],
     ]);
+  });
+
+  it("lists advice once if two messages have the same code and values", () => {
+    const todo = (unit: string) => message("doctor.enable", { unit });
+    const twice = [bad("a", "x", todo("u")), bad("b", "x", todo("u")), bad("c", "x", todo("v"))];
+    expect(examinationOf(twice).todo).toEqual([todo("u"), todo("v")]);
   });
 
   it("is printed with what to do below the checks", () => {
@@ -102,7 +111,11 @@ describe("the box", () => {
       ["systemd unit bad", "restarts warn", "start at boot warn", "watchdog warn"],
     ],
   ])("reports the unit for which systemctl prints %j as %j", (shown, expected) => {
-    expect(unitFindings(shown).map(({ what, state }) => `${what} ${state}`)).toEqual(expected);
+    const findings = unitFindings(shown);
+    expect(findings.map(({ what, state }) => `${what} ${state}`)).toEqual(expected);
+    // Words of systemd, such as an interval, are no messages.
+    const sentences = findings.map(({ text }) => text).filter((text) => isMessage(text) || text.includes(" "));
+    expect(sentences.filter((text) => !isMessage(text))).toEqual([]);
   });
 
   it("advises a restart if the running agent is older than the installed version", () => {
@@ -124,10 +137,8 @@ describe("the box", () => {
       problems: ["page 3"],
       streams: [{ ...stream, ...counts }],
     };
-    expect(storeFinding(check)).toMatchObject({
-      state: "bad",
-      said: "/d/store.db, 1.0 MB: page 3; 8 damaged or missing",
-    });
+    const { state, text } = storeFinding(check);
+    expect([state, render(text)]).toEqual(["bad", "/d/store.db, 1.0 MB: page 3; 8 damaged or missing"]);
     expect(storeFinding({ ...check, sound: true })).toEqual(ok("store", "/d/store.db, 1.0 MB: sound"));
   });
 });
@@ -172,15 +183,16 @@ describe("the way to a server", () => {
     [failed("TLS", "EPROTO"), /TLS 1\.2/],
     [failed("HTTP", "ECONNRESET"), /what stands between/],
   ])("advises what to do about %j", (outcome, todo) => {
-    const [only, ...others] = serverFindings("service", { target, reached: outcome }, clock);
-    expect(others).toEqual([]);
-    expect(only).toMatchObject({ state: "bad", todo: expect.stringMatching(todo) as string });
+    const found = serverFindings("service", { target, reached: outcome }, clock);
+    expect(found.map(({ state }) => state)).toEqual(["bad"]);
+    expect(found.map((one) => render(one.todo ?? ""))).toEqual([expect.stringMatching(todo) as string]);
+    expect(found.every((one) => isMessage(one.text) && isMessage(one.todo))).toBe(true);
   });
 
   it("gives advice about the proxy if the way to the proxy fails", () => {
     const through = { ...target, proxy: { host: "proxy.example", port: 3128 } };
-    const todoOf = (outcome: Reached): string | undefined =>
-      serverFindings("service", { target: through, reached: outcome }, clock)[0]?.todo;
+    const todoOf = (outcome: Reached): string =>
+      render(serverFindings("service", { target: through, reached: outcome }, clock)[0]?.todo ?? "");
     expect(todoOf(failed("DNS", "ENOTFOUND"))).toContain("the name proxy.example");
     expect(todoOf(failed("TCP", "ECONNREFUSED"))).toContain("nothing listens at proxy.example:3128");
     expect(todoOf(failed("TLS", "EPROTO"))).toContain("service.example:443");
@@ -249,7 +261,7 @@ describe("the agent's status", () => {
       "certificate of plc: bad",
       "certificate of other: ok",
     ]);
-    expect(agentFindings({ ...status, clock: { synced: true, offset_ms: -1_500 } })[2]?.said).toBe(
+    expect(agentFindings({ ...status, clock: { synced: true, offset_ms: -1_500 } })[2]?.text).toBe(
       "synchronised, the box's own clock is 1500 ms off",
     );
   });

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { render } from "../../src/domain/messages/render.ts";
 import { pollTrace, rangesIn, rangesOf } from "../../src/tools/profile/read.ts";
 import { judge } from "../../src/tools/rules/profile-test.ts";
 import { point, profileOf, QUIRKS } from "../support/profiles.ts";
@@ -58,7 +59,12 @@ describe("a recorded session as a profile reads it", () => {
       [500, "t0 4"],
     ]);
     const { tags, ok } = judge(profile, polls);
-    expect(tags.map(({ verdict, why }) => `${verdict} ${why}`.trim())).toEqual(["ok", "ok", "ok", "wrong never read"]);
+    expect(tags.map(({ verdict, why }) => `${verdict} ${render(why)}`.trim())).toEqual([
+      "ok",
+      "ok",
+      "ok",
+      "wrong never read",
+    ]);
     expect(ok).toBe(false);
   });
 

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseProfile } from "../../src/config/profile.ts";
+import { render } from "../../src/domain/messages/render.ts";
 import { unitTrouble, unitWarnings } from "../../src/tools/unit-texts.ts";
 import { counterIn, usualIn, usualTags, type UsualTag } from "../../src/tools/profile/usual-tags.ts";
 import { say } from "../cli/say.ts";
@@ -25,7 +26,8 @@ describe("unitTrouble", () => {
     ["-", undefined, null],
     ["ppm", undefined, null],
   ] as const)("says of the unit %j with the role %s: %s", (unit, role, text) => {
-    expect(unitTrouble({ name: "x", role, unit, factor: 1 })).toBe(text);
+    const trouble = unitTrouble({ name: "x", role, unit, factor: 1 });
+    expect(trouble === null ? null : render(trouble)).toBe(text);
   });
 });
 
@@ -84,7 +86,7 @@ describe("a profile that is in use", () => {
       ["pressure", "booth_pressure"],
       ["flow", undefined],
     ]);
-    expect(unitWarnings(profile)).toEqual([
+    expect(unitWarnings(profile).map((text) => render(text))).toEqual([
       'Tag used: the unit "minuets" is not known. Did you mean "min"? Until then no figure is made of the role filter_minutes.',
       "Tag pressure: a deadband of 2 inWC is 498 Pa and hides every change. Write the deadband in inWC.",
       expect.stringContaining('Tag flow: the unit "furlong" is not known.'),

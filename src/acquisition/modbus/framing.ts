@@ -1,4 +1,4 @@
-import { message } from "../../domain/message.ts";
+import { message, type Text } from "../../domain/message.ts";
 import { AdvisedLinkError, LinkError } from "../../domain/link-error.ts";
 import { isBitTable, type ModbusTable } from "../../domain/profile.ts";
 import type { RegisterAnswer } from "../port.ts";
@@ -112,7 +112,7 @@ const MAX_FRAME_BYTES = 260;
 /** Length field of the smallest identification and of the largest frame. */
 const IDENTIFY_LENGTHS = { min: 8, max: 254 };
 
-function malformed(reason: string, advice?: string): LinkError {
+function malformed(reason: Text, advice?: Text): LinkError {
   return advice === undefined ? new LinkError("malformed", reason) : new AdvisedLinkError("malformed", reason, advice);
 }
 
@@ -125,23 +125,25 @@ export function judge(inbox: Buffer, size: number, expected: Expected): number |
   const transaction = inbox.readUInt16BE(0);
   if (transaction !== expected.transaction) return otherTransaction(transaction, expected);
   const protocol = inbox.readUInt16BE(2);
-  if (protocol !== 0) return malformed(`protocol id ${protocol}`);
+  if (protocol !== 0) return malformed(message("plc.odd.protocol", { id: protocol }));
   const length = inbox.readUInt16BE(4);
   const isPossible =
     length === EXCEPTION_BYTES ||
     (expected.identify === undefined
       ? length === 3 + expected.dataBytes
       : length >= IDENTIFY_LENGTHS.min && length <= IDENTIFY_LENGTHS.max);
-  if (!isPossible) return malformed(`length ${length} instead of ${3 + expected.dataBytes}`);
+  if (!isPossible) return malformed(message("plc.odd.length", { length, expected: 3 + expected.dataBytes }));
   const end = MBAP_BYTES + length;
   if (size < end) return null;
-  if (size > end) return malformed(`${size - end} bytes too many`);
+  if (size > end) return malformed(message("plc.odd.too_many", { count: size - end }));
   const body = inbox.subarray(MBAP_BYTES, end);
   const found = answerEnd(body, length, expected);
   if (found === length) return end;
   if (expected.unit !== 0 && body[0] === 0) return malformed(String(found), message("plc.check.unit_0"));
   if (typeof found === "string") return malformed(found);
-  return malformed(found === null ? "an identification cut off" : `length ${length} instead of ${found}`);
+  return malformed(
+    found === null ? message("plc.odd.cut_off") : message("plc.odd.length", { length, expected: found }),
+  );
 }
 
 /**
@@ -149,7 +151,7 @@ export function judge(inbox: Buffer, size: number, expected: Expected): number |
  * says to look twice.
  */
 function otherTransaction(transaction: number, expected: Expected): LinkError {
-  const reason = `transaction ${transaction} instead of ${expected.transaction}`;
+  const reason = message("plc.odd.transaction", { transaction, expected: expected.transaction });
   const step = ((transaction - expected.transaction + 0x1_8000) & MAX_TRANSACTION) - 0x8000;
   const offset = (expected.offset ?? 0) + step;
   const isOffByOne = Math.abs(step) === 1 && Math.abs(offset) <= 1;

@@ -1,3 +1,4 @@
+import { message } from "../../domain/message.ts";
 import modbus from "modbus-serial";
 import { LinkError } from "../../domain/link-error.ts";
 import type { ModbusTable } from "../../domain/profile.ts";
@@ -57,7 +58,7 @@ export function blockReader(
     reader[SEND[block.table]](unit, block.address, block.count, (error, result) => {
       if (typeof error?.modbusCode === "number") resolve({ kind: "exception", code: error.modbusCode });
       else if (error !== null || result === undefined)
-        reject(new LinkError("malformed", "refused by modbus-serial", error));
+        reject(new LinkError("malformed", message("plc.odd.refused_frame"), error));
       else resolve({ kind: "words", words: wordsOf(result.data, block.count) });
     });
     return promise;

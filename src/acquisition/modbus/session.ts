@@ -61,7 +61,7 @@ function operations(close: (isUnusable?: boolean) => void) {
     /** Starts an operation. `onDeadline` must settle it, or end the session if the operation `isPending` still. */
     begin: (ms: Milliseconds, onDeadline: (isPending: () => boolean) => void): Promise<Buffer | null> => {
       if (ended !== null || pending !== null) {
-        return Promise.reject(ended ?? new LinkError("config", "a request is already under way"));
+        return Promise.reject(ended ?? new LinkError("config", message("plc.setup.under_way")));
       }
       const operation: Operation = { ...Promise.withResolvers<Buffer | null>(), due: monotonicMs() + ms };
       const watch = (): void => {
@@ -111,7 +111,7 @@ export function modbusSession(
   };
   const requireIdle = (): void => {
     if (ended() === null && !isOpen) throw new LinkError("closed", message("plc.closed.not_open"));
-    if (ended() !== null || isBusy()) throw ended() ?? new LinkError("config", "a request is already under way");
+    if (ended() !== null || isBusy()) throw ended() ?? new LinkError("config", message("plc.setup.under_way"));
   };
   const ask = async (unit: number, pdu: ArrayLike<number>, within_ms = answer_ms): Promise<Buffer> => {
     requireIdle();
@@ -120,7 +120,7 @@ export function modbusSession(
     frame.set(pdu, 1);
     const request = framing.request(frame);
     if (request === null) {
-      const error = new LinkError("config", "only reads (functions 1 to 4, and 43 with MEI type 14) may be sent");
+      const error = new LinkError("config", message("plc.setup.reads_only"));
       end(error);
       throw error;
     }
@@ -396,7 +396,7 @@ export function blockAsker(asked: AskedDevice): () => AskBlock {
 }
 
 function closedAfter(error: LinkError): LinkError {
-  return new LinkError("closed", message("plc.closed.after", { reason: error.message }), error);
+  return new LinkError("closed", message("plc.closed.after", { reason: error.text }), error);
 }
 
 /** Exceptions that concern the whole device or the path to it; null for those that concern the requested block. */

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ShareConfig } from "../../config/port.ts";
 import type { AgentControl } from "../../domain/agent-control.ts";
-import { errorMessage } from "../../domain/error-message.ts";
+import { errorText } from "../../domain/messages/message-error.ts";
 import { LinkError, type LinkErrorKind } from "../../domain/link-error.ts";
 import { linkDown } from "../../domain/link-status.ts";
 import type { Clock, Logger } from "../../domain/machine.ts";
@@ -116,10 +116,10 @@ export function openSharedConnection(connection: SharedConnection) {
         const aborted = new Promise<void>((resolve) => void onAbort(signal, resolve));
         const error = await Promise.race([aborted, listen(signal).catch((reason: unknown) => reason)]);
         if (isOver(signal)) return;
-        const reason = errorMessage(error);
+        const reason = errorText(error);
         const advice = message("shared.check");
         link = { ...linkDown(clock.wall(), reason, advice), next_try_at: clock.wall() + LISTEN_AGAIN_MS };
-        const text = `${booth}: its PLC can't be shared: ${reason}; ${advice}`;
+        const text = message("shared.log.down", { booth, reason, advice });
         log.warn({ event: "shared_connection_down", booth, reason }, text);
         await clock.sleep(LISTEN_AGAIN_MS, signal).catch(() => undefined);
       }

@@ -1,4 +1,5 @@
 import { message } from "../../domain/message.ts";
+import { errorText } from "../../domain/messages/message-error.ts";
 import type { ModbusAddress } from "../../config/port.ts";
 import type { PlcAsk } from "../../domain/agent-control.ts";
 import { LinkError, PeerClosed } from "../../domain/link-error.ts";
@@ -69,7 +70,7 @@ function askingWire(ask: (ask: PlcAsk) => Promise<Uint8Array>): OpenWire {
         pass(Buffer.from(bytes)).catch((error: unknown) => {
           if (isOver) return;
           isOver = true;
-          events.down(error instanceof LinkError ? error : new LinkError("closed", String(error), error));
+          events.down(error instanceof LinkError ? error : new LinkError("closed", errorText(error), error));
         });
       },
       destroy: () => (isOver = true),

@@ -1,4 +1,4 @@
-import { message } from "../../domain/message.ts";
+import { message, type Text } from "../../domain/message.ts";
 import { connect } from "node:net";
 import type { SerialPort } from "serialport";
 import type { SerialSettings, ModbusAddress } from "../../config/port.ts";
@@ -63,8 +63,8 @@ export function tcpWire(host: string, port: number): OpenWire {
     socket.on("end", () => down(new PeerClosed("closed", message("plc.closed.device"))));
     socket.on("close", () => down(new LinkError("closed", message("plc.closed.closed"))));
     socket.on("error", (cause: NodeJS.ErrnoException) => {
-      const { code = "", message } = cause;
-      const text = `${host}:${port}: ${code || message}`;
+      const { code = "" } = cause;
+      const text = connectionText(`${host}:${port}`, code === "" ? cause.message : code);
       if (REFUSED.test(code)) down(new LinkError("refused", text, cause));
       else if (code === "ETIMEDOUT") down(new LinkError("timeout", text, cause));
       else down(new PeerClosed("reset", text, cause));
@@ -80,10 +80,27 @@ export function tcpWire(host: string, port: number): OpenWire {
 }
 
 /** Messages by the error texts of serialport, which has no error codes. */
-const REFUSALS: readonly (readonly [RegExp, string])[] = [
-  [/no such file/i, "there is no such serial port"],
-  [/permission denied|EACCES/i, "no right to open the serial port (group dialout)"],
-  [/cannot lock|busy|EBUSY/i, "another program has the serial port"],
+/** Codes of failed connections that have a text of their own. */
+const CONNECTION_FAULTS = {
+  ECONNREFUSED: "refused",
+  ECONNRESET: "reset",
+  EHOSTUNREACH: "unreachable",
+  ENETUNREACH: "no_network",
+  ENOTFOUND: "unknown",
+  ETIMEDOUT: "timeout",
+} as const;
+
+function connectionText(at: string, error: string): Text {
+  const known = Object.entries(CONNECTION_FAULTS).find(([code]) => code === error);
+  return known === undefined
+    ? message("plc.connection.other", { at, error })
+    : message(`plc.connection.${known[1]}`, { at });
+}
+
+const REFUSALS: readonly (readonly [RegExp, Text])[] = [
+  [/no such file/i, message("plc.serial.no_port")],
+  [/permission denied|EACCES/i, message("plc.serial.no_right")],
+  [/cannot lock|busy|EBUSY/i, message("plc.serial.taken")],
 ];
 
 /** Ports of this process that are being closed: the system keeps their locks until that is done. */
@@ -109,14 +126,14 @@ export function serialWire({ path, baud_rate, data_bits, parity, stop_bits }: Se
       over = true;
       if (port?.isOpen === true) close(port);
     };
-    const down = (kind: LinkErrorKind, text: string, cause?: unknown): void => {
+    const down = (kind: LinkErrorKind, text: Text, cause?: unknown): void => {
       if (over) return;
       destroy();
-      events.down(new LinkError(kind, `${path}: ${text}`, cause));
+      events.down(new LinkError(kind, message("text.at", { place: path, text }), cause));
     };
     const open = async (): Promise<void> => {
       const library = await import("serialport").catch((cause: unknown) => {
-        down("config", "serial ports can't be used on this machine: the package serialport doesn't load", cause);
+        down("config", message("plc.serial.no_package"), cause);
         return null;
       });
       await closing.get(path);
@@ -128,7 +145,7 @@ export function serialWire({ path, baud_rate, data_bits, parity, stop_bits }: Se
         if (!over) events.data(bytes, bytes.length);
       });
       made.on("error", (cause) => down("reset", cause.message, cause));
-      made.on("close", () => down("closed", "the serial port is gone"));
+      made.on("close", () => down("closed", message("plc.serial.gone")));
       made.open((cause) => {
         if (cause !== null) {
           const known = REFUSALS.find(([pattern]) => pattern.test(cause.message));
@@ -249,7 +266,7 @@ function sharedWire(openWire: OpenWire): OpenWire {
       for (const user of [...users]) user.connected();
     },
     data: (bytes, size) => {
-      if (active === null) end(new LinkError("malformed", `${size} bytes that nobody asked for`));
+      if (active === null) end(new LinkError("malformed", message("plc.odd.unasked", { count: size })));
       else active.data(bytes, size);
     },
     down: end,

@@ -94,7 +94,7 @@ async function walk(open: Open, progress: Browsing["progress"]): Promise<readonl
         seen.add(id);
         (isVariable ? variables : next).push({ id, path });
       }
-      if (seen.size > MAX_NODES) throw new LinkError("config", `the server shows more than ${MAX_NODES} nodes`);
+      if (seen.size > MAX_NODES) throw new LinkError("config", message("plc.opcua.many_nodes", { count: MAX_NODES }));
       progress(variables.length);
     }
     level = next;

@@ -1,4 +1,5 @@
-import { message } from "../../domain/message.ts";
+import { message, isMessage } from "../../domain/message.ts";
+import { MessageError } from "../../domain/messages/message-error.ts";
 import { LinkError } from "../../domain/link-error.ts";
 import type { OpcuaPolicy } from "../../config/port.ts";
 import type { Milliseconds } from "../../domain/units.ts";
@@ -35,12 +36,12 @@ export interface Asking {
 }
 
 /** The server refuses one service and the channel stays open. `cause` is the LinkError that the refusal is without `tolerant`. */
-export class RefusedService extends Error {
+export class RefusedService extends MessageError {
   override readonly name = "RefusedService";
 }
 
 /** No answer in time; the channel stays open. */
-export class Overdue extends Error {
+export class Overdue extends MessageError {
   override readonly name = "Overdue";
 }
 
@@ -98,7 +99,7 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
     channel.performMessageTransaction(...(asked as unknown as Parameters<typeof channel.performMessageTransaction>));
   const begin = ({ slot, ms, what, survives = false }: Waiting, act: () => void): Promise<Response | null> => {
     if (ended !== null || pending.has(slot)) {
-      return Promise.reject(ended ?? new LinkError("config", "a request is already under way"));
+      return Promise.reject(ended ?? new LinkError("config", message("plc.setup.under_way")));
     }
     const answer = Promise.withResolvers<Response | null>();
     const late = (): void => {
@@ -110,7 +111,7 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
     try {
       act();
     } catch (cause) {
-      end(new LinkError("config", "the request can't be sent", cause));
+      end(new LinkError("config", message("plc.opcua.not_sent"), cause));
     }
     return answer.promise;
   };
@@ -135,14 +136,13 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
         perform(request, (error, came) => {
           const refusal = error === null ? refusalOf(came) : serviceFault(opcua, error);
           if (pending.get(slot) !== own) forgotten -= 1;
-          else if (refusal !== null && tolerant)
-            take(slot)?.reject(new RefusedService(refusal.message, { cause: refusal }));
+          else if (refusal !== null && tolerant) take(slot)?.reject(new RefusedService(refusal.text, refusal));
           else if (refusal !== null || error !== null) end(refusal ?? faultOf(error));
           else take(slot)?.resolve(came ?? null);
         });
       });
       if (response instanceof answer) return response;
-      const error = new LinkError("malformed", "the server answered with something else");
+      const error = new LinkError("malformed", message("plc.opcua.other_answer"));
       end(error);
       throw error;
     },
@@ -184,23 +184,21 @@ function serviceFault(opcua: Opcua, error: Error): LinkError | null {
 /** Converts an error of the library. */
 function faultOf(error: Error | null): LinkError {
   if (error instanceof LinkError) return error;
-  return new LinkError("malformed", "the secure channel can't be kept up", error ?? undefined);
+  return new LinkError("malformed", message("plc.opcua.no_channel"), error ?? undefined);
 }
-
-const LOGIN_REFUSED = "the server refuses the login";
 
 /** Returns whether another password may be accepted. */
 export function isLoginRefused(error: unknown): error is LinkError {
-  return error instanceof LinkError && error.message.startsWith(LOGIN_REFUSED);
+  return error instanceof LinkError && isMessage(error.text) && error.text.code === "plc.opcua.login_refused";
 }
 
 /** Converts the refusal of a service, given as the standard's name of its status code. */
 function statusError(name: string): LinkError {
-  if (BUSY.test(name)) return new LinkError("busy", `the server has no room for another session (${name})`);
-  if (LOGIN.test(name)) return new LinkError("config", `${LOGIN_REFUSED} (${name}): check user and password`);
+  if (BUSY.test(name)) return new LinkError("busy", message("plc.opcua.room", { name }));
+  if (LOGIN.test(name)) return new LinkError("config", message("plc.opcua.login_refused", { name }));
   if (TRUST.test(name)) return new LinkError("config", message("plc.opcua.refuses_us", { name }));
-  if (OVER.test(name)) return new LinkError("closed", `the server has ended the session (${name})`);
-  return new LinkError("malformed", `the server refuses the request (${name})`);
+  if (OVER.test(name)) return new LinkError("closed", message("plc.opcua.session_ended", { name }));
+  return new LinkError("malformed", message("plc.opcua.refuses_request", { name }));
 }
 
 const BUSY =

@@ -132,7 +132,7 @@ async function connectSession(connecting: Connecting, password: string | null): 
   const { opcua, address, pki, now, idle_ms, newChannel } = connecting;
   const { endpoint, security_policy: policy } = address;
   if (policy === "None") {
-    if (!address.allow_insecure) throw new LinkError("config", "security_policy None needs allow_insecure: true");
+    if (!address.allow_insecure) throw new LinkError("config", message("plc.opcua.needs_allow"));
     const channel = newChannel({ policy });
     await channel.open();
     return openSession(opcua, channel, { address, own: null, serverCertificate: null, idle_ms, password });
@@ -152,7 +152,7 @@ async function discover(opcua: Opcua, endpoint: string, channel: Channel): Promi
   await channel.open();
   const request = new opcua.GetEndpointsRequest({ endpointUrl: endpoint, localeIds: [], profileUris: [] });
   const { endpoints } = await channel.ask(request, opcua.GetEndpointsResponse);
-  channel.end(new LinkError("closed", "discovery is over"));
+  channel.end(new LinkError("closed", message("plc.opcua.discovered")));
   return (endpoints ?? []).flatMap(({ securityMode, securityPolicyUri, serverCertificate }) => {
     const policy = (securityPolicyUri ?? "").split("#")[1] ?? "None";
     const { None, SignAndEncrypt } = opcua.MessageSecurityMode;
@@ -166,7 +166,7 @@ const OFFER_TIMES = { connect_ms: 5_000, answer_ms: 5_000, keys_ms: undefined } 
 /** Returns the endpoints of a server without trusting it. Rejects with a LinkError. */
 export async function opcuaOffers(endpoint: string, signal: AbortSignal): Promise<readonly OpcuaOffer[]> {
   if (!URL.canParse(endpoint) || new URL(endpoint).protocol !== "opc.tcp:" || new URL(endpoint).hostname === "") {
-    throw new LinkError("config", "an endpoint is opc.tcp://HOST:PORT, with or without a path");
+    throw new LinkError("config", message("plc.opcua.endpoint"));
   }
   const opcua = await opcuaLibrary();
   const channel = secureChannel(opcua, { endpoint, policy: "None", ...OFFER_TIMES });
@@ -182,8 +182,7 @@ export async function opcuaOffers(endpoint: string, signal: AbortSignal): Promis
 /** Servers that don't trust a client often just close the connection, so the error says what to check. */
 function refusedByServer(error: unknown, fingerprint: string): unknown {
   if (!(error instanceof LinkError) || !["closed", "reset", "config"].includes(error.kind)) return error;
-  const trust = `it may not trust the gateway's certificate yet, SHA-256 ${fingerprint}: trust it in the PLC`;
-  return new LinkError("config", `no secure channel: ${error.message}; ${trust}`, error);
+  return new LinkError("config", message("plc.opcua.not_trusted", { error: error.text, fingerprint }), error);
 }
 
 /** An endpoint of a server, as far as trust depends on it. */
@@ -207,7 +206,7 @@ function judgeServer(offers: readonly Offer[], address: OpcuaAddress, now: Epoch
   const offer = offers.find(({ policy }) => policy === address.security_policy);
   if (offer === undefined) throw notOffered(offers, address.security_policy);
   const certificate = readCertificate(offer.certificate);
-  if (certificate === null) throw new LinkError("config", "the server shows no certificate that can be read");
+  if (certificate === null) throw new LinkError("config", message("plc.opcua.unreadable_certificate"));
   const actual = fingerprintOf(certificate.raw);
   if (fingerprint === undefined) throw unknown(actual, certificate);
   if (fingerprint !== actual) {
@@ -217,11 +216,11 @@ function judgeServer(offers: readonly Offer[], address: OpcuaAddress, now: Epoch
   }
   if (certificate.validToDate.getTime() <= now) {
     const since = dayOf(certificate.validToDate);
-    throw new LinkError("config", `the server's certificate expired on ${since}: make a new one in the PLC and pin it`);
+    throw new LinkError("config", message("plc.opcua.expired", { since }));
   }
   const bits = rsaBits(certificate);
   if (bits >= MIN_RSA_BITS) return certificate;
-  throw new LinkError("config", `the server's key has ${bits} bits, at least ${MIN_RSA_BITS} are safe`);
+  throw new LinkError("config", message("plc.opcua.short_key", { bits, least: MIN_RSA_BITS }));
 }
 
 /** Throws a LinkError unless the authority signed the certificate for this host: an authority signs many devices. */
@@ -233,15 +232,15 @@ function checkSigned(
   const { validToDate } = authority;
   const name = nameOf(authority);
   if (!certificate.checkIssued(authority) || !certificate.verify(authority.publicKey)) {
-    throw new LinkError("config", `the server's certificate is neither the one in the file nor signed by ${name}`);
+    throw new LinkError("config", message("plc.opcua.not_signed", { name }));
   }
   if (validToDate.getTime() <= now) {
-    throw new LinkError("config", `the authority ${name} expired on ${dayOf(validToDate)}`);
+    throw new LinkError("config", message("plc.opcua.authority_expired", { name, since: dayOf(validToDate) }));
   }
   const host = hostIn(address.endpoint);
   if (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) return;
-  const names = (certificate.subjectAltName ?? "no name").slice(0, 200);
-  throw new LinkError("config", `the server's certificate is signed by ${name}, but for ${names}, not for ${host}`);
+  const names = certificate.subjectAltName?.slice(0, 200) ?? message("plc.opcua.no_name");
+  throw new LinkError("config", message("plc.opcua.other_host", { name, names, host }));
 }
 
 function nameOf({ subject }: X509Certificate): string {
@@ -264,26 +263,21 @@ function readCertificate(bytes: Buffer | null): X509Certificate | null {
 function notOffered(offers: readonly Offer[], policy: OpcuaPolicy): LinkError {
   const offered = [...new Set(offers.map((offer) => offer.policy))];
   const none = offered.every((name) => name === "None");
-  const what = offered.length === 0 ? "nothing that is signed and encrypted" : offered.join(", ");
-  const advice = none ? "switch its security on" : "choose one of them as security_policy";
-  return new LinkError("config", `the server doesn't offer ${policy}, only ${what}: ${advice}`);
+  const values = { policy, offered: offered.length === 0 ? message("plc.opcua.nothing_signed") : offered };
+  const text = none ? message("plc.opcua.not_offered_none", values) : message("plc.opcua.not_offered", values);
+  return new LinkError("config", text);
 }
 
 function unknown(actual: string, certificate: X509Certificate): LinkError {
-  return new LinkError(
-    "config",
-    `the server's certificate (${nameOf(certificate)}) isn't known yet: SHA-256 ${shownFingerprint(actual)}. ` +
-      "Compare it with what the PLC itself shows; if it is the same, set " +
-      `opcua.server_certificate_fingerprint: "${actual}"`,
-  );
+  const values = { name: nameOf(certificate), shown: shownFingerprint(actual), fingerprint: actual };
+  return new LinkError("config", message("plc.opcua.unknown_certificate", values));
 }
 
 function changed(actual: string, fingerprint: string, file: string | undefined): LinkError {
-  const advice = file === undefined ? `set opcua.server_certificate_fingerprint: "${actual}"` : `put it into ${file}`;
-  return new LinkError(
-    "config",
-    `the server's certificate has changed: SHA-256 is ${shownFingerprint(actual)}, pinned is ${shownFingerprint(fingerprint)}. ` +
-      `If somebody has renewed it in the PLC, compare the new one there and ${advice}; ` +
-      "else another device has taken the PLC's place",
-  );
+  const values = { shown: shownFingerprint(actual), pinned: shownFingerprint(fingerprint) };
+  const text =
+    file === undefined
+      ? message("plc.opcua.changed", { ...values, fingerprint: actual })
+      : message("plc.opcua.changed_file", { ...values, file });
+  return new LinkError("config", text);
 }

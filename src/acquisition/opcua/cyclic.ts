@@ -146,7 +146,7 @@ async function readAll({ opcua, session, resolved }: Readable, nodes: readonly N
     const { results } = await session.ask(request, opcua.ReadResponse, asking);
     const [namespaces, ...came] = results ?? [];
     if (came.length !== some.length) {
-      throw new LinkError("malformed", `asked for ${some.length} values, the server sent ${came.length}`);
+      throw new LinkError("malformed", message("plc.opcua.few_values", { asked: some.length, came: came.length }));
     }
     checkNamespaces(resolved.namespaces, namespaces?.value.value as unknown);
     for (const value of came) values.push(rawOf(opcua, value));
@@ -211,7 +211,7 @@ function namespacesIn(value: unknown): readonly string[] | null {
 
 function namespacesFrom(value: unknown): readonly string[] {
   const namespaces = namespacesIn(value);
-  if (namespaces === null) throw new LinkError("malformed", "the server doesn't tell its namespaces");
+  if (namespaces === null) throw new LinkError("malformed", message("plc.opcua.no_namespaces"));
   return namespaces;
 }
 
@@ -292,7 +292,7 @@ function nothingFound(tags: readonly OpcuaTag[], namespaces: readonly string[]):
   const missing = [...wanted].filter((uri) => !namespaces.includes(uri)).join(", ");
   if (missing === "") return new LinkError("config", message("plc.opcua.nothing"));
   const has = namespaces.slice(1, 10).join(", ");
-  return new LinkError("config", `the server has no namespace ${missing}; it has ${has}: is the program loaded?`);
+  return new LinkError("config", message("plc.opcua.no_namespace", { missing, has }));
 }
 
 function namespacesOf(node: OpcuaTag["point"]["node"]): readonly string[] {

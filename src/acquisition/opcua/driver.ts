@@ -53,7 +53,7 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
     open: (signal) => open(signal).catch(failed),
     read: async (groups) => {
       // A second caller's mistake must not cost the first one its connection.
-      if (isReading) throw new LinkError("config", "a read is already under way");
+      if (isReading) throw new LinkError("config", message("plc.setup.reading"));
       isReading = true;
       try {
         connection.throwIfEnded();
@@ -81,7 +81,7 @@ async function readerOf(server: OpenServer, { address, log, idle_ms, onFail }: R
   const outcome = await subscribe(server, idle_ms, onFail);
   if ("read" in outcome) return outcome.read;
   const { endpoint } = address;
-  const text = `no subscription at ${endpoint}: ${outcome.refused}; each poll asks instead`;
+  const text = message("plc.log.no_subscription", { endpoint, reason: outcome.refused });
   log?.warn({ event: "opcua_subscription_refused", endpoint, reason: outcome.refused }, text);
   return cyclicReader(server);
 }
@@ -100,7 +100,7 @@ export function ownLinkDriver(
     return opcuaDriver({ ...options, address: booth.opcua, profile: paced });
   }
   const given = booth.modbus === undefined ? "opcua" : "modbus";
-  const reason = `the profile ${profile.name} is for ${profile.protocol}, the booth's link is ${given}`;
+  const reason = message("plc.setup.other_protocol", { profile: profile.name, protocol: profile.protocol, given });
   const refuse = (): Promise<never> => Promise.reject(new LinkError("config", reason));
   return { open: refuse, read: refuse, close: () => Promise.resolve() };
 }

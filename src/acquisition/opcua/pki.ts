@@ -1,3 +1,5 @@
+import { message } from "../../domain/message.ts";
+import { errorText } from "../../domain/messages/message-error.ts";
 import { createHash, createPrivateKey, type X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -68,7 +70,7 @@ export function opcuaPki(options: { readonly dir: string; readonly wall: () => E
       const next = last.then(load);
       last = next.catch(() => undefined); // this caller gets the error; the next one tries again
       return next.catch((cause: unknown) => {
-        throw new LinkError("config", `the gateway's OPC UA certificate can't be kept in ${options.dir}`, cause);
+        throw new LinkError("config", message("plc.opcua.own_certificate", { dir: options.dir }), cause);
       });
     },
     /** Returns when the own certificate expires; null: not made yet. Doesn't load the library. */
@@ -182,7 +184,7 @@ function asLinkError<T>(read: () => T): T {
   try {
     return read();
   } catch (cause) {
-    if (cause instanceof FileError) throw new LinkError("config", cause.message, cause);
+    if (cause instanceof FileError) throw new LinkError("config", errorText(cause), cause);
     throw cause;
   }
 }

@@ -65,7 +65,7 @@ export async function openSession(opcua: Opcua, channel: Channel, options: Sessi
     await ask(request, opcua.ActivateSessionResponse, { tolerant: true });
   } catch (error) {
     const why = error instanceof RefusedService ? error.cause : error;
-    const ours = why instanceof LinkError ? why : new LinkError("malformed", "the session can't be made", why);
+    const ours = why instanceof LinkError ? why : new LinkError("malformed", message("plc.opcua.no_session"), why);
     await close();
     channel.end(ours);
     throw ours;
@@ -109,8 +109,8 @@ function checkServer(
   const policy = opcua.SecurityPolicy[address.security_policy];
   const signature = created.serverSignature;
   const proved = opcua.verifySignature(own.keys.getCertificate(), nonce, signature, serverCertificate, policy);
-  if (!same || !proved) throw new LinkError("malformed", "the server can't prove that it owns its certificate");
-  if (created.serverNonce.length < NONCE_BYTES) throw new LinkError("malformed", "the server's nonce is too short");
+  if (!same || !proved) throw new LinkError("malformed", message("plc.opcua.unproved"));
+  if (created.serverNonce.length < NONCE_BYTES) throw new LinkError("malformed", message("plc.opcua.short_nonce"));
 }
 
 /** Returns the login policies of our endpoint, as received over the secure channel. */
@@ -153,7 +153,7 @@ async function loginOf(opcua: Opcua, context: LoginContext): Promise<Login> {
 function byName(opcua: Opcua, userName: string, context: LoginContext): Login {
   const { serverCertificate, channelPolicy, serverNonce } = context;
   if (serverCertificate === null || channelPolicy === opcua.SecurityPolicy.None) {
-    throw new LinkError("config", "with security_policy None no password may be sent");
+    throw new LinkError("config", message("plc.opcua.plain_password"));
   }
   const policy = policyOf(opcua, context, opcua.UserTokenType.UserName);
   if (policy === null) throw new LinkError("config", message("plc.opcua.no_password_login"));
@@ -185,7 +185,7 @@ async function byCertificate(opcua: Opcua, file: string, context: LoginContext):
   const security = policy.security === opcua.SecurityPolicy.None ? channelPolicy : policy.security;
   const signature = await opcua.computeSignatureAsync(serverCertificate, serverNonce, key, security);
   if (signature === undefined) {
-    throw new LinkError("config", "a login by certificate needs a security_policy other than None");
+    throw new LinkError("config", message("plc.opcua.plain_certificate"));
   }
   return {
     userIdentityToken: new opcua.X509IdentityToken({ policyId: policy.id, certificateData: certificate.raw }),

@@ -1,3 +1,4 @@
+import { message, type Text } from "../../domain/message.ts";
 import { LinkError } from "../../domain/link-error.ts";
 import type { OpcuaProfile } from "../../domain/profile.ts";
 import type { Milliseconds } from "../../domain/units.ts";
@@ -22,7 +23,7 @@ import { type RawValue, sampleOf } from "./value.ts";
 import { monotonicMs } from "../../monotonic.ts";
 
 /** `refused`: why each poll must read instead. */
-type Subscribed = { readonly read: GroupReader } | { readonly refused: string };
+type Subscribed = { readonly read: GroupReader } | { readonly refused: Text };
 
 /**
  * Subscribes to changes and answers polls from the newest values. A variable that the server doesn't have is bad. If the server refuses
@@ -35,7 +36,7 @@ export async function subscribe(
   onFail: (error: LinkError) => void,
 ): Promise<Subscribed> {
   const subscription = await create(server, idle_ms);
-  if (typeof subscription === "string") return { refused: subscription };
+  if (subscription.refused !== undefined) return { refused: subscription.refused };
   const found = placesOf(server);
   const { id, grant } = subscription;
   const notifications = notificationsOf(server.opcua, { subscription: id, namespaces: server.resolved.namespaces });
@@ -50,7 +51,7 @@ export async function subscribe(
   const { session, opcua } = server;
   const handles = new Map(found.map(({ tag }, index) => [tag.name, index + 1]));
   const news = await followNews({ session, opcua, id, grant, notifications }, onFail);
-  if (typeof news === "string") return giveUp(server, id, news);
+  if (news.refused !== undefined) return giveUp(server, id, news.refused);
   return {
     read: async (groups) => {
       const wanted = placesOf(server, groups);
@@ -76,7 +77,7 @@ async function create({ opcua, session, profile }: OpenServer, idle_ms: Millisec
     priority: 0,
   });
   const came = await refusable(session.ask(request, opcua.CreateSubscriptionResponse, { tolerant: true }));
-  if (typeof came === "string") return came;
+  if (came instanceof RefusedService) return { refused: came.text };
   const { subscriptionId: id, revisedPublishingInterval, revisedMaxKeepAliveCount } = came;
   return { id, grant: { publishing_ms: revisedPublishingInterval, keep_alive_count: revisedMaxKeepAliveCount } };
 }
@@ -85,7 +86,7 @@ async function create({ opcua, session, profile }: OpenServer, idle_ms: Millisec
 async function addItems(
   server: OpenServer,
   { found, id, notifications }: { found: readonly PlacedTag[]; id: number; notifications: Notifications },
-): Promise<string | null> {
+): Promise<Text | null> {
   const { opcua, session, resolved } = server;
   const items = itemsOf(server, found);
   for (let at = 0; at < items.length; at += resolved.max_nodes) {
@@ -101,15 +102,15 @@ async function addItems(
       })),
     });
     const came = await refusable(session.ask(request, opcua.CreateMonitoredItemsResponse, { tolerant: true }));
-    if (typeof came === "string") return came;
+    if (came instanceof RefusedService) return came.text;
     for (const [index, { handle, poll_interval_ms }] of some.entries()) {
       const result = came.results?.[index];
-      if (result === undefined) return "it doesn't answer for every variable";
+      if (result === undefined) return message("plc.opcua.not_every");
       const { statusCode, revisedSamplingInterval } = result;
       const { name: status, value: code } = statusCode;
       if (NOT_THERE.test(status) && handle !== NAMESPACES_HANDLE)
         notifications.put(handle, { ...MISSING, status, code });
-      else if (code >>> 30 >= BAD) return `it doesn't watch a variable (${status})`;
+      else if (code >>> 30 >= BAD) return message("plc.opcua.not_watched", { status });
       const slow = slowSampling(revisedSamplingInterval, poll_interval_ms);
       if (slow !== null) return slow;
     }
@@ -136,7 +137,7 @@ function itemsOf({ opcua, profile: { groups } }: OpenServer, found: readonly Pla
 
 const NAMESPACES_MS = 1000;
 
-async function giveUp({ opcua, session }: OpenServer, id: number, refused: string): Promise<Subscribed> {
+async function giveUp({ opcua, session }: OpenServer, id: number, refused: Text): Promise<Subscribed> {
   const request = new opcua.DeleteSubscriptionsRequest({ subscriptionIds: [id] });
   await refusable(session.ask(request, opcua.DeleteSubscriptionsResponse, { tolerant: true }));
   return { refused };
@@ -158,7 +159,7 @@ export function notificationsOf(
   const inOrder = (sequence: number, isData: boolean): void => {
     // A keep-alive has the next sequence number; some servers repeat the last one.
     if (expected !== null && (isData ? sequence !== expected : sequence > expected)) {
-      throw new LinkError("malformed", `a notification is lost: number ${sequence} came instead of ${expected}`);
+      throw new LinkError("malformed", message("plc.opcua.lost_news", { came: sequence, expected }));
     }
     if (isData) expected = sequence === LAST_SEQUENCE ? 1 : sequence + 1;
   };
@@ -171,15 +172,15 @@ export function notificationsOf(
     /** Takes a publish response. Returns the sequence number to acknowledge, or null. Throws a LinkError if a notification is lost. */
     take: ({ subscriptionId, notificationMessage }: PublishAnswer): number | null => {
       const { sequenceNumber, notificationData } = notificationMessage;
-      if (subscriptionId !== subscription) throw new LinkError("malformed", "news of a subscription that isn't ours");
+      if (subscriptionId !== subscription) throw new LinkError("malformed", message("plc.opcua.foreign_news"));
       const data = notificationData ?? [];
       inOrder(sequenceNumber, data.length > 0);
       for (const one of data) {
         if (one instanceof opcua.StatusChangeNotification) {
-          throw new LinkError("closed", `the server has ended the subscription (${one.status.name})`);
+          throw new LinkError("closed", message("plc.opcua.subscription_ended", { name: one.status.name }));
         }
         if (!(one instanceof opcua.DataChangeNotification)) {
-          throw new LinkError("malformed", "a notification that can't be understood");
+          throw new LinkError("malformed", message("plc.opcua.odd_notification"));
         }
         for (const { clientHandle, value } of one.monitoredItems ?? []) put(clientHandle, rawOf(opcua, value));
       }
@@ -205,7 +206,7 @@ interface Followed extends Pick<OpenServer, "opcua" | "session"> {
 
 /**
  * Keeps one publish request pending at the server until the session ends. Its deadline is the watchdog: a server without a message for
- * three keep-alive intervals has failed, even if its connection is open. Resolves with a text if the server refuses the first request.
+ * three keep-alive intervals has failed, even if its connection is open. Resolves with the reason if the server refuses the first request.
  */
 export async function followNews(followed: Followed, onFail: (error: LinkError) => void) {
   const { grant, notifications } = followed;
@@ -224,10 +225,10 @@ export async function followNews(followed: Followed, onFail: (error: LinkError) 
     for (;;) hear(await publish(followed, { taken, tolerant: false }));
   };
   const first = await refusable(publish(followed, { taken, tolerant: true }));
-  if (typeof first === "string") return first;
+  if (first instanceof RefusedService) return { refused: first.text };
   hear(first);
   follow().catch((error: unknown) => {
-    failed = error instanceof LinkError ? error : new LinkError("malformed", "news that can't be understood", error);
+    failed = error instanceof LinkError ? error : new LinkError("malformed", message("plc.opcua.odd_news"), error);
     onFail(failed);
     next.resolve(undefined);
   });
@@ -250,11 +251,11 @@ function publish(
 }
 
 /** Returns the text of a refusal by the server; other errors reject. */
-async function refusable<T>(answer: Promise<T>): Promise<T | string> {
+async function refusable<T extends object>(answer: Promise<T>): Promise<T | RefusedService> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof RefusedService) return error.message;
+    if (error instanceof RefusedService) return error;
     throw error;
   }
 }

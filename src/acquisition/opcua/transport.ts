@@ -1,4 +1,5 @@
-import { message } from "../../domain/message.ts";
+import { systemErrorText } from "../../domain/system-error.ts";
+import { message, type Text } from "../../domain/message.ts";
 import { EventEmitter } from "node:events";
 import { connect, type Socket } from "node:net";
 
@@ -44,8 +45,8 @@ export function uacpTransport(onEnd: (error: LinkError) => void, isAsked: () => 
     wire.frames++;
     const unasked = typeOf(frame) === "MSG" && !isAsked();
     if (unasked || wire.frames > LIMITS.chunks) {
-      const what = unasked ? "an answer that nobody asked for" : `an answer of more than ${LIMITS.chunks} chunks`;
-      end(new LinkError("malformed", `the server sent ${what}`));
+      const text = unasked ? message("plc.opcua.unasked") : message("plc.opcua.many_chunks", { count: LIMITS.chunks });
+      end(new LinkError("malformed", text));
       return;
     }
     if (wire.chunk_bytes === null) greeted(wire, frame, end);
@@ -58,7 +59,7 @@ export function uacpTransport(onEnd: (error: LinkError) => void, isAsked: () => 
     try {
       for (const frame of frames) if (wire.ended === null) take(frame);
     } catch (cause) {
-      end(new LinkError("malformed", "the server sent an answer that can't be understood", cause));
+      end(new LinkError("malformed", message("plc.opcua.odd_answer"), cause));
     }
     if (fault !== null) end(fault);
   };
@@ -95,10 +96,11 @@ function greeted(wire: Wire, frame: Buffer, end: (error: LinkError) => void): vo
 }
 
 function socketError(error: NodeJS.ErrnoException, stood: boolean): LinkError {
-  const { code = "", message } = error;
-  if (code === "ECONNRESET" || code === "EPIPE") return new LinkError("reset", message, error);
-  if (code === "ETIMEDOUT") return new LinkError("timeout", message, error);
-  return new LinkError(stood ? "reset" : "refused", message === "" ? code : message, error);
+  const { code = "" } = error;
+  const text = systemErrorText(error);
+  if (code === "ECONNRESET" || code === "EPIPE") return new LinkError("reset", text, error);
+  if (code === "ETIMEDOUT") return new LinkError("timeout", text, error);
+  return new LinkError(stood ? "reset" : "refused", text === "" ? code : text, error);
 }
 
 /** Returns the library's transport interface over our own connection. */
@@ -189,18 +191,24 @@ export function parseAck(frame: Buffer): number | LinkError {
     return new LinkError("malformed", message("plc.odd.hello"));
   }
   const receive = frame.readUInt32LE(12);
-  if (receive < MIN_BUFFER_BYTES) return new LinkError("malformed", `the server takes chunks of ${receive} bytes only`);
+  if (receive < MIN_BUFFER_BYTES)
+    return new LinkError("malformed", message("plc.opcua.small_chunks", { bytes: receive }));
   return Math.min(receive, LIMITS.chunk_bytes);
 }
 
 /** Reads the error message that a server sends before it closes the connection. */
 export function parseError(frame: Buffer): LinkError {
-  if (frame.length < 16) return new LinkError("malformed", "an error message of the server is cut off");
+  if (frame.length < 16) return new LinkError("malformed", message("plc.opcua.cut_error"));
   const code = frame.readUInt32LE(8);
   const length = Math.max(0, frame.readInt32LE(12));
   const said = frame.toString("utf8", 16, Math.min(frame.length, 16 + length)).slice(0, MAX_REASON_CHARS);
   const text = said.replace(/[\p{Cc}\p{Cf}]/gu, " ").trim();
-  return new LinkError("closed", `the server hung up: ${statusText(code)}${text === "" ? "" : `, "${text}"`}`);
+  const status = statusText(code);
+  const reason =
+    text === ""
+      ? message("plc.opcua.hung_up", { status })
+      : message("plc.opcua.hung_up_words", { status, words: text });
+  return new LinkError("closed", reason);
 }
 
 function statusText(code: number): string {
@@ -243,10 +251,10 @@ export function takeFrames(bytes: Buffer) {
   return { frames, rest: bytes.subarray(at), fault: null };
 }
 
-function headerFault(header: string, length: number): string | null {
-  if (!/^((ACK|ERR|OPN|CLO)F|MSG[FCA])$/.test(header)) return "the peer doesn't speak OPC UA";
-  if (length > LIMITS.chunk_bytes) return `a chunk of ${length} bytes, more than the ${LIMITS.chunk_bytes} agreed on`;
-  return length < HEADER_BYTES ? `a chunk of ${length} bytes is none` : null;
+function headerFault(header: string, length: number): Text | null {
+  if (!/^((ACK|ERR|OPN|CLO)F|MSG[FCA])$/.test(header)) return message("plc.opcua.other_peer");
+  if (length > LIMITS.chunk_bytes) return message("plc.opcua.long_chunk", { length, most: LIMITS.chunk_bytes });
+  return length < HEADER_BYTES ? message("plc.opcua.no_chunk", { length }) : null;
 }
 
 /** Returns whether an OPC UA server answers there: it acknowledges a hello, or rejects it with an error message. Never rejects. */

@@ -1,3 +1,4 @@
+import { render } from "../../domain/messages/render.ts";
 import { type Text, message } from "../../domain/message.ts";
 import type { RequestCounts } from "../../domain/agent-control.ts";
 import { normaliseSerial } from "../../domain/booth.ts";
@@ -181,7 +182,7 @@ interface UnusableTag {
   /** Bad polls in a row. */
   readonly polls: number;
   /** The reason at the first bad poll; it stays, so that a sensor that alternates between two faults is logged once. */
-  readonly reason: Text;
+  readonly reason: string;
   /** It has been bad long enough to be reported. */
   readonly isReported: boolean;
 }
@@ -227,10 +228,15 @@ export function unusableTrouble(unusable: UnusableTags): Trouble | null {
   const [tag, { reason: why }] = first;
   const advice = SENSOR_FAULTS.has(why) ? message("plc.check.sensor") : message("plc.check.values");
   if (reported.length === 1) return { reason: unusableText(tag, why), advice };
-  const named = reported.slice(0, MAX_NAMED).map(([name, { reason }]) => `${name} (${reason})`);
-  const values = { count: reported.length, tags: named.join(", ") };
-  const more = reported.length - named.length;
-  return { reason: more > 0 ? message("plc.unusable_more", { ...values, more }) : message("plc.unusable", values), advice };
+  const tags = reported
+    .slice(0, MAX_NAMED)
+    .map(([name, { reason }]) => message("text.hint", { text: name, hint: reason }));
+  const values = { count: reported.length, tags };
+  const more = reported.length - tags.length;
+  return {
+    reason: more > 0 ? message("plc.unusable_more", { ...values, more }) : message("plc.unusable", values),
+    advice,
+  };
 }
 
 /** The value has the right type and is not a measurement. */
@@ -238,7 +244,7 @@ const SENSOR_FAULTS: ReadonlySet<string> = new Set(["nan", "inf", "sentinel", "b
 /** The PLC has the variable but no value for it. */
 const NO_VALUE: ReadonlySet<string> = new Set(["missing", "BadWaitingForInitialData", "BadNoData"]);
 
-function unusableText(tag: TagName, why: string): string {
+function unusableText(tag: TagName, why: string): Text {
   if (why === "wrong_type") return message("plc.unusable_type", { tag });
   return NO_VALUE.has(why) ? message("plc.unusable_empty", { tag, why }) : message("plc.unusable_one", { tag, why });
 }
@@ -339,7 +345,11 @@ export function identityIn(
   if (logged_at !== null && shown === before.shown && mono - logged_at < LOG_AGAIN_MS) {
     return { state: before, foreign, event: null };
   }
-  return { state: { shown, logged_at: mono }, foreign, event: { event: "identity", detail: foreign.reason, tag } };
+  return {
+    state: { shown, logged_at: mono },
+    foreign,
+    event: { event: "identity", detail: render(foreign.reason), tag },
+  };
 }
 
 function serialIn(samples: readonly Sample[], tag: TagName): Serial | null {

@@ -1,4 +1,4 @@
-import { message } from "../../domain/message.ts";
+import { message, type Text } from "../../domain/message.ts";
 import type { ServiceAnswer } from "../../domain/service.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import { jsonOf } from "../../domain/json.ts";
@@ -51,7 +51,7 @@ export function answerOf<T>(answer: HttpAnswer, parse: Parse<T>, now: EpochMs): 
   return { kind: "reject", reason };
 }
 
-function reasonOf(answer: HttpAnswer): string {
+function reasonOf(answer: HttpAnswer): Text {
   const text = errorShape.parse(jsonOf(answer.text)).error.slice(0, 200);
   return text === "" ? message("service.answered", { status: answer.status }) : `${text} (${answer.status})`;
 }

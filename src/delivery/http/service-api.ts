@@ -1,4 +1,7 @@
-import { message } from "../../domain/message.ts";
+import { systemErrorText } from "../../domain/system-error.ts";
+import { errorText } from "../../domain/messages/message-error.ts";
+import { render } from "../../domain/messages/render.ts";
+import { message, type Text } from "../../domain/message.ts";
 import pRetry from "p-retry";
 import {
   boothFieldsShape,
@@ -44,7 +47,7 @@ export interface HttpService {
 interface Host extends HttpService {
   breaker: Breaker;
   /** The reason why the last request failed, shown while the breaker keeps requests back. */
-  trouble: string;
+  trouble: Text;
   /** Validators of records as last read, by path. Only a record that was read may be overwritten. */
   readonly tags: Map<string, string>;
 }
@@ -127,7 +130,7 @@ function recordParser(sealer: Sealer): Parse<ServiceRecord> {
 class TryAgain extends Error {
   readonly answer: ServiceAnswer<never>;
   constructor(answer: Extract<ServiceAnswer<never>, { kind: "keep" }>) {
-    super(answer.reason);
+    super(render(answer.reason));
     this.answer = answer;
   }
 }
@@ -176,18 +179,18 @@ async function sendOnce<T>(host: Host, request: HttpRequest, parse: Parse<T>): P
     if (outcome.kind === "keep") host.trouble = outcome.reason;
     return outcome;
   } catch (error) {
-    if (error instanceof HttpClosed) return { kind: "keep", reason: error.message, after_ms: 0 };
+    if (error instanceof HttpClosed) return { kind: "keep", reason: errorText(error), after_ms: 0 };
     host.breaker = failed();
-    host.trouble = `the service can't be reached: ${describe(error)}`;
+    host.trouble = message("service.away", { reason: describe(error) });
     return { kind: "keep", reason: host.trouble, after_ms: null };
   }
 }
 
-function describe(error: unknown): string {
+function describe(error: unknown): Text {
   if (!(error instanceof Error)) return String(error);
-  if (["TimeoutError", "AbortError"].includes(error.name)) return "no answer in time";
+  if (["TimeoutError", "AbortError"].includes(error.name)) return message("service.no_answer");
   // Node tries several addresses and reports all failures under one empty message.
-  return error.message === "" && "code" in error ? String(error.code) : error.message;
+  return error.message === "" && "code" in error ? String(error.code) : systemErrorText(error);
 }
 
 export interface BoothFieldsSetup extends Pick<HttpService, "clock"> {
@@ -207,7 +210,7 @@ export function createBoothFields({ http, clock, key }: BoothFieldsSetup) {
     try {
       return answerOf(await http.send({ ...request, key: known }), readAs(boothFieldsShape), clock.wall());
     } catch (error) {
-      const reason = error instanceof Error && error.message !== "" ? error.message : String(error);
+      const reason = error instanceof Error && error.message !== "" ? systemErrorText(error) : String(error);
       return { kind: "keep", reason: message("service.away", { reason }), after_ms: null };
     }
   };

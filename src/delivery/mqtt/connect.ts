@@ -89,7 +89,7 @@ export function createDialler(setup: MqttSetup) {
         try {
           const { protocol, hostname } = new URL(url);
           // The broker's address comes from the service: without TLS the credential goes only to this machine.
-          const open = `the service names ${protocol}//${hostname} as its broker: without TLS nothing is sent there`;
+          const open = message("service.open_broker", { broker: `${protocol}//${hostname}` });
           if (!isSecure(url) && !LOOPBACK.test(hostname)) throw new ServiceLinkError("tls", open);
           const dialled = await dialUrl(dial, url);
           lastUrl = url;
@@ -187,9 +187,11 @@ function knownCertificates({ clock, log, client_certificate }: MqttSetup) {
         const key = `${server ?? ""} ${expires} ${state}`;
         if (state === "valid" || warned.has(key)) continue;
         warned.add(key);
-        const whose = server === null ? "the gateway's client certificate" : `the certificate of ${server}`;
+        const whose = server === null ? message("certificate.log.own") : message("certificate.log.server", { server });
         const until = new Date(expires).toISOString().slice(0, 10);
-        const text = `${whose} ${state === "expired" ? "ended" : "ends"} on ${until}: ${advice}`;
+        const values = { whose, until, advice };
+        const text =
+          state === "expired" ? message("certificate.log.ended", values) : message("certificate.log.ends", values);
         log.warn({ event: "certificate_ends", server, until, state }, text);
       }
     },

@@ -1,4 +1,6 @@
-import { message } from "../../domain/message.ts";
+import { systemErrorText } from "../../domain/system-error.ts";
+import { message, type Text } from "../../domain/message.ts";
+import { errorText } from "../../domain/messages/message-error.ts";
 import type { IClientOptions, IConnackPacket, IStore, MqttClient, Packet } from "mqtt";
 import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
@@ -122,7 +124,7 @@ async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected
   account?.follow(client);
   // Without this a batch's last segment would wait a round trip for the acknowledgement of the others.
   if (client.stream instanceof Socket) client.stream.setNoDelay(true);
-  const refuse = (reason: string): void => {
+  const refuse = (reason: Text): void => {
     client.emit("error", new ServiceLinkError("protocol", reason));
     client.stream.destroy();
   };
@@ -271,10 +273,10 @@ function certificateEndOf({ stream }: MqttClient): EpochMs | null {
 /** Returns an error of the library, of Node or of the broker as a ServiceLinkError. */
 export function typedError(error: unknown): ServiceLinkError {
   if (error instanceof ServiceLinkError) return error;
-  if (error instanceof FileError) return new ServiceLinkError("file", error.message, error);
+  if (error instanceof FileError) return new ServiceLinkError("file", errorText(error), error);
   const code = codeOf(error);
   const fault = code === undefined ? null : faultOfCode(code);
-  const text = error instanceof Error && error.message !== "" ? error.message : String(code ?? error);
+  const text = error instanceof Error && error.message !== "" ? systemErrorText(error) : String(code ?? error);
   return new ServiceLinkError(tlsFaultOf(error) ?? fault ?? "closed", tlsReason(error) ?? text, error);
 }
 

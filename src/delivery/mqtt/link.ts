@@ -1,4 +1,4 @@
-import { message } from "../../domain/message.ts";
+import { message, type Text } from "../../domain/message.ts";
 import { randomUUID } from "node:crypto";
 import { setImmediate as turn, setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -8,7 +8,7 @@ import { parseCommand, upMessageOf } from "../../contract/commands.ts";
 import { hashOf, recordHash, sha256 } from "../../contract/hash.ts";
 import { ackShape, type AckWire, batchOf, heartbeatText, helloText, TAKES, TOPICS } from "../../contract/telemetry.ts";
 import type { HeardCommand, UpMessage } from "../../domain/command.ts";
-import { errorMessage } from "../../domain/error-message.ts";
+import { errorText } from "../../domain/messages/message-error.ts";
 import { jsonOf } from "../../domain/json.ts";
 import { ServiceLinkError } from "../../domain/link-error.ts";
 import type { LogChunk, Placed } from "../../domain/record.ts";
@@ -143,7 +143,7 @@ async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
 function subscriptionError(error: unknown): ServiceLinkError {
   const typed = typedError(error);
   return typed.fault === "credential" || typed.fault === "protocol"
-    ? new ServiceLinkError("not_allowed", message("service.refuses_subscription", { reason: typed.message }), error)
+    ? new ServiceLinkError("not_allowed", message("service.refuses_subscription", { reason: typed.text }), error)
     : typed;
 }
 
@@ -176,7 +176,7 @@ function watchSession({ client }: Open): SessionState {
   };
   const end = (reason: ServiceLinkError): void => {
     state.over ??= reason;
-    for (const pending of state.waiting.all()) pending.settle({ kind: "keep", reason: reason.message });
+    for (const pending of state.waiting.all()) pending.settle({ kind: "keep", reason: reason.text });
     for (const notify of state.endings.all()) notify(state.over);
     resolveClosed(state.over);
   };
@@ -260,7 +260,7 @@ async function deflatedFacts(lines: string): Promise<Buffer> {
 }
 
 /** An outcome as one ack gives it. `unclear`: the service refused something that may or may not be this batch. */
-export type AckedBatch = BatchOutcome | { readonly kind: "unclear"; readonly reason: string };
+export type AckedBatch = BatchOutcome | { readonly kind: "unclear"; readonly reason: Text };
 
 /** A batch or a chunk that waits for its ack. */
 export interface PendingAck {
@@ -308,7 +308,7 @@ export function createExchange({ clock, waiting, atDeadline }: ExchangeSetup): (
           if (refusal === null) is_silent = true;
           else settle(refusal);
         },
-        (error: unknown) => settle({ kind: "keep", reason: errorMessage(error) }),
+        (error: unknown) => settle({ kind: "keep", reason: errorText(error) }),
       );
     });
   return async (offer) => {
@@ -471,7 +471,7 @@ const PAYLOAD_INVALID = 0x99;
 
 /** Returns what a failed publish means for the batch. A size limit is no verdict on its records. */
 function brokerRefusal(error: unknown): BatchOutcome {
-  const reason = errorMessage(error);
+  const reason = errorText(error);
   const code = codeIn(error) ?? (error instanceof Error ? codeIn(error.cause) : null);
   const isTooLong = error instanceof RefusedMessage && error.refusal.kind === "too_long";
   if (isTooLong || code === PACKET_TOO_LARGE) return { kind: "too_long", reason };
@@ -501,8 +501,8 @@ export function commandSide(publish: (topic: string, payload: string) => Promise
       listener = take;
       for (const heard of early.splice(0)) take(heard);
     },
-    message(message: UpMessage): Promise<void> {
-      const { topic, body } = upMessageOf(message);
+    say(said: UpMessage): Promise<void> {
+      const { topic, body } = upMessageOf(said);
       return publish(topic, JSON.stringify(body));
     },
   };

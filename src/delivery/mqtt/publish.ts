@@ -1,4 +1,4 @@
-import { message } from "../../domain/message.ts";
+import { message, type Text } from "../../domain/message.ts";
 import type { MqttClient } from "mqtt";
 import { ServiceLinkError } from "../../domain/link-error.ts";
 import type { Milliseconds } from "../../domain/units.ts";
@@ -28,7 +28,7 @@ export class RefusedMessage extends ServiceLinkError {
   }
 }
 
-export function refusalText(refusal: Refusal): string {
+export function refusalText(refusal: Refusal): Text {
   const { topic } = refusal;
   return refusal.kind === "too_long"
     ? message("service.message_too_long", { topic, bytes: refusal.bytes, limit: refusal.limit })

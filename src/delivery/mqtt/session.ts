@@ -1,4 +1,5 @@
 import { message } from "../../domain/message.ts";
+import { MessageError } from "../../domain/messages/message-error.ts";
 import type { IPublishPacket, MqttClient } from "mqtt";
 import { ServiceLinkError } from "../../domain/link-error.ts";
 import type { Milliseconds } from "../../domain/units.ts";
@@ -145,7 +146,11 @@ function endingOf(client: MqttClient) {
   };
   client.on("error", (error) => end(typedError(error)));
   client.on("disconnect", ({ reasonCode = 0 }) =>
-    end(typedError(Object.assign(new Error(message("service.ended", { code: String(reasonCode) })), { code: reasonCode }))),
+    end(
+      typedError(
+        Object.assign(new MessageError(message("service.ended", { code: String(reasonCode) })), { code: reasonCode }),
+      ),
+    ),
   );
   client.on("close", () => end(new ServiceLinkError("closed", message("output.closed"))));
   return { end, ended, over: () => reason };

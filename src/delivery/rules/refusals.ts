@@ -1,3 +1,4 @@
+import type { Text } from "../../domain/message.ts";
 import type { LogReach } from "../../domain/booth-state.ts";
 import type { HeldSeqs, StreamLabel } from "../../domain/provisioning.ts";
 import type { RefusedRecords, TooLongRecords } from "../../domain/status.ts";
@@ -31,7 +32,7 @@ export type RefusalCause = "named" | "whole" | "unanswered" | "silence" | "too_l
 
 export interface RefusedRecord {
   readonly seq: Seq;
-  readonly reason: string;
+  readonly reason: Text;
   readonly cause: RefusalCause;
 }
 

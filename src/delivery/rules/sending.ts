@@ -1,3 +1,4 @@
+import { message, type Text } from "../../domain/message.ts";
 import type { Placed } from "../../domain/record.ts";
 import type { Milliseconds, Seq } from "../../domain/units.ts";
 import type { BatchOutcome, Rejection } from "../port.ts";
@@ -316,7 +317,7 @@ export type SendingVerdict =
   | { readonly kind: "halve" | "by_record" }
   | { readonly kind: "refused"; readonly refused: RefusedRecord }
   | { readonly kind: "conflict"; readonly seq: Seq; readonly held_seq: Seq; readonly refused: readonly RefusedRecord[] }
-  | { readonly kind: "end"; readonly reason: string; readonly refused: RefusedRecord | null };
+  | { readonly kind: "end"; readonly reason: Text; readonly refused: RefusedRecord | null };
 
 /** The sending after an outcome, and what the outcome means. */
 interface Judged {
@@ -394,7 +395,7 @@ function conflict(
   const sending = seq > range.from ? taken(before, { from: range.from, to: seq - 1 }, rejected) : before;
   const hasLater = sending.cursor.ahead.some(([from]) => from > seq);
   if (!hasLater) return { sending, verdict: { kind: "conflict", seq, held_seq, refused: named(rejected) } };
-  const reason = `the service holds another record under seq ${seq}`;
+  const reason = message("log.other_record", { seq });
   const { sending: passed, verdict } = refused(sending, { seq, reason, cause: "whole" });
   return { sending: seq < range.to ? byRecord(passed, { from: seq + 1, to: range.to }) : passed, verdict };
 }
@@ -412,7 +413,7 @@ function unanswered(
   const record = { seq: to, reason, cause: sending.has_answered ? "unanswered" : "silence" } as const;
   return {
     sending: { ...passing(ended, [to]), silence: null },
-    verdict: { kind: "end", reason: `${reason}; seq ${to} was sent alone`, refused: record },
+    verdict: { kind: "end", reason: message("log.sent_alone", { reason, seq: to }), refused: record },
   };
 }
 

@@ -65,6 +65,7 @@ function saidEntry(value: unknown): unknown {
 /** Returns a message as the page gets it: each message in its values has its text too. */
 function saidOf({ code, args }: Message): Said {
   const values: Record<string, unknown> = {};
-  for (const [name, arg] of Object.entries(args)) values[name] = saidEntry(arg) ?? arg;
+  for (const [name, arg] of Object.entries(args))
+    values[name] = isList(arg) ? arg.map((one) => saidEntry(one) ?? one) : (saidEntry(arg) ?? arg);
   return { code, args: values, text: render({ code, args }, "page") };
 }

@@ -1,4 +1,5 @@
-import type { Text } from "../../domain/message.ts";
+import { render } from "../../domain/messages/render.ts";
+import { type Text, message } from "../../domain/message.ts";
 import type { NoticeConfig } from "../../config/port.ts";
 import { FILTER_TYPES } from "../../domain/booth.ts";
 import type { OpenIncident } from "../../domain/booth-state.ts";
@@ -133,12 +134,16 @@ function linkCondition(
   if (link.kind !== "down") return { ...named, what, is: "off" };
   // A link that was never up since the start tells nothing of the time before.
   const isLong = now - link.since >= minutes * MINUTE_MS;
-  return { ...named, what: `${what}: ${link.reason}`, is: isLong ? "on" : "unsure" };
+  return {
+    ...named,
+    what: render(message("text.at", { place: what, text: link.reason })),
+    is: isLong ? "on" : "unsure",
+  };
 }
 
-function storageCondition(storage: StorageStatus | null, trouble: string, since: EpochMs): Condition {
+function storageCondition(storage: StorageStatus | null, trouble: Text, since: EpochMs): Condition {
   const named = { key: "storage", class: "storage", since } as const;
-  if (trouble !== "") return { ...named, what: `the store can't commit: ${trouble}`, is: "on" };
+  if (trouble !== "") return { ...named, what: `the store can't commit: ${render(trouble)}`, is: "on" };
   if (storage === null) return { ...named, what: "", is: "unsure" };
   const { hours_to_full, health } = storage;
   if (health.low) return { ...named, what: "the disk is nearly full of other things", is: "on" };

@@ -1,4 +1,4 @@
-import type { Text } from "../../domain/message.ts";
+import { type Text, message } from "../../domain/message.ts";
 import type { Distribution, Metric, Sample } from "../../contract/metrics.ts";
 import { jsonOf } from "../../domain/json.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
@@ -114,7 +114,7 @@ function nanos(at: EpochMs): string {
 
 /** The result of a request. `again`: to be retried after `after_ms`; null: after the backoff. */
 export type PushOutcome =
-  | { readonly kind: "taken"; readonly rejected: number; readonly reason: string }
+  | { readonly kind: "taken"; readonly rejected: number; readonly reason: Text }
   | {
       readonly kind: "again";
       readonly after_ms: Milliseconds | null;
@@ -122,7 +122,7 @@ export type PushOutcome =
       /** Advice, if a person has to change something. */
       readonly advice?: Text;
     }
-  | { readonly kind: "refused"; readonly status: number; readonly reason: string };
+  | { readonly kind: "refused"; readonly status: number; readonly reason: Text };
 
 /** The only answers that may be retried (OTLP specification, "Retryable Response Codes"). */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
@@ -144,8 +144,9 @@ export function outcomeOf(
       reason: shortText(partial["errorMessage"]),
     };
   }
-  const message = shortText(body["message"]);
-  const reason = `the collector answered ${status}${message === "" ? "" : `: ${message}`}`;
+  const words = shortText(body["message"]);
+  const answered = message("output.figures_answer", { status });
+  const reason = words === "" ? answered : message("output.figures_answer_words", { status, words });
   return RETRYABLE.has(status) ? { kind: "again", after_ms, reason } : { kind: "refused", status, reason };
 }
 

@@ -1,4 +1,4 @@
-import { message } from "../../domain/message.ts";
+import { message, type Text } from "../../domain/message.ts";
 import {
   type Leaving,
   PLAIN_GENERATION,
@@ -52,7 +52,7 @@ export function move(row: ProvisioningRow, around: Surroundings, change: Change)
 function retry(
   row: ProvisioningRow,
   state: ProvisioningState,
-  { reason, after_ms, around }: { reason: string; after_ms: number | null; around: Surroundings },
+  { reason, after_ms, around }: { reason: Text; after_ms: number | null; around: Surroundings },
 ): ProvisioningRow {
   const jittered = fullJitter(row.attempt, RETRY, around.random);
   return move(row, around, {
@@ -124,7 +124,7 @@ function holderWaitedFor(row: ProvisioningRow, around: Surroundings): Provisioni
 }
 
 /** Keeps a binding: without generations, no other gateway can have taken it. */
-function refusedAtPlain(row: ProvisioningRow, said: string, around: Surroundings): ProvisioningRow {
+function refusedAtPlain(row: ProvisioningRow, said: Text, around: Surroundings): ProvisioningRow {
   const isBound = row.generation !== null;
   return move(row, around, {
     state: isBound ? "claimed" : "conflict",
@@ -160,7 +160,9 @@ export function lookedUp(
 export function toBeConfirmed(row: ProvisioningRow, record: ServiceRecord, around: Surroundings): ProvisioningRow {
   const said = row.confirmed?.service_booth;
   const words =
-    record.choices === undefined && said === undefined ? { advice: message("bind.compare") } : choiceWords(record, said);
+    record.choices === undefined && said === undefined
+      ? { advice: message("bind.compare") }
+      : choiceWords(record, said);
   return move({ ...row, confirmed: null }, around, { state: "awaiting_confirm", record, ...words });
 }
 

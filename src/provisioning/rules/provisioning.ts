@@ -1,4 +1,4 @@
-import { message } from "../../domain/message.ts";
+import { isSameText, message, type Text } from "../../domain/message.ts";
 import {
   type Confirmation,
   emptyRow,
@@ -35,7 +35,7 @@ export type ProvisioningEvent =
   | { readonly kind: "confirmed"; readonly confirmation: Confirmation; readonly claim_id: string }
   | { readonly kind: "predecessor_known"; readonly predecessor: StreamLabel["predecessor"] }
   | { readonly kind: "claimed" | "configured"; readonly answer: ServiceAnswer<ServiceRecord> }
-  | { readonly kind: "not_verified"; readonly reason: string }
+  | { readonly kind: "not_verified"; readonly reason: Text }
   /**
    * The service's record, read or part of another answer. `newest_seq`: of the log at that moment. `ended_for_ms`: time since an
    * earlier reading that ended the binding in the same way.
@@ -47,7 +47,7 @@ export type ProvisioningEvent =
       readonly ended_for_ms?: Milliseconds;
     }
   /** The service denies the key: 401 or 403. */
-  | { readonly kind: "key_refused"; readonly reason: string }
+  | { readonly kind: "key_refused"; readonly reason: Text }
   /** A person, or a command of the service, ends the binding. */
   | { readonly kind: "leave"; readonly leaving: Leaving }
   /** The service's answer to the end of the binding. */
@@ -127,7 +127,7 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
     case "key_refused": {
       // The binding stays, and delivery resumes once a key opens again.
       const reason = message("bind.key_refuses", { reason: event.reason });
-      return row.state === "active" && row.reason !== reason ? { ...row, reason, advice: REVOKED } : row;
+      return row.state === "active" && !isSameText(row.reason, reason) ? { ...row, reason, advice: REVOKED } : row;
     }
     case "leave":
       if (isBound(row)) return { ...row, leaving: event.leaving, attempt: 0, wait_ms: 0 };

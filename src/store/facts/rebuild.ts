@@ -12,7 +12,7 @@ import { isSameState } from "./fold.ts";
 import { compareFacts, type Comparison } from "./compare.ts";
 import { keepSnapshot, refold, type Refolding, refoldingFrom } from "./refold.ts";
 import { startOf } from "./snapshots.ts";
-import { errorMessage } from "../../domain/error-message.ts";
+import { errorText } from "../../domain/messages/message-error.ts";
 
 /** Time after which an estimate of the remaining time is meaningful. */
 const ESTIMATE_AFTER_MS = 200;
@@ -44,7 +44,7 @@ export function createRebuilder(store: OpenStore) {
     over.delete(stream);
   };
   const fail = (stream: StreamId, current: boolean, error: unknown): void =>
-    void over.set(stream, { kind: "failed", current, reason: errorMessage(error) });
+    void over.set(stream, { kind: "failed", current, reason: errorText(error) });
   const progress = (stream: StreamId): RebuildProgress | null => {
     const begun = jobs.get(stream);
     return begun === undefined ? (over.get(stream) ?? null) : runningOf(store, begun.job);

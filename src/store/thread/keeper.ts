@@ -9,6 +9,8 @@ import { freeBytes } from "../retention/budget.ts";
 import { damagedFiles, finishReplacing, freshPath, readyFresh } from "../replace.ts";
 import { callsBy, invoke, WRITER_CALLS } from "./calls.ts";
 import { createWriter, type Writer, type WriterOptions } from "./writer.ts";
+import type { Text } from "../../domain/message.ts";
+import { MessageError } from "../../domain/messages/message-error.ts";
 import { errorMessage } from "../../domain/error-message.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 
@@ -32,10 +34,10 @@ export interface KeptStore extends Writer {
 }
 
 /** A failed call, in words for people. `code` is SQLite's or the system's. */
-export class StoreRefusal extends Error {
+export class StoreRefusal extends MessageError {
   readonly code: string;
-  constructor(message: string, code: string, cause: unknown) {
-    super(message, { cause });
+  constructor(text: Text, code: string, cause: unknown) {
+    super(text, cause);
     this.code = code;
   }
 }

@@ -3,13 +3,14 @@ import type { Identity, Rebuilds, Store } from "../port.ts";
 import { callsBy, IDENTITY_CALLS, STORE_CALLS } from "./calls.ts";
 import type { FolderInput } from "./folder.ts";
 import type { Answer, Call } from "./worker.ts";
-import { errorMessage } from "../../domain/error-message.ts";
+import { message, type Text } from "../../domain/message.ts";
+import { errorText, MessageError } from "../../domain/messages/message-error.ts";
 
 /** A failed call of the store. `code` is SQLite's, e.g. SQLITE_FULL, else "". */
-class StoreError extends Error {
+class StoreError extends MessageError {
   readonly code: string;
-  constructor(message: string, code: string) {
-    super(message);
+  constructor(text: Text, code: string) {
+    super(text);
     this.code = code;
   }
 }
@@ -39,14 +40,14 @@ export function openStoreThread(input: FolderInput): {
   worker.on("message", (answer: Answer) => {
     const call = waiting.shift();
     if (answer.ok) call?.resolve(answer.value);
-    else call?.reject(new StoreError(answer.message, answer.code));
+    else call?.reject(new StoreError(answer.text, answer.code));
   });
-  worker.on("error", (error) => die(new StoreError(errorMessage(error), "")));
-  worker.on("exit", () => die(new StoreError("the store is closed", "CLOSED")));
+  worker.on("error", (error) => die(new StoreError(errorText(error), "")));
+  worker.on("exit", () => die(new StoreError(message("store.closed"), "CLOSED")));
   const call = <T>(method: string, args: readonly unknown[]): Promise<T> =>
     new Promise<T>((resolve, reject) => {
       if (dead !== null || waiting.length >= MAX_WAITING) {
-        reject(dead ?? new StoreError("too many calls of the store are waiting", "BUSY"));
+        reject(dead ?? new StoreError(message("store.busy"), "BUSY"));
         return;
       }
       // The worker answers each method with that method's own result.

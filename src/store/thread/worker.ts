@@ -3,7 +3,8 @@ import type { NextChunks, RebuildCalls, StoreCalls } from "../port.ts";
 import { COLLECT_AFTER_MS, collectGarbage, keepMemorySmall } from "./memory.ts";
 import { StoreRefusal } from "./keeper.ts";
 import { openOrStandBy, type FolderInput } from "./folder.ts";
-import { errorMessage } from "../../domain/error-message.ts";
+import type { Text } from "../../domain/message.ts";
+import { errorText } from "../../domain/messages/message-error.ts";
 import { DAY_MS } from "../../domain/time.ts";
 
 /** A call of the main thread. The answers come in the order of the calls. */
@@ -13,8 +14,7 @@ export interface Call {
 }
 
 export type Answer =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly message: string; readonly code: string };
+  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly text: Text; readonly code: string };
 
 /** Pause between two slices of a rebuild or a check, for commits, and to leave half of the core free. */
 const PAUSE_MS = 15;
@@ -81,7 +81,7 @@ function answerTo(methods: Methods, call: Call): Answer {
     return { ok: true, value: method(...(call.args as never[])) };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    return { ok: false, message: errorMessage(error), code };
+    return { ok: false, text: errorText(error), code };
   }
 }
 

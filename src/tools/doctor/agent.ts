@@ -1,4 +1,4 @@
-import { message } from "../../domain/message.ts";
+import { message, type Text } from "../../domain/message.ts";
 import {
   type AgentStatus,
   type BoothStatus,
@@ -8,8 +8,8 @@ import {
   waitingForClockIn,
 } from "../../domain/status.ts";
 import { megabytes } from "../../domain/traffic.ts";
-import { lasting, linkText, sayings, SET_UP_HOW, storageText } from "../texts.ts";
-import { bad, type Finding, ok, present, skipped, warn } from "./finding.ts";
+import { lasting, linkText, SET_UP_HOW, storageText } from "../texts.ts";
+import { bad, type Finding, joined, ok, present, skipped, warn } from "./finding.ts";
 
 /** Turns the running agent's status into findings. Pure. */
 export function agentFindings(status: AgentStatus): readonly Finding[] {
@@ -35,9 +35,9 @@ export function agentFindings(status: AgentStatus): readonly Finding[] {
 function certificateFinding({ link, server, expires, state, advice }: AgentStatus["certificates"][number]): Finding {
   const own = link === "opcua" ? "own OPC UA certificate" : "client certificate";
   const what = server === null ? own : `certificate of ${server}`;
-  const said = `${state.replace("_", " ")}, ends on ${new Date(expires).toISOString().slice(0, 10)}`;
-  if (state === "valid") return ok(what, said);
-  return state === "expired" ? bad(what, said, advice) : warn(what, said, advice);
+  const text = `${state.replace("_", " ")}, ends on ${new Date(expires).toISOString().slice(0, 10)}`;
+  if (state === "valid") return ok(what, text);
+  return state === "expired" ? bad(what, text, advice) : warn(what, text, advice);
 }
 
 /** Reports an open page as well: only the person knows whether it is meant to be open. */
@@ -59,8 +59,8 @@ function outputFindings({ name, link, pushed }: OutputStatus, now: number): Find
   const what = `output ${name}`;
   const found = linkFinding(what, link, now);
   if (pushed === undefined || pushed.given_up === 0) return [found];
-  const said = message("doctor.figures_given_up", { count: pushed.given_up.toString(), reason: pushed.reason });
-  return [found, warn(`figures of ${what}`, said, message("doctor.collector_log"))];
+  const text = message("doctor.figures_given_up", { count: pushed.given_up.toString(), reason: pushed.reason });
+  return [found, warn(`figures of ${what}`, text, message("doctor.collector_log"))];
 }
 
 /** The month's data budget; a warning for as long as it stretches anything. */
@@ -73,7 +73,7 @@ function trafficFinding(traffic: AgentStatus["traffic"]): Finding | false {
 }
 
 /** The finding if the agent does not answer. `why` also says what to do. */
-export function noAgentFinding(why: string): Finding {
+export function noAgentFinding(why: Text): Finding {
   return bad("agent", why, message("doctor.start_agent"));
 }
 
@@ -112,28 +112,31 @@ function boothFindings({ booth, log, provisioning, plc, serial }: BoothStatus, n
     forked !== null && warn(`log of ${booth}`, forked.reason, forked.advice),
     state === "active"
       ? ok(`binding of ${booth}`, message("doctor.active_as", { serial: serial ?? "?" }))
-      : warn(`binding of ${booth}`, sayings(state.replaceAll("_", " "), reason), todo),
+      : warn(`binding of ${booth}`, joined(state.replaceAll("_", " "), reason), todo),
   ]);
 }
 
 function storageFinding(what: string, storage: NonNullable<BoothStatus["log"]["storage"]>): Finding {
-  const said = storageText(storage);
-  if (storage.health.low) return bad(what, said, message("doctor.free_space"));
-  if (storage.hours_to_full !== null && storage.hours_to_full < 24) return warn(what, said, message("doctor.full_soon"));
-  return storage.quarantined > 0 ? warn(what, said, message("doctor.quarantined")) : ok(what, said);
+  const text = storageText(storage);
+  if (storage.health.low) return bad(what, text, message("doctor.free_space"));
+  if (storage.hours_to_full !== null && storage.hours_to_full < 24)
+    return warn(what, text, message("doctor.full_soon"));
+  return storage.quarantined > 0 ? warn(what, text, message("doctor.quarantined")) : ok(what, text);
 }
 
 function noticeFinding({ name, link, last, waiting }: NoticeStatus, now: number): Finding {
   const what = `notice ${name}`;
   if (link.kind !== "up") return linkFinding(what, link, now);
   if (last === null) return ok(what, `nothing was to be told yet: try it with "booth-gateway notify test ${name}"`);
-  const wait = waiting === 0 ? "" : `, ${waiting} events wait`;
-  return ok(what, `"${last.what}" ${lasting(now - last.at)} ago: ${last.answer}${wait}`);
+  const { what: event, answer } = last;
+  const newest = { event, time: lasting(now - last.at), answer };
+  if (waiting === 0) return ok(what, message("doctor.notice_answered", newest));
+  return ok(what, message("doctor.notice_answered_more", { ...newest, count: waiting.toString() }));
 }
 
 function linkFinding(what: string, link: LinkStatus, now: number): Finding {
-  const said = linkText(link, now);
-  if (link.kind === "up") return ok(what, said);
-  const todo = `${what}: ${link.advice === "" ? link.reason : link.advice}`;
-  return link.kind === "down" ? bad(what, said, todo) : warn(what, said, todo);
+  const text = linkText(link, now);
+  if (link.kind === "up") return ok(what, text);
+  const todo = message("text.at", { place: what, text: link.advice === "" ? link.reason : link.advice });
+  return link.kind === "down" ? bad(what, text, todo) : warn(what, text, todo);
 }

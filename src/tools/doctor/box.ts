@@ -1,4 +1,5 @@
-import { message } from "../../domain/message.ts";
+import { message, type Text } from "../../domain/message.ts";
+import { errorText } from "../../domain/messages/message-error.ts";
 import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { release } from "node:os";
@@ -8,10 +9,8 @@ import { ConfigError } from "../../config/config-error.ts";
 import { fileProblems } from "../../config/file-checks.ts";
 import type { Config } from "../../config/port.ts";
 import { inspectConfig, type UsableConfig } from "../../config/usable.ts";
-import { errorMessage } from "../../domain/error-message.ts";
 import type { StoreCheck, StoreFiles, StoreProgress } from "../../store/port.ts";
-import { sayings } from "../texts.ts";
-import { bad, type Finding, ok, present, skipped, warn } from "./finding.ts";
+import { bad, type Finding, joined, ok, present, skipped, warn } from "./finding.ts";
 
 /** A file that holds a secret or decides what the agent does, so others must not have some rights. */
 interface Guarded {
@@ -22,7 +21,7 @@ interface Guarded {
   /** The mode that `chmod` corrects it with. */
   readonly mode: string;
   /** Why it may be missing. */
-  readonly mayLack?: string | undefined;
+  readonly mayLack?: Text | undefined;
 }
 
 const OTHERS = 0o077;
@@ -40,7 +39,7 @@ export function examineFiles(configFile: string, config: Config): readonly Findi
 
 function guardedFiles(configFile: string, { data_dir, service, page, booths }: Config): readonly Guarded[] {
   const made = message("doctor.made_later");
-  const secret = (what: string, path: string | undefined, mayLack?: string): Guarded[] =>
+  const secret = (what: string, path: string | undefined, mayLack?: Text): Guarded[] =>
     path === undefined ? [] : [{ what, path, forbidden: OTHERS, mode: "600", mayLack }];
   return [
     { what: "configuration's rights", path: configFile, forbidden: WRITABLE_BY_OTHERS, mode: "o-w" },
@@ -77,7 +76,7 @@ function codeOf(error: unknown): string {
 }
 
 /** Why this user can't read and write a serial line's device; null if the user can. */
-export function serialTrouble(path: string): string | null {
+export function serialTrouble(path: string): Text | null {
   if (!existsSync(path)) return message("doctor.line_missing");
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
@@ -124,18 +123,18 @@ export function examineStore(files: StoreFiles, folder: string, progress: StoreP
   } catch (error) {
     return ["EACCES", "SQLITE_CANTOPEN", "SQLITE_READONLY"].includes(codeOf(error))
       ? skipped("store", message("doctor.no_store_right", { folder }))
-      : bad("store", errorMessage(error), message("doctor.salvage"));
+      : bad("store", errorText(error), message("doctor.salvage"));
   }
 }
 
 /** Pure. */
 export function storeFinding({ file, bytes, sound, problems, streams }: StoreCheck): Finding {
-  const said = `${file}, ${(bytes / MB).toFixed(1)} MB`;
-  if (sound) return ok("store", `${said}: sound`);
+  const place = `${file}, ${(bytes / MB).toFixed(1)} MB`;
+  if (sound) return ok("store", `${place}: sound`);
   const counts = streams.flatMap((one) => [one.damaged_rows, one.damaged_facts, one.damaged_states, one.missing]);
   const damaged = counts.reduce((sum, count) => sum + count, 0);
-  const why = sayings(problems[0] ?? "", damaged === 0 ? "" : `${damaged} damaged or missing`);
-  return bad("store", `${said}: ${why}`, message("doctor.mends"));
+  const why = joined(problems[0] ?? "", damaged === 0 ? "" : `${damaged} damaged or missing`);
+  return bad("store", message("text.at", { place, text: why }), message("doctor.mends"));
 }
 
 /** Magic number of tmpfs, statfs(2). */
@@ -163,11 +162,11 @@ export function spaceFinding(
   folder: string,
   { free, files, wanted }: { readonly free: number; readonly files: number | null; readonly wanted: number },
 ): Finding {
-  const said = `${mb(free)} free at ${folder}; the booths may take ${mb(wanted)} altogether`;
+  const text = `${mb(free)} free at ${folder}; the booths may take ${mb(wanted)} altogether`;
   if (files === 0) return bad("disk", `no inode is left at ${folder}`, `delete files that nobody needs at ${folder}`);
-  if (free < LEAST_FREE_BYTES) return bad("disk", said, `free space at ${folder}: without it readings are lost`);
-  if (free < wanted / 2) return warn("disk", said, `free space at ${folder}, or lower store.max_bytes`);
-  return ok("disk", said);
+  if (free < LEAST_FREE_BYTES) return bad("disk", text, `free space at ${folder}: without it readings are lost`);
+  if (free < wanted / 2) return warn("disk", text, `free space at ${folder}, or lower store.max_bytes`);
+  return ok("disk", text);
 }
 
 /** Pure. */
@@ -194,7 +193,7 @@ export async function examineUnit(): Promise<readonly Finding[]> {
     const { stdout } = await promisify(execFile)("systemctl", argv, { timeout: TIMEOUT_MS });
     return unitFindings(stdout);
   } catch (error) {
-    return [skipped("systemd unit", message("doctor.systemctl", { why: errorMessage(error) }))];
+    return [skipped("systemd unit", message("doctor.systemctl", { why: errorText(error) }))];
   }
 }
 
@@ -209,7 +208,11 @@ export function unitFindings(shown: string): readonly Finding[] {
   return present([
     state === "active"
       ? ok("systemd unit", message("doctor.unit_active", { unit: UNIT }))
-      : bad("systemd unit", message("doctor.unit_is", { unit: UNIT, state, result }), `systemctl start ${UNIT}; ${tell}`),
+      : bad(
+          "systemd unit",
+          message("doctor.unit_is", { unit: UNIT, state, result }),
+          `systemctl start ${UNIT}; ${tell}`,
+        ),
     count > 0 && warn("restarts", message("doctor.restarts", { count }), `find out why the agent restarts: ${tell}`),
     now.UnitFileState === "disabled" &&
       warn("start at boot", message("doctor.unit_disabled"), message("doctor.enable", { unit: UNIT })),
@@ -222,8 +225,8 @@ export function unitFindings(shown: string): readonly Finding[] {
 /** Compares the installed version with the running agent's, which is null if no agent runs. */
 export function examineVersions(versions: { readonly installed: string; readonly running: string | null }): Finding {
   const { installed, running } = versions;
-  const said = `booth-gateway ${installed}, Node ${process.versions.node}, Linux ${release()}`;
-  if (running === null || running === installed) return ok("versions", said);
+  const text = `booth-gateway ${installed}, Node ${process.versions.node}, Linux ${release()}`;
+  if (running === null || running === installed) return ok("versions", text);
   const todo = `systemctl restart ${UNIT}: it still runs version ${running}`;
-  return warn("versions", `${said}; the running agent is ${running}`, todo);
+  return warn("versions", `${text}; the running agent is ${running}`, todo);
 }

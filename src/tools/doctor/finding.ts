@@ -1,23 +1,23 @@
-import { linesText, PLAIN, type Style } from "../texts.ts";
+import { mapWords, message, type Text } from "../../domain/message.ts";
 
 /** The result of a check. skipped: the check could not be made, or does not apply here. */
-type FindingState = "ok" | "warn" | "bad" | "skipped";
+export type FindingState = "ok" | "warn" | "bad" | "skipped";
 
 export interface Finding {
   /** The checked thing, e.g. "PLC of booth-1". */
   readonly what: string;
   readonly state: FindingState;
   /** The facts, in one line. */
-  readonly said: string;
+  readonly text: Text;
   /** The advice; absent if nothing is to be done. */
-  readonly todo?: string;
+  readonly todo?: Text;
 }
 
 export interface Examination {
   readonly ok: boolean;
   readonly findings: readonly Finding[];
   /** The advice of all findings, the most urgent first: faults before doubts, causes before their consequences. */
-  readonly todo: readonly string[];
+  readonly todo: readonly Text[];
 }
 
 /**
@@ -48,7 +48,7 @@ export function examinationOf(findings: readonly Finding[]): Examination {
   // systemd knows why an agent doesn't run, so its check comes after the agent's.
   const place = (one: Finding): number => 2 * causeOf(one) + (one.what === "systemd unit" ? 1 : 0);
   const ordered = findings.toSorted((a, b) => place(a) - place(b));
-  const todos = (state: FindingState): string[] =>
+  const todos = (state: FindingState): Text[] =>
     ordered.flatMap((finding, i) => {
       if (finding.state !== state || finding.todo === undefined) return [];
       const cause = causeOf(finding);
@@ -60,33 +60,32 @@ export function examinationOf(findings: readonly Finding[]): Examination {
   return {
     ok: findings.every(({ state }) => state !== "bad"),
     findings: ordered,
-    todo: [...new Set([...todos("bad"), ...todos("warn")])],
+    todo: withoutRepeats([...todos("bad"), ...todos("warn")]),
   };
 }
 
-export const ok = (what: string, said: string): Finding => ({ what, state: "ok", said });
-export const skipped = (what: string, said: string): Finding => ({ what, state: "skipped", said });
-export const warn = (what: string, said: string, todo: string): Finding => ({ what, state: "warn", said, todo });
-export const bad = (what: string, said: string, todo: string): Finding => ({ what, state: "bad", said, todo });
+/** Equal messages are different objects, so texts are compared by their content. */
+function withoutRepeats(texts: readonly Text[]): readonly Text[] {
+  return [...new Map(texts.map((text) => [JSON.stringify(text), text])).values()];
+}
+
+export const ok = (what: string, text: Text): Finding => ({ what, state: "ok", text });
+export const skipped = (what: string, text: Text): Finding => ({ what, state: "skipped", text });
+export const warn = (what: string, text: Text, todo: Text): Finding => ({ what, state: "warn", text, todo });
+export const bad = (what: string, text: Text, todo: Text): Finding => ({ what, state: "bad", text, todo });
 
 /** The findings that exist: `condition && finding` is false if the condition is. */
 export function present(findings: readonly (Finding | false)[]): Finding[] {
   return findings.filter((one) => one !== false);
 }
 
-/** Shows each finding on a line, then the advice. */
-export function examinationText({ findings, todo }: Examination, style: Style = PLAIN): string {
-  const width = Math.max(...findings.map(({ what }) => what.length)) + 2;
-  const marks: Readonly<Record<FindingState, string>> = {
-    ok: style.good("ok    "),
-    warn: style.warn("look  "),
-    bad: style.bad("BAD   "),
-    skipped: "-     ",
-  };
-  return linesText([
-    ...findings.map(({ what, state, said }) => `${marks[state]}${what.padEnd(width)}${said}`),
-    "",
-    todo.length === 0 ? "Nothing is to be done." : "What to do, in this order:",
-    ...todo.map((text, i) => `${String(i + 1).padStart(3)}. ${text}`),
-  ]);
+/** Joins two texts on one line, so that the words of a peer can't look like a line of ours. Either may be "". */
+export function joined(first: Text, second: Text): Text {
+  const [one, other] = [inOneLine(first), inOneLine(second)];
+  if (one === "" || other === "") return one === "" ? other : one;
+  return message("text.todo", { text: one, todo: other });
+}
+
+function inOneLine(text: Text): Text {
+  return mapWords(text, (words) => words.replaceAll(/\s*\n\s*/g, " "));
 }

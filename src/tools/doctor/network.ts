@@ -1,4 +1,5 @@
-import { message } from "../../domain/message.ts";
+import { message, type Text } from "../../domain/message.ts";
+import { errorText } from "../../domain/messages/message-error.ts";
 import { lookup } from "node:dns/promises";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls, rootCertificates, type TLSSocket } from "node:tls";
@@ -6,7 +7,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { PlcTools, ToolConnection } from "../../acquisition/port.ts";
 import type { ReadyBooth } from "../../config/usable.ts";
 import { hasIntermediate } from "../../credential-files.ts";
-import { errorMessage } from "../../domain/error-message.ts";
 import { adviceFor, LinkError, tlsSentence } from "../../domain/link-error.ts";
 import { plcAddress } from "../../domain/plc-address.ts";
 import { DAY_MS } from "../../domain/time.ts";
@@ -37,7 +37,7 @@ export type Step = "DNS" | "TCP" | "proxy" | "TLS" | "HTTP";
 
 /** How far the way to a server works. `code` is the error code of the system or of the TLS library. */
 export type Reached =
-  | { readonly kind: "failed"; readonly step: Step; readonly code: string; readonly reason: string }
+  | { readonly kind: "failed"; readonly step: Step; readonly code: string; readonly reason: Text }
   | {
       readonly kind: "reached";
       readonly address: string;
@@ -65,7 +65,7 @@ export async function reach(target: Target): Promise<Reached> {
     const ends = secure?.getPeerCertificate().valid_to;
     return { kind: "reached", address, certificate_ends: ends === undefined ? null : Date.parse(ends), server_time };
   } catch (error) {
-    const reason = tlsSentence(error, new Date().toISOString().slice(0, 10)) ?? errorMessage(error);
+    const reason = tlsSentence(error, new Date().toISOString().slice(0, 10)) ?? errorText(error);
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     return { kind: "failed", step, code, reason };
   } finally {
@@ -132,22 +132,27 @@ export async function examinePlc({ config: booth, profile }: ReadyBooth, tools: 
     const answers = await tools.greetsOpcua({ host, port: Number(port || OPCUA_PORT) }, TIMES.connect_ms);
     return answers
       ? ok(what, message("doctor.opcua_answers", { at }))
-      : bad(what, message("doctor.opcua_silent", { at }), `${at}: ${adviceFor({ kind: "timeout", advice: null }, at)}`);
+      : bad(what, message("doctor.opcua_silent", { at }), adviceAtPlc(at, { kind: "timeout", advice: null }));
   }
   const { modbus } = booth;
   if (!("serial" in modbus)) {
     const failure = await failureOf(tools.connect(modbus, TIMES));
     if (failure === null) return ok(what, message("doctor.takes_connections", { at }));
-    return bad(what, failure.message, `${at}: ${adviceFor(failure, at)}`);
+    return bad(what, failure.text, adviceAtPlc(at, failure));
   }
   const { path, baud_rate, parity } = modbus.serial;
   const trouble = serialTrouble(path);
-  if (trouble !== null) return bad(what, `${path}: ${trouble}`, message("doctor.adapter", { path }));
+  if (trouble !== null)
+    return bad(what, message("text.at", { place: path, text: trouble }), message("doctor.adapter", { path }));
   const unit = modbus.unit_id ?? (profile.protocol === "modbus" ? profile.quirks.unit_id : 1);
   const failure = await failureOf(tools.connect(modbus, TIMES), unit);
   if (failure === null) return ok(what, message("doctor.unit_answers", { unit, path }));
   const todo = `${path}: check the PLC's power, the two wires (swapped they are silent), and in the PLC unit id ${unit}, ${baud_rate} baud, parity ${parity}`;
-  return bad(what, `${path}: ${failure.message}`, todo);
+  return bad(what, message("text.at", { place: path, text: failure.text }), todo);
+}
+
+function adviceAtPlc(place: string, failure: Pick<LinkError, "kind" | "advice">): Text {
+  return message("text.at", { place, text: adviceFor(failure, place) });
 }
 
 /**
@@ -206,20 +211,20 @@ export function serverFindings(
   const findings: Finding[] = [ok(what, `${at} (${address}): ${steps} are well`)];
   if (ends !== null) findings.push(certificateFinding(`certificate of ${target.host}`, ends, now));
   if (checks_clock && server_time !== null && Math.abs(server_time - now) > MAX_CLOCK_OFF_MS) {
-    const said = `${at} says it is ${new Date(server_time).toISOString()}, this box ${new Date(now).toISOString()}`;
-    findings.push(warn("clock of the box", said, message("doctor.ntp")));
+    const text = `${at} says it is ${new Date(server_time).toISOString()}, this box ${new Date(now).toISOString()}`;
+    findings.push(warn("clock of the box", text, message("doctor.ntp")));
   }
   return findings;
 }
 
 function certificateFinding(what: string, ends: number, now: number): Finding {
   const days = Math.floor((ends - now) / DAY_MS);
-  const said = message("doctor.ends", { days, day: new Date(ends).toISOString().slice(0, 10) });
-  if (ends - now > SOON_MS) return ok(what, said);
-  return warn(what, said, message("doctor.ends_soon", { what }));
+  const text = message("doctor.ends", { days, day: new Date(ends).toISOString().slice(0, 10) });
+  if (ends - now > SOON_MS) return ok(what, text);
+  return warn(what, text, message("doctor.ends_soon", { what }));
 }
 
-function adviceAt({ step, code }: Extract<Reached, { readonly kind: "failed" }>, target: Target): string {
+function adviceAt({ step, code }: Extract<Reached, { readonly kind: "failed" }>, target: Target): Text {
   // DNS and TCP lead to the proxy, if there is one.
   const { host, port } = step === "DNS" || step === "TCP" ? (target.proxy ?? target) : target;
   const at = `${host}:${port}`;

@@ -1,4 +1,4 @@
-import { message } from "../../domain/message.ts";
+import { message, type Message, type Text } from "../../domain/message.ts";
 import type { PlcTools } from "../../acquisition/port.ts";
 import type { ModbusAddress } from "../../config/port.ts";
 import { parseAddress, type TableAddress } from "../../config/profile-address.ts";
@@ -18,7 +18,7 @@ import { meantEntry, type UsualTag, usualFor } from "./usual-tags.ts";
 interface Finding {
   readonly keys: Keys;
   readonly from: string;
-  readonly told: readonly string[];
+  readonly told: readonly Text[];
 }
 
 /** The tag that the command asks for. */
@@ -48,9 +48,9 @@ export function addCommand(tools: PlcTools): Run {
   return async (call) => {
     const { values, operands } = call;
     const name = operands[1];
-    if (name === undefined) throw new CommandError("name the tag: profile add TAG --at ADDRESS", EXIT.usage);
+    if (name === undefined) throw new CommandError(message("workshop.which_new_tag"), EXIT.usage);
     const typed = textOption(values, "at");
-    if (typed === undefined) throw new CommandError("say where it stands with --at, as the manual has it", EXIT.usage);
+    if (typed === undefined) throw new CommandError(message("workshop.where"), EXIT.usage);
     const more = pairsIn(textOption(values, "with") ?? "");
     const type = textOption(values, "type") ?? (typeof more["type"] === "string" ? more["type"] : undefined);
     const draft = openDraft(values);
@@ -124,8 +124,8 @@ async function findText(target: Target): Promise<Finding> {
     read.find(({ text }) => text.includes(expect));
   if (found === undefined) {
     const texts = read.map(({ text }) => JSON.stringify(text)).join(" or ");
-    const message = message("workshop.other_text", { place: placeText(at), found: texts, wanted: expect });
-    throw new CommandError(message, EXIT.failed);
+    const place = placeText(at);
+    throw new CommandError(message("workshop.other_text", { place, found: texts, wanted: expect }), EXIT.failed);
   }
   const string_order = found.order === own ? undefined : found.order;
   return {
@@ -181,11 +181,20 @@ function numberFinding({ typed, expect }: Target, { candidate, scale, isExact }:
     keys: { address: at, type, ...orderKeys(candidate), scale: scale === 1 ? undefined : scale },
     from: `${typed} ${place.reading}${letters}, read ${read} on ${today()}`,
     told: [
-      `${at} as ${type}${letters}${scale === 1 ? "" : `, scale ${scale}`}: ${read}`,
+      numberText(`${type}${letters}`, { at, scale, value: shown(value), expect }),
       ...(isExact ? [] : [message("workshop.roughly")]),
       ...(others === 0 ? [] : [message("workshop.others_fit", { count: others })]),
     ],
   };
+}
+
+function numberText(
+  type: string,
+  { at, scale, value, expect }: Readonly<Record<"at" | "value", string>> & Pick<Target, "expect"> & Pick<Fit, "scale">,
+): Message {
+  const read = expect === undefined ? value : message("workshop.read_and_shown", { value, expect });
+  const how = scale === 1 ? type : message("workshop.scaled", { type, scale: String(scale) });
+  return message("workshop.found", { at, how, read });
 }
 
 function nothingFits(
@@ -193,8 +202,8 @@ function nothingFits(
   why: "workshop.nothing_fits" | "workshop.nothing_plausible",
 ): CommandError {
   const at = expect === undefined ? "" : ` --expect ${expect}`;
-  const message = `${typed}: ${message(why)}; detect ${typed}${at} shows all that is read, or say the type with --type`;
-  return new CommandError(message, EXIT.failed);
+  const text = message("text.at", { place: typed, text: message(why) });
+  return new CommandError(message("workshop.detect_shows", { text, wanted: `${typed}${at}` }), EXIT.failed);
 }
 
 function placeText({ table, address }: TableAddress): string {

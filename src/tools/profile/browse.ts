@@ -56,7 +56,8 @@ export function browseCommand(tools: PlcTools): Run {
 
 async function browsed(tools: PlcTools, { values, io }: Call): Promise<readonly BrowsedVariable[]> {
   const { booth, data_dir } = deviceLink(values, "opcua");
-  if (booth.opcua === undefined || data_dir === undefined) throw new CommandError(message("workshop.no_opcua"), EXIT.usage);
+  if (booth.opcua === undefined || data_dir === undefined)
+    throw new CommandError(message("workshop.no_opcua"), EXIT.usage);
   const server = { address: booth.opcua, data_dir };
   const progress = (found: number): void => io.progress(message("workshop.browsing", { found }));
   try {

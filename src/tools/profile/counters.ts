@@ -1,9 +1,8 @@
-import { message } from "../../domain/message.ts";
+import { message, type Text } from "../../domain/message.ts";
 import type { PlcTools } from "../../acquisition/port.ts";
 import { MINUTE_MS, SECOND_MS } from "../../domain/time.ts";
 import { type Call, CommandError, type Run } from "../command.ts";
 import { lengthOption } from "../options.ts";
-import { tableText } from "../print.ts";
 import {
   type CounterFinding,
   counterFindings,
@@ -47,7 +46,7 @@ export function learnCountersCommand(tools: PlcTools): Run {
     const found = counterFindings(readings, quirksOf(draft).word_order).filter(({ place }) => !known.has(place));
     if (found.length === 0) throw new CommandError(message("workshop.nothing_grew"));
     if (values["json"] !== true)
-      io.out(tableText(["register", "type", "now", "per hour", "grew in", "rested in"], found.map(rowOf)));
+      io.table([HEADS.map((head) => message(`workshop.counter_${head}`)), ...found.map(rowOf)]);
     const source = `learned on ${today()} in ${Math.round(for_ms / MINUTE_MS)} min`;
     const tags: Entered<TagEntry>[] = [];
     for (const finding of found) tags.push(...(await named(call, finding, source)));
@@ -63,6 +62,8 @@ function modeReader(text: string): (values: PlaceValues) => string | null {
   return (values) => (place === undefined ? null : (modes[String(values.get(place))] ?? null));
 }
 
+const HEADS = ["register", "type", "now", "per_hour", "grew", "rested"] as const;
+
 function rowOf({ place, type, word_order, last, per_h, growth }: CounterFinding): (string | number)[] {
   const letters = word_order === undefined ? "" : word_order === "low_first" ? " CDAB" : " ABCD";
   const modes = (hasGrown: boolean): string => {
@@ -76,10 +77,11 @@ function rowOf({ place, type, word_order, last, per_h, growth }: CounterFinding)
 async function named({ io, values }: Call, finding: CounterFinding, source: string): Promise<Entered<TagEntry>[]> {
   const { place, type, last, per_h, growth } = finding;
   const guess = guessOf(finding);
-  const about = `${place}: ${last}, ${Number(per_h.toPrecision(3))} an hour`;
+  const rate = String(Number(per_h.toPrecision(3)));
+  const about = message("workshop.counter", { place, value: String(last), rate });
   const likely = guess === null ? message("workshop.leave_out") : message("workshop.enter_tag", { tag: guess.tag });
-  const ask = async (question: string): Promise<string> =>
-    values["yes"] === true ? "" : ((await io.ask(`${question} `))?.trim() ?? "");
+  const ask = async (question: Text): Promise<string> =>
+    values["yes"] === true ? "" : ((await io.ask(question))?.trim() ?? "");
   const name = (await ask(message("workshop.which_tag", { about, likely }))) || guess?.tag;
   if (name === undefined || name === "-") return [];
   const usual = usualFor(name);

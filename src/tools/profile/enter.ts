@@ -1,10 +1,10 @@
-import { message } from "../../domain/message.ts";
+import { message, type Message, type Text } from "../../domain/message.ts";
 import { ConfigError, type Problem } from "../../config/config-error.ts";
 import { unitOf } from "../../domain/engineering-units.ts";
 import { TAG_ROLES } from "../../domain/parameters.ts";
 import { type Call, CommandError, EXIT, mustAgree } from "../command.ts";
 import { print } from "../print.ts";
-import { linesText } from "../texts.ts";
+import { joinedTexts, textLines } from "../texts.ts";
 import { unitTrouble } from "../unit-texts.ts";
 import {
   type Draft,
@@ -24,7 +24,7 @@ export interface Change {
   readonly tags: readonly Entered<TagEntry>[];
   readonly modes?: readonly EnteredMode[];
   /** Lines about the finding, shown before the question. */
-  readonly told: readonly string[];
+  readonly told: readonly Text[];
   /** Further fields of the answer for programs. */
   readonly answer?: object;
 }
@@ -43,7 +43,7 @@ export async function enter(call: Call, draft: Draft, change: Change): Promise<n
     ...tags.map(({ entry, from }) => `  ${entryText(entry)}  # ${from}`),
     ...modes.map(({ entry, from }) => `  "${entry.code}": ${entry.mode}  # ${from}`),
   ];
-  if (values["json"] !== true) io.out(linesText(lines));
+  if (values["json"] !== true) io.table(lines.map((line) => [line]));
   if (values["yes"] !== true) {
     await mustAgree(io, {
       question: message("workshop.write", { file }),
@@ -60,7 +60,7 @@ export async function enter(call: Call, draft: Draft, change: Change): Promise<n
     missing,
     ...change.answer,
   };
-  print(call, answer, () => `${message("workshop.written", { file, missing: missingText(missing) })}\n`);
+  print(call, answer, () => textLines([message("workshop.written", { file, missing: missingText(missing) })]));
   return EXIT.ok;
 }
 
@@ -75,8 +75,9 @@ function withKnownUnit({ entry, from }: Entered<TagEntry>): Entered<TagEntry> {
 }
 
 /** Whether the profile can be used, else what it lacks. */
-export function missingText(missing: readonly string[]): string {
-  return missing.length === 0 ? message("workshop.usable") : message("workshop.missing", { missing: missing.join("; ") });
+export function missingText(missing: readonly Text[]): Message {
+  if (missing.length === 0) return message("workshop.usable");
+  return message("workshop.missing", { missing: joinedTexts(missing) });
 }
 
 /** Throws for problems of the new tags themselves. What else the profile lacks may come later. */

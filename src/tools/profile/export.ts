@@ -6,6 +6,7 @@ import { isBitTable, type ModbusTable, type Profile, type ProfileTag } from "../
 import { CommandError, EXIT, type Run } from "../command.ts";
 import { textOption } from "../options.ts";
 import { print } from "../print.ts";
+import { textLines } from "../texts.ts";
 import { type Keys, openDraft, tagEntries, type TagEntry } from "./file.ts";
 
 /** The heads of the list, as `profile import` knows them. */
@@ -37,7 +38,7 @@ type Row = Readonly<Partial<Record<(typeof HEADS)[number], string>>>;
 export const exportCommand: Run = (call) => {
   const draft = openDraft(call.values);
   const file = textOption(call.values, "out");
-  if (file === undefined) throw new CommandError("name the list with --out FILE.csv", EXIT.usage);
+  if (file === undefined) throw new CommandError(message("workshop.which_out"), EXIT.usage);
   const profile = parseProfile(draft.text, draft.path);
   const entries = new Map(tagEntries(draft.text).map((entry) => [entry.name, entry]));
   const rows = profile.tags.map((tag) => rowOf(tag, profile, entries.get(tag.name) ?? { name: tag.name }));
@@ -45,7 +46,7 @@ export const exportCommand: Run = (call) => {
   writeNew(file, `${lines.join("\r\n")}\r\n`);
   const tags = rows.length;
   const { name, version } = profile;
-  print(call, { file, tags }, () => `${message("workshop.exported", { file, tags, profile: name, version })}\n`);
+  print(call, { file, tags }, () => textLines([message("workshop.exported", { file, tags, profile: name, version })]));
   return Promise.resolve(EXIT.ok);
 };
 
@@ -113,7 +114,7 @@ function writeNew(path: string, text: string): void {
     writeFileSync(path, text, { flag: "wx", mode: 0o640 });
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
-    const why = code === "EEXIST" ? "there is such a file already; name another one" : code;
-    throw new CommandError(`${path} can't be written: ${why}`, EXIT.usage, error);
+    const why = code === "EEXIST" ? message("workshop.is_a_file") : code;
+    throw new CommandError(message("workshop.unwritable", { file: path, why }), EXIT.usage, error);
   }
 }

@@ -1,4 +1,5 @@
-import { type Text, message } from "../../domain/message.ts";
+import { isMessage, message, type Text } from "../../domain/message.ts";
+import { errorText } from "../../domain/messages/message-error.ts";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Document, isMap, isScalar, isSeq, parse, parseDocument, Scalar } from "yaml";
@@ -82,7 +83,7 @@ export function openDraft(values: Values): Draft {
   const name = typeof named === "string" ? named : names.length === 1 ? names[0] : undefined;
   if (name === undefined) {
     const there = names.length === 0 ? message("workshop.none_begun") : known;
-    throw new CommandError(`name the profile with --profile; in ${folder} ${there}`, EXIT.usage);
+    throw new CommandError(message("workshop.which_profile", { folder, there }), EXIT.usage);
   }
   if (!names.includes(name)) {
     const hint = didYouMean(name, names) ?? (names.length === 0 ? message("workshop.none_yet") : known);
@@ -135,14 +136,14 @@ export function namedFile(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (cause) {
-    throw new CommandError(`${file} can't be read: ${(cause as Error).message}`, EXIT.usage, cause);
+    throw new CommandError(message("workshop.unreadable", { file, why: errorText(cause) }), EXIT.usage, cause);
   }
 }
 
 /** Describes what a draft lacks. */
-export function missingIn(problems: readonly Problem[]): readonly string[] {
-  return problems.map(({ path, message }) =>
-    path === "tags" && message.startsWith("a list is too small") ? message("workshop.a_tag") : message,
+export function missingIn(problems: readonly Problem[]): readonly Text[] {
+  return problems.map(({ path, message: text }) =>
+    path === "tags" && isMessage(text) && text.code === "config.too_small" ? message("workshop.a_tag") : text,
   );
 }
 
@@ -211,8 +212,8 @@ function familyDocument(family: string): Document {
   const names = profileNames();
   const name = names.find((one) => one === family) ?? names.find((one) => one.startsWith(`${family}-`));
   if (name !== undefined) return parsed(readFileSync(join(SHIPPED_PROFILES, `${name}.yaml`), "utf8"));
-  const hint = didYouMean(family, familyNames()) ?? `there are ${familyNames().join(", ")}`;
-  throw new CommandError(`there is no family "${family}" (${hint})`, EXIT.usage);
+  const hint = didYouMean(family, familyNames()) ?? message("workshop.there_are", { names: familyNames().join(", ") });
+  throw new CommandError(message("workshop.no_family", { family, hint }), EXIT.usage);
 }
 
 /** Parses --with: KEY=VALUE separated by commas, with values as in YAML. Throws a CommandError. */

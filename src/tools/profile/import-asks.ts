@@ -1,4 +1,4 @@
-import { message } from "../../domain/message.ts";
+import { message, type Text } from "../../domain/message.ts";
 import type { AddressFault } from "../../config/profile-address.ts";
 import { MODBUS_TABLES, type ModbusQuirks, type ModbusTable } from "../../domain/profile.ts";
 import { agrees, type Call, type Choice, CommandError, EXIT } from "../command.ts";
@@ -21,6 +21,7 @@ import {
   readingOf,
   shownRows,
 } from "../rules/list-reading.ts";
+import { hinted, joinedTexts } from "../texts.ts";
 import type { TagEntry } from "./file.ts";
 import { type UsualTag, usualIn, usualTags } from "./usual-tags.ts";
 
@@ -65,7 +66,7 @@ function optionText(option: Option): string {
 }
 
 interface Question {
-  readonly question: string;
+  readonly question: Text;
   readonly choices: readonly Choice[];
 }
 
@@ -84,8 +85,8 @@ async function chosen({ io }: Call, options: string, { question, choices }: Ques
 }
 
 /** Why an address can't be read, with the hint if there is one. */
-export function faultText({ message, hint }: AddressFault): string {
-  return hint === undefined ? message : `${message} (${hint})`;
+export function faultText({ message: text, hint }: AddressFault): Text {
+  return hinted(text, hint);
 }
 
 export interface Asking {
@@ -122,10 +123,10 @@ export async function settledReading(rows: readonly ReadRow[], asking: Asking): 
   return readingOf(given, answers);
 }
 
-function questionText({ options, examples }: ReadingQuestion): string {
+function questionText({ options, examples }: ReadingQuestion): Text {
   const [first] = examples;
   const address = first === undefined ? "" : addressOf(first);
-  const texts: Readonly<Record<ReadingOption, string>> = {
+  const texts: Readonly<Record<ReadingOption, Text>> = {
     base: message("workshop.ask_base"),
     table: options.includes("base") ? message("workshop.ask_table_base") : message("workshop.ask_table"),
     "bit-table": message("workshop.ask_bit_table"),
@@ -152,7 +153,7 @@ async function shownChoices(
     const texts = (made[i] ?? []).map(({ text, entry }) =>
       entry === null ? text : withValue(text, values?.next().value),
     );
-    return { value, text: value === "none" ? message("workshop.no_block_choice") : texts.join("; ") };
+    return { value, text: value === "none" ? message("workshop.no_block_choice") : joinedTexts(texts) };
   });
 }
 
@@ -164,20 +165,16 @@ function exampleOf(row: ReadRow, reading: Reading, entryAt: Asking["entryAt"]) {
   return { text: `${name}: ${placeText(place)}`, entry: entryAt(row, place) };
 }
 
-function withValue(text: string, value: string | null | undefined): string {
-  return value === null || value === undefined ? text : `${text} ${message("workshop.reads_now", { value })}`;
+function withValue(place: string, value: string | null | undefined): Text {
+  return value === null || value === undefined ? place : message("workshop.reads_now", { place, value });
 }
 
 /** Says where the list begins to count, with three rows and their places, before anything is written. */
-export async function placesText(
-  rows: readonly ReadRow[],
-  reading: Reading,
-  { live, entryAt }: Asking,
-): Promise<string> {
+export async function placesText(rows: readonly ReadRow[], reading: Reading, { live, entryAt }: Asking): Promise<Text> {
   const shown = shownRows(rows, reading);
   const examples = shown.rows.map((row) => exampleOf(row, reading, entryAt));
   const values = await live(examples.flatMap(({ entry }) => entry ?? []));
-  const text = examples.map((one, i) => withValue(one.text, values?.[i])).join("; ");
+  const text = joinedTexts(examples.map((one, i) => withValue(one.text, values?.[i])));
   return shown.base === null
     ? message("workshop.places", { rows: text })
     : message("workshop.places_from", { base: shown.base, rows: text });
@@ -280,7 +277,7 @@ export async function meantBy<T extends Named>(
 }
 
 /** Whether the person agrees, by --by-name or on the terminal. False if there is no terminal. */
-async function agreedByName(call: Call, question: string): Promise<boolean> {
+async function agreedByName(call: Call, question: Text): Promise<boolean> {
   const given = optionOf(call, "by-name");
   if (given !== undefined) return given === "yes";
   if (call.values["yes"] === true) return false;

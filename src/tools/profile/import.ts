@@ -1,4 +1,4 @@
-import { message } from "../../domain/message.ts";
+import { message, type Message, type Text } from "../../domain/message.ts";
 import type { ProfileMode } from "../../domain/booth.ts";
 import { isBitTable, type ModbusQuirks, type ModbusTable } from "../../domain/profile.ts";
 import { MOST_TAGS } from "../../config/profile-schema.ts";
@@ -63,7 +63,7 @@ interface ListTag extends Named {
 /** A row that becomes no tag, and why. */
 interface SkippedRow {
   readonly line: number;
-  readonly why: string;
+  readonly why: Text;
 }
 
 interface ImportedRows {
@@ -93,7 +93,7 @@ export type LiveOf = (call: Call, draft: Draft) => Live;
 export function importCommand(liveOf: LiveOf): Run {
   return async (call) => {
     const file = call.operands[1];
-    if (file === undefined) throw new CommandError("name the list: profile import FILE.csv", EXIT.usage);
+    if (file === undefined) throw new CommandError(message("workshop.which_list"), EXIT.usage);
     checkOptions(call);
     const draft = openDraft(call.values);
     const all = listIn(file);
@@ -129,7 +129,7 @@ export function importCommand(liveOf: LiveOf): Run {
 }
 
 /** Says how the list was understood before anything is written. */
-function listTexts(file: string, { maker, columns, unknown }: RegisterList): readonly string[] {
+function listTexts(file: string, { maker, columns, unknown }: RegisterList): readonly Message[] {
   const isOrderKnown = "word_order" in MAKERS[maker] || columns.includes("word_order");
   return [
     message("workshop.list", { file, maker, columns: columns.join(", ") }),
@@ -140,8 +140,10 @@ function listTexts(file: string, { maker, columns, unknown }: RegisterList): rea
 
 const MOST_SKIPPED_SHOWN = 20;
 
-function skippedText(skipped: readonly SkippedRow[]): readonly string[] {
-  const texts = skipped.slice(0, MOST_SKIPPED_SHOWN).map(({ line, why }) => message("workshop.left_out", { line, why }));
+function skippedText(skipped: readonly SkippedRow[]): readonly Message[] {
+  const texts = skipped
+    .slice(0, MOST_SKIPPED_SHOWN)
+    .map(({ line, why }) => message("workshop.left_out", { line, why }));
   const more = skipped.length - texts.length;
   return more === 0 ? texts : [...texts, message("workshop.and_more", { count: more })];
 }
@@ -151,11 +153,7 @@ const MOST_LIST_BYTES = 5_000_000;
 
 function listIn(file: string): RegisterList {
   const list = registerList(textIn(file));
-  if (list === null) {
-    const heads =
-      "a name (Name, Tag Name, Nickname, Variable Name ...) and an address (Address, Modbus Address, Offset ...)";
-    throw new CommandError(`${file}: no line has the heads of a register list, ${heads}`, EXIT.usage);
-  }
+  if (list === null) throw new CommandError(message("workshop.no_heads", { file }), EXIT.usage);
   if (!("excess" in list)) return list;
   const { line } = list;
   const text = {
@@ -239,7 +237,7 @@ async function registerTags({ call, draft, list, live }: Importing) {
     const { line } = row;
     const name = tagNameOf(row.cells.name ?? "");
     const place = placeOf(read, reading);
-    if ("message" in place) return { line, why: `${name}: ${faultText(place)}` };
+    if ("message" in place) return { line, why: message("text.at", { place: name, text: faultText(place) }) };
     if (isBitTable(place.table) && type !== "bool")
       return { line, why: message("workshop.wrong_table", { tag: name, type, table: place.table }) };
     const own = cellKeys(row, style);
@@ -269,7 +267,7 @@ async function readRows(call: Call, list: RegisterList) {
     const why = contradiction(row, type);
     if (table !== null && typeof table === "object")
       skipped.push({ line, why: message("workshop.unclear_table", { tag: name, word: table.unclear }) });
-    else if (why !== null) skipped.push({ line, why: `${name}: ${why}` });
+    else if (why !== null) skipped.push({ line, why: message("text.at", { place: name, text: why }) });
     else rows.push({ row, type, notation: notationOf(row, list, { type, table, crossed }) });
   }
   return { rows, skipped };
@@ -288,7 +286,7 @@ function unclearWords(list: RegisterList): { readonly head: string; readonly wor
 }
 
 /** Checks a column that counts registers, bytes or bits of a value against the row's type. */
-function contradiction({ cells: { length } }: ListRow, type: string): string | null {
+function contradiction({ cells: { length } }: ListRow, type: string): Message | null {
   const registers = registersOf(type);
   if (registers === null || type === "bool" || length === undefined || !/^\d+$/.test(length)) return null;
   const fits = [registers, 2 * registers, 16 * registers].includes(Number(length));
@@ -414,7 +412,8 @@ async function withNames(call: Call, found: readonly ListTag[], draft: Draft): P
   const replaced = new Set<string>();
   const read = found.map((tag): ListTag | SkippedRow => {
     const isKnown = known.has(tag.name);
-    if (isKnown && answer === "skip") return { line: tag.row.line, why: message("workshop.same_left", { tag: tag.name }) };
+    if (isKnown && answer === "skip")
+      return { line: tag.row.line, why: message("workshop.same_left", { tag: tag.name }) };
     if (isKnown && answer === "replace" && !replaced.has(tag.name)) {
       replaced.add(tag.name);
       return tag;

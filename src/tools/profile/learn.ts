@@ -1,4 +1,4 @@
-import { message } from "../../domain/message.ts";
+import { message, type Message, type Text } from "../../domain/message.ts";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { PlcTools } from "../../acquisition/port.ts";
 import { MODES_LISTED, type ProfileMode } from "../../domain/booth.ts";
@@ -7,7 +7,7 @@ import { agrees, CommandError, EXIT, type Call, type Run } from "../command.ts";
 import { lengthOption, textOption } from "../options.ts";
 import { codeWithout, type ModeFinding, modeFindings, type Stay } from "../rules/profile-modes.ts";
 import { LEARN_MODE_FOR, LEARNED_MODES } from "../rules/usual.ts";
-import { meant } from "../texts.ts";
+import { textLines, withNearest } from "../texts.ts";
 import { type Change, enter } from "./enter.ts";
 import { type Draft, type Entered, entryOf, modeNamed, openDraft, tagEntries, type TagEntry, today } from "./file.ts";
 import { type PlaceValues, placeOf, withPlaceReader } from "./read.ts";
@@ -32,8 +32,8 @@ export function learnModesCommand(tools: PlcTools): Run {
       for (const [index, mode] of [...modes, ...modes.slice(0, 1)].entries()) {
         if (done.has(index)) continue;
         const code = index === modes.length ? "workshop.set_mode_again" : "workshop.set_mode";
-        const reply = await io.ask(`${message(code, { mode })} `, "ready");
-        if (reply === null) throw new CommandError("nobody to set the booth's mode: learn modes needs a terminal");
+        const reply = await io.ask(message(code, { mode }), "ready");
+        if (reply === null) throw new CommandError(message("workshop.nobody_sets"));
         if (/^s/i.test(reply.trim())) continue;
         const readings: PlaceValues[] = [];
         for (let i = 0; i < SETTLING_READINGS; i++) await readPlaces();
@@ -110,12 +110,9 @@ function modesIn(text: string | undefined): readonly ProfileMode[] {
     const name = part.trim();
     const mode = modeNamed(name);
     if (mode !== undefined) return mode;
-    const message = message("workshop.no_mode", {
-      mode: name,
-      hint: meant(name, MODES_LISTED),
-      modes: MODES_LISTED.join(", "),
-    });
-    throw new CommandError(message, EXIT.usage);
+    const text = withNearest(message("workshop.no_mode", { mode: name }), name, MODES_LISTED);
+    const todo = message("workshop.there_are", { names: MODES_LISTED.join(", ") });
+    throw new CommandError(message("text.todo", { text, todo }), EXIT.usage);
   });
   if (new Set(modes).size > 1) return modes;
   throw new CommandError(message("workshop.two_modes"), EXIT.usage);
@@ -128,19 +125,28 @@ async function chosen({ values, io }: Call, findings: readonly ModeFinding[]): P
   const [first, ...others] = findings;
   if (first === undefined) throw new CommandError(message("workshop.no_place"));
   if (others.length === 0 || values["yes"] === true) return first;
-  const shown = findings.slice(0, MOST_SHOWN).map((one, i) => `  ${i + 1}: ${findingText(one)}\n`);
-  const reply = await io.ask(`${message("workshop.several")}\n${shown.join("")}${message("workshop.which_one")} `);
+  const shown = findings
+    .slice(0, MOST_SHOWN)
+    .map((one, i) => message("text.at", { place: `  ${i + 1}`, text: findingText(one) }));
+  const places = textLines([message("workshop.several"), ...shown]);
+  const reply = await io.ask(message("workshop.which_one", { places }));
   const text = reply?.trim() ?? "";
   const found = findings[text === "" ? 0 : Number(text) - 1];
   if (found === undefined) throw new CommandError(message("workshop.none_of_them", { text: reply ?? "" }));
   return found;
 }
 
-function findingText(finding: ModeFinding): string {
-  if (finding.kind === "code")
-    return `${finding.place} is ${finding.codes.map(({ code, mode }) => `${code} in ${mode}`).join(", ")}`;
-  const bitText = (place: string, bit: number | null): string => (bit === null ? place : `${place} bit ${bit}`);
-  return finding.bits.map(({ place, bit, mode }) => `${bitText(place, bit)} on in ${mode}`).join(", ");
+function findingText(finding: ModeFinding): Message {
+  if (finding.kind === "code") {
+    const codes = finding.codes.map(({ code, mode }) => message("workshop.code_in", { code: String(code), mode }));
+    return message("workshop.codes_at", { place: finding.place, codes });
+  }
+  const bitText = (place: string, bit: number | null): Text =>
+    bit === null ? place : message("workshop.bit_of", { place, bit: String(bit) });
+  const bits = finding.bits.map(({ place, bit, mode }) =>
+    message("workshop.bit_in", { place: bitText(place, bit), mode }),
+  );
+  return message("text.list", { texts: bits });
 }
 
 interface Learned {

@@ -1,16 +1,17 @@
-import { message } from "../../domain/message.ts";
+import { message, type Text } from "../../domain/message.ts";
+import { render } from "../../domain/messages/render.ts";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { PlcTools } from "../../acquisition/port.ts";
 import { parseProfile } from "../../config/profile.ts";
 import type { Profile } from "../../domain/profile.ts";
-import { CommandError, EXIT, type Call, type Run } from "../command.ts";
+import { CommandError, EXIT, type Call, type Io, type Run, type TableRow } from "../command.ts";
 import { lengthOption, textOption } from "../options.ts";
 import { deviceLink } from "../plc-tools.ts";
-import { print, tableText } from "../print.ts";
+import { print } from "../print.ts";
 import { judge, type Judgement } from "../rules/profile-test.ts";
 import { TEST_FOR } from "../rules/usual.ts";
-import { linesText, meant, type Style, styleOf } from "../texts.ts";
+import { styleOf, textLines, withNearest } from "../texts.ts";
 import { missingText } from "./enter.ts";
 import { missingIn, newDraft, openDraft, ownFolder, problemsIn, saveDraft } from "./file.ts";
 import { pollLive, pollTrace } from "./read.ts";
@@ -34,7 +35,7 @@ export function profileCommand(tools: PlcTools): Run {
       case "test":
         return testProfile(tools, call);
       default:
-        throw new CommandError("there is no such action", EXIT.usage);
+        throw new CommandError(message("workshop.no_action"), EXIT.usage);
     }
   };
 }
@@ -49,7 +50,7 @@ async function importList(tools: PlcTools, call: Call): Promise<number> {
 function newProfile(call: Call): number {
   const { values, operands } = call;
   const name = operands[1];
-  if (name === undefined) throw new CommandError("name the profile: profile new NAME --from FAMILY", EXIT.usage);
+  if (name === undefined) throw new CommandError(message("workshop.which_name"), EXIT.usage);
   if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name)) throw new CommandError(message("workshop.name", { name }), EXIT.usage);
   const path = join(ownFolder(values), `${name}.yaml`);
   if (existsSync(path)) throw new CommandError(message("workshop.is_there", { file: path }), EXIT.usage);
@@ -57,7 +58,7 @@ function newProfile(call: Call): number {
   saveDraft({ path }, text);
   const missing = missingIn(problemsIn({ path, text }));
   print(call, { file: path, missing }, () =>
-    linesText([message("workshop.written", { file: path, missing: missingText(missing) }), message("workshop.next")]),
+    textLines([message("workshop.written", { file: path, missing: missingText(missing) }), message("workshop.next")]),
   );
   return EXIT.ok;
 }
@@ -66,8 +67,11 @@ async function learn(tools: PlcTools, call: Call): Promise<number> {
   const what = call.operands[1] ?? "";
   if (what === "modes") return (await import("./learn.ts")).learnModesCommand(tools)(call);
   if (what === "counters") return (await import("./counters.ts")).learnCountersCommand(tools)(call);
-  const said = what === "" ? "say what to learn" : `"${what}" can't be learned${meant(what, ["modes", "counters"])}`;
-  throw new CommandError(`${said}: profile learn modes, or profile learn counters`, EXIT.usage);
+  const problem =
+    what === ""
+      ? message("workshop.learn_what")
+      : withNearest(message("workshop.not_learned", { what }), what, ["modes", "counters"]);
+  throw new CommandError(message("workshop.learn_these", { problem }), EXIT.usage);
 }
 
 const LONGEST_TEST_H = 24;
@@ -85,26 +89,36 @@ async function testProfile(tools: PlcTools, call: Call): Promise<number> {
       ? pollTrace(trace, profile)
       : await pollLive({ tools, link: deviceLink(values, profile.protocol), io }, profile, for_ms);
   const judgement = judge(profile, polls);
-  print(call, { file: path, ...judgement }, () => judgementText(profile, judgement, styleOf(io)));
+  if (values["json"] === true) print(call, { file: path, ...judgement }, () => "");
+  else showJudgement(profile, judgement, io);
   return judgement.ok ? EXIT.ok : EXIT.failed;
 }
 
 const VERDICTS = { ok: "OK", look: message("test.look"), wrong: message("test.wrong") } as const;
+const HEADS = ["verdict", "tag", "value", "unit", "reads"] as const;
 
-function judgementText({ name, version }: Profile, { tags, modes, ok }: Judgement, style: Style): string {
-  const head = [message("test.verdict"), message("test.tag"), message("test.value"), message("test.unit"), message("test.reads"), ""];
-  const rows = tags.map(({ tag, value, unit, reads, verdict, why }) => {
+function showJudgement({ name, version }: Profile, { tags, modes, ok }: Judgement, io: Io): void {
+  const head = [...HEADS.map((one) => message(`test.${one}`)), ""];
+  const rows = tags.map(({ tag, value, unit, reads, verdict, why }): TableRow => {
     return [VERDICTS[verdict], tag, value === null ? "-" : String(value), unit, reads, why];
   });
   const wrong = tags.filter(({ verdict }) => verdict === "wrong").length;
   const count = tags.filter(({ verdict }) => verdict === "look").length;
-  const result = ok
-    ? style.good(message("workshop.reads_right"))
-    : style.bad(message("workshop.wrong", { wrong, tags: tags.length }));
-  return linesText([
-    `${name} ${version}`,
-    tableText(head, rows).trimEnd(),
-    ...modes.map(({ raw, mode, reads }) => message("test.mode", { raw, mode: mode ?? message("test.not_mapped"), reads })),
-    `${result}${count === 0 ? "" : `; ${message("test.look_at", { count })}`}`,
-  ]);
+  const result = coloured(
+    ok ? message("workshop.reads_right") : message("workshop.wrong", { wrong, tags: tags.length }),
+  );
+  const seen = modes.map(({ raw, mode, reads }) =>
+    message("test.mode", { raw, mode: mode ?? message("test.not_mapped"), reads }),
+  );
+  const conclusion =
+    count === 0 ? result : message("text.todo", { text: result, todo: message("test.look_at", { count }) });
+  io.table([[`${name} ${version}`]]);
+  io.table([head, ...rows]);
+  io.table([...seen, conclusion].map((line) => [line]));
+
+  /** A text in colour is for a terminal. */
+  function coloured(text: Text): Text {
+    const style = styleOf(io);
+    return io.colours ? style[ok ? "good" : "bad"](render(text)) : text;
+  }
 }

@@ -24,7 +24,7 @@ import { type Call, CommandError, EXIT, type Io, type Values } from "../command.
 import { textOption } from "../options.ts";
 import { deviceLink, numberOption, polledGroups, unreachable } from "../plc-tools.ts";
 import type { Poll } from "../rules/profile-test.ts";
-import { barText } from "../texts.ts";
+import { barText, textLines } from "../texts.ts";
 import { namedFile, openDraft, protocolOf, quirksOf, type TagEntry, variablesOf } from "./file.ts";
 
 interface DeviceReading {
@@ -205,7 +205,7 @@ export function withPlaceReader<T>(
   // The variables of an OPC UA server are known without a scan.
   const profile = protocol === "opcua" ? variablesOf(draft) : scanProfile(quirksOf(draft), textOption(values, "range"));
   const count = profile.tags.length;
-  if (profile.protocol === "modbus") io.err(`${message("workshop.reads", { ranges: profile.document, rate })}\n`);
+  if (profile.protocol === "modbus") io.err(textLines([message("workshop.reads", { ranges: profile.document, rate })]));
   return withDriver(reading, profile, async (driver) => {
     const groups = polledGroups({ profile }).map(([group]) => group);
     const readPlaces = async (): Promise<PlaceValues> => placeValues([...(await driver.read(groups)).values()].flat());

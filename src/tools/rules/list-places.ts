@@ -1,4 +1,4 @@
-import { message } from "../../domain/message.ts";
+import { message, type Message } from "../../domain/message.ts";
 import { type AddressFault, parseAddress, type TableAddress } from "../../config/profile-address.ts";
 import { isBitTable, LAST_ADDRESS, type ModbusTable } from "../../domain/profile.ts";
 import { clickPlace } from "./click-addresses.ts";
@@ -149,8 +149,8 @@ export function notationOf(
   return { kind: "dotted", table: table ?? "registers", first: Number(whole), bit: Number(point), is_bit };
 }
 
-function fault(message: string): Notation {
-  return { kind: "fixed", place: { message } };
+function fault(text: Message): Notation {
+  return { kind: "fixed", place: { message: text } };
 }
 
 /** An address in a notation of profiles. */

@@ -1,4 +1,4 @@
-import { message } from "../../domain/message.ts";
+import { message, type Message, type Text } from "../../domain/message.ts";
 import { modeBitsOf, modesIn, withModes } from "../../domain/mode-bits.ts";
 import { maxRateOf, type Parameters } from "../../domain/parameters.ts";
 import type { Profile, ProfileTag } from "../../domain/profile.ts";
@@ -24,7 +24,7 @@ interface TagVerdict {
   readonly unit: string;
   readonly reads: number;
   readonly verdict: Verdict;
-  readonly why: string;
+  readonly why: Text;
 }
 
 interface SeenMode {
@@ -47,7 +47,7 @@ const BEYOND = 1e7;
 /** A rate over a few seconds is rough. */
 const RATE_SLACK = 1.5;
 
-const REASONS: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<string, Message>> = {
   exception_1: message("test.table"),
   exception_2: message("test.address"),
   exception_3: message("test.so_much"),
@@ -84,10 +84,10 @@ export function judge(profile: Profile, polls: readonly Poll[]): Judgement {
     modeTags.flatMap((name) => byTag.get(name) ?? []),
   );
   const codes = modes.filter(({ mode }) => mode === null).map(({ raw }) => raw);
-  const tags = profile.tags.map((tag) => {
+  const tags = profile.tags.map((tag): TagVerdict => {
     const judged = judgeTag(tag, byTag.get(tag.name) ?? []);
     if (tag.role !== "mode" || codes.length === 0 || judged.verdict === "wrong") return judged;
-    return { ...judged, verdict: "wrong" as const, why: message("test.no_mode", { codes: codes.join(", ") }) };
+    return { ...judged, verdict: "wrong", why: message("test.no_mode", { codes: codes.join(", ") }) };
   });
   return { tags, modes, ok: tags.every(({ verdict }) => verdict !== "wrong") };
 }
@@ -112,7 +112,7 @@ function judgeTag(tag: ProfileTag, reads: readonly Read[]): TagVerdict {
   const good = reads.filter(isGood);
   const last = good.at(-1);
   const bad = reads.findLast((one) => !isGood(one));
-  const verdict = (kind: Verdict, why: string): TagVerdict => {
+  const verdict = (kind: Verdict, why: Text): TagVerdict => {
     return { tag: tag.name, value: last?.value ?? null, unit: tag.unit, reads: reads.length, verdict: kind, why };
   };
   if (reads.length === 0) return verdict("wrong", message("test.never_read"));
@@ -124,12 +124,12 @@ function judgeTag(tag: ProfileTag, reads: readonly Read[]): TagVerdict {
   return verdict("look", message("test.some_bad", { ...counts, why: reasonText(bad.reason) }));
 }
 
-function reasonText(reason = "bad"): string {
+function reasonText(reason = "bad"): Text {
   return REASONS[reason] ?? reason.replaceAll("_", " ");
 }
 
 /** Says what is odd about good values; null if nothing is. */
-function oddIn(tag: ProfileTag, good: readonly Read[]): string | null {
+function oddIn(tag: ProfileTag, good: readonly Read[]): Message | null {
   const { type, labels } = tag.point;
   if (type === "string") return good.every(({ value }) => value === "") ? message("test.empty_text") : null;
   if (type === "bool" || labels !== undefined) return null;
@@ -139,7 +139,7 @@ function oddIn(tag: ProfileTag, good: readonly Read[]): string | null {
   return sizes.some((size) => size > BEYOND) ? message("test.huge") : null;
 }
 
-function oddCounter(tag: ProfileTag, good: readonly Read[]): string | null {
+function oddCounter(tag: ProfileTag, good: readonly Read[]): Message | null {
   const numbers = good.map(({ value }) => Number(value));
   if (numbers.some((value, i) => value < (numbers[i - 1] ?? -Infinity))) return message("test.fell");
   const hours = ((good.at(-1)?.at_ms ?? 0) - (good[0]?.at_ms ?? 0)) / HOUR_MS;

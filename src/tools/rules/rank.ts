@@ -9,7 +9,7 @@ import type { Sample } from "../../domain/taken.ts";
 export interface ProfileReading {
   readonly profile: Profile;
   readonly samples: readonly Sample[];
-  readonly failed: string | null;
+  readonly failed: Text | null;
 }
 
 /** plausible: as expected. open: proves little, as a 0. odd: hardly a value of that tag. silent: no value. */
@@ -22,7 +22,7 @@ export interface TagVerdict {
   readonly unit: string;
   readonly verdict: Verdict;
   /** The plausible values, or why there is no value. */
-  readonly usual: string;
+  readonly usual: Text;
 }
 
 export interface RankedProfile {
@@ -82,7 +82,7 @@ function lettersIn(text: string): string {
   return text.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }
 
-function reasonsOf(profile: Profile, values: readonly TagVerdict[], named: string | undefined): readonly string[] {
+function reasonsOf(profile: Profile, values: readonly TagVerdict[], named: string | undefined): readonly Text[] {
   const count = (wanted: Verdict): number => values.filter(({ verdict }) => verdict === wanted).length;
   const tags: readonly ProfileTag[] = profile.tags;
   const mode = values.find(({ verdict }, i) => tags[i]?.role === "mode" && verdict !== "silent");
@@ -114,7 +114,7 @@ export function verdictOf(profile: Profile, tag: ProfileTag, sample: Sample | un
   return { tag: name, label, unit, value, verdict, usual };
 }
 
-type Judged = readonly [verdict: Verdict, usual: string];
+type Judged = readonly [verdict: Verdict, usual: Text];
 
 function judged({ modes }: Profile, tag: ProfileTag, value: NonNullable<Sample["value"]>): Judged {
   if (typeof value === "string") {
@@ -134,7 +134,7 @@ function judgedNumber({ unit, between, point, counter }: ProfileTag, value: numb
   const min = between?.min ?? point.min ?? (counter === undefined ? low : 0);
   const max = between?.max ?? point.max ?? high;
   const open = min < 0 ? message("fit.any") : message("fit.not_below");
-  const usual = max >= USUAL_ELSE[1] ? open : `${min} to ${max}`;
+  const usual = max >= USUAL_ELSE[1] ? open : message("fit.range", { min: String(min), max: String(max) });
   if (value === 0 && min <= 0 && max >= 0) return ["open", usual];
   const isPlausible = Number.isFinite(value) && value >= min && value <= max && Math.abs(value) >= LEAST;
   return [isPlausible ? "plausible" : "odd", usual];

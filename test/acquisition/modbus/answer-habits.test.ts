@@ -1,3 +1,4 @@
+import { render } from "../../../src/domain/messages/render.ts";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 
@@ -31,7 +32,7 @@ describe("a device whose transaction id is off by one", () => {
     await driver.open(never);
     const error = await failure(readGroup(driver, "g"));
     expect(error.kind).toBe("malformed");
-    expect(adviceFor(error, "127.0.0.1:502")).toContain(`transaction_id_offset: ${offset}`);
+    expect(render(adviceFor(error, "127.0.0.1:502"))).toContain(`transaction_id_offset: ${offset}`);
     const set = driverWith({ transaction_id_offset: offset });
     await set.open(never);
     for (let i = 0; i < 3; i++) expect(values(await readGroup(set, "g"))).toEqual([pattern(3, 4)]);
@@ -45,7 +46,7 @@ describe("a device that answers as unit 0", () => {
     const driver = driverWith({});
     await driver.open(never);
     const error = await failure(readGroup(driver, "g"));
-    expect(adviceFor(error, "127.0.0.1:502")).toContain("answer_unit_id: 0");
+    expect(render(adviceFor(error, "127.0.0.1:502"))).toContain("answer_unit_id: 0");
     const set = driverWith({ answer_unit_id: 0 });
     await set.open(never);
     expect(values(await readGroup(set, "g"))).toEqual([pattern(3, 4)]);
@@ -81,8 +82,10 @@ test("a transaction id that is off by more than one gets the usual advice", () =
 });
 
 test.each(LINK_ERROR_KINDS)("the advice for a serial line (%s) names no address and port", (kind) => {
-  expect(adviceFor({ kind, advice: null }, "/dev/serial/by-id/usb-1")).not.toMatch(/address and port|connection/);
-  expect(adviceFor({ kind, advice: null }, "192.0.2.1:502")).toBe(
+  expect(render(adviceFor({ kind, advice: null }, "/dev/serial/by-id/usb-1"))).not.toMatch(
+    /address and port|connection/,
+  );
+  expect(adviceFor({ kind, advice: null }, "192.0.2.1:502")).toEqual(
     adviceFor({ kind, advice: null }, "opc.tcp://plc:4840/a"),
   );
 });

@@ -1,3 +1,4 @@
+import { rendered } from "../../../src/domain/messages/render.ts";
 import { describe, expect, test, type TestContext } from "vitest";
 
 import type { Faults } from "../../../simulators/network/faults.ts";
@@ -61,7 +62,10 @@ test.concurrent(
       const goesOn = morePolls(other, 10);
       await until(() => !bed.isUp(), "the link is down");
       const state = bed.states.at(-1);
-      expect(state).toMatchObject({ kind: "down", reason: expect.stringMatching(/no answer within/) as string });
+      expect(rendered(state)).toMatchObject({
+        kind: "down",
+        reason: expect.stringMatching(/no answer within/) as string,
+      });
       if (state?.kind === "down") waits.push((state.next_try_at ?? 0) - state.since);
       await until(goesOn, "the other booth is polled on");
       bed.proxy.faults.silent = false;

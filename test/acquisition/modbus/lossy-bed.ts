@@ -1,3 +1,4 @@
+import { render } from "../../../src/domain/messages/render.ts";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { createPollWatch } from "../../../src/acquisition/link.ts";
@@ -115,7 +116,7 @@ export async function readFor(
   const end = (polls[0]?.due_at ?? NaN) + (intervals - 0.5) * INTERVAL_MS;
   const good = polls.filter((poll) => poll.due_at < end).reduce((sum, { came }) => sum + came, 0);
   const { states } = link;
-  const told = states.map((one) => (one.kind === "up" ? one.kind : `${one.kind}: ${one.reason}`));
+  const told = states.map((one) => (one.kind === "up" ? one.kind : `${one.kind}: ${render(one.reason)}`));
   const due = intervals * points.length;
   return {
     due,

@@ -1,3 +1,4 @@
+import { MessageError } from "../../../src/domain/messages/message-error.ts";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { LinkError } from "../../../src/domain/link-error.ts";
@@ -33,7 +34,7 @@ async function rig() {
   };
   await speak(1);
   const news = await following;
-  if (typeof news === "string") throw new Error(news);
+  if (news.refused !== undefined) throw new MessageError(news.refused);
   return { news, asked, failures, speak };
 }
 

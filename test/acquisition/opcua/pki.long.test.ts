@@ -1,3 +1,4 @@
+import { render } from "../../../src/domain/messages/render.ts";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -12,7 +13,7 @@ const NOW = Date.UTC(2027, 5, 1);
 function rig(dir: string) {
   const said: string[] = [];
   const ignore = (): void => undefined;
-  const log: Logger = { debug: ignore, info: ignore, error: ignore, warn: (_, text) => void said.push(text) };
+  const log: Logger = { debug: ignore, info: ignore, error: ignore, warn: (_, text) => void said.push(render(text)) };
   const time = { now: NOW };
   const made = (): ReturnType<typeof opcuaPki> => opcuaPki({ dir, wall: () => time.now, log });
   return { said, time, made };

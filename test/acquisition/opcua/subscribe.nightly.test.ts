@@ -1,3 +1,4 @@
+import { render } from "../../../src/domain/messages/render.ts";
 import { describe, expect, test } from "vitest";
 
 import type { OpcuaDriverOptions } from "../../../src/acquisition/opcua/driver.ts";
@@ -57,7 +58,7 @@ const failed = (error: unknown) => error as Awaited<ReturnType<typeof failure>>;
 function heard(): { readonly log: Logger; readonly said: string[] } {
   const said: string[] = [];
   const ignore = (): void => undefined;
-  return { said, log: { debug: ignore, info: ignore, error: ignore, warn: (_, text) => void said.push(text) } };
+  return { said, log: { debug: ignore, info: ignore, error: ignore, warn: (_, text) => void said.push(render(text)) } };
 }
 
 describe("a subscription", () => {

@@ -1,3 +1,4 @@
+import { render } from "../../../src/domain/messages/render.ts";
 import { expect, it } from "vitest";
 import { noLosses, withRequests, type Losses } from "../../../src/acquisition/rules/link.ts";
 
@@ -12,7 +13,8 @@ function polled(before: { losses: Losses; asked: number; missed: number; mono: n
     }
     mono += 1000;
     losses = withRequests(losses, { asked, missed }, mono);
-    const text = losses.trouble?.reason ?? null;
+    const { trouble } = losses;
+    const text = trouble === null ? null : render(trouble.reason);
     if (told.at(-1) !== text) told.push(text);
   }
   return { losses, asked, missed, mono, told };
@@ -44,5 +46,5 @@ it("reports a device with rare requests after as many lost ones", () => {
   for (let asked = 1; asked <= 100; asked++) {
     losses = withRequests(losses, { asked, missed: Math.floor(asked / 20) }, asked * 600_000);
   }
-  expect(losses.trouble?.reason).toMatch(/^5 of the last 100 requests/);
+  expect(render(losses.trouble?.reason ?? "")).toMatch(/^5 of the last 100 requests/);
 });

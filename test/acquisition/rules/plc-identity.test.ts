@@ -1,3 +1,4 @@
+import { render } from "../../../src/domain/messages/render.ts";
 import { expect, it } from "vitest";
 import {
   expectedSerial,
@@ -53,9 +54,9 @@ it.each([
 
 it("a foreign PLC is reported with both serial numbers and an advice", () => {
   const { foreign, event } = look([sample("WXYZ-9")]);
-  expect(foreign?.reason).toContain("shows serial number WXYZ-9, this booth is ABCD-123");
-  expect(foreign?.advice).toContain("cable and address");
-  expect(event).toEqual({ event: "identity", detail: foreign?.reason, tag: "serial" });
+  expect(render(foreign?.reason ?? "")).toContain("shows serial number WXYZ-9, this booth is ABCD-123");
+  expect(render(foreign?.advice ?? "")).toContain("cable and address");
+  expect(event).toEqual({ event: "identity", detail: render(foreign?.reason ?? ""), tag: "serial" });
 });
 
 it("a poll without a readable serial number counts like the one before", () => {

@@ -1,3 +1,4 @@
+import { render } from "../../../src/domain/messages/render.ts";
 import { describe, expect, test } from "vitest";
 
 import { NO_UNUSABLE_TAGS, unusableTrouble, withSamples } from "../../../src/acquisition/rules/link.ts";
@@ -23,9 +24,9 @@ describe("a tag with a role", () => {
     "degrades the link if it stays bad (%s) for three polls and ten seconds",
     (reason) => {
       expect(unusableTrouble(polled(times(10, bad("mode", reason))))).toBeNull();
-      expect(unusableTrouble(polled(times(11, bad("mode", reason))))?.reason).toContain("mode");
+      expect(render(unusableTrouble(polled(times(11, bad("mode", reason))))?.reason ?? "")).toContain("mode");
       expect(unusableTrouble(polled(times(2, bad("mode", reason)), 60_000))).toBeNull();
-      expect(unusableTrouble(polled(times(3, bad("mode", reason)), 60_000))?.reason).toContain("mode");
+      expect(render(unusableTrouble(polled(times(3, bad("mode", reason)), 60_000))?.reason ?? "")).toContain("mode");
     },
   );
 
@@ -52,13 +53,17 @@ test("a tag without a role never degrades the link", () => {
 test("several tags are named with their reasons, and more than five are counted", () => {
   const tags = [...WATCHED];
   const some = unusableTrouble(polled(times(20, bad("mode", "wrong_type"), bad("gas", "nan"))));
-  expect(some?.reason).toBe("2 tags have had no usable value for several polls: mode (wrong_type), gas (nan)");
-  expect(unusableTrouble(polled(times(20, ...tags.map((tag) => bad(tag, "nan")))))?.reason).toContain("and 1 more");
+  expect(render(some?.reason ?? "")).toBe(
+    "2 tags have had no usable value for several polls: mode (wrong_type), gas (nan)",
+  );
+  expect(render(unusableTrouble(polled(times(20, ...tags.map((tag) => bad(tag, "nan")))))?.reason ?? "")).toContain(
+    "and 1 more",
+  );
 });
 
 test("the advice names the sensor for a fault of the measurement, and the profile for a wrong type", () => {
-  expect(unusableTrouble(polled(times(20, bad("air", "nan"))))?.advice).toContain("sensor");
-  expect(unusableTrouble(polled(times(20, bad("mode", "wrong_type"))))?.advice).toContain("profile");
+  expect(render(unusableTrouble(polled(times(20, bad("air", "nan"))))?.advice ?? "")).toContain("sensor");
+  expect(render(unusableTrouble(polled(times(20, bad("mode", "wrong_type"))))?.advice ?? "")).toContain("profile");
 });
 
 const point: OpcuaPoint = {
@@ -79,5 +84,5 @@ test.each([
   ["GoodNoData", { type: 0, value: null, status: "GoodNoData", code: 0x00a5_0000 }],
 ])("an OPC UA variable that holds %s instead of its number degrades the link", (_what, more) => {
   const sample = sampleOf({ name: "mode", point }, { ...raw, ...more }, { insecure: false });
-  expect(unusableTrouble(polled(times(20, sample)))?.reason).toContain("mode");
+  expect(render(unusableTrouble(polled(times(20, sample)))?.reason ?? "")).toContain("mode");
 });

@@ -3,6 +3,7 @@ import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
+import { render } from "../../../src/domain/messages/render.ts";
 import { boothOnce, openPage, runningAgent } from "../box-http.ts";
 import { useBrowser, PHONE, screenshot, seriousFaults, wideParts } from "./browser.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -60,10 +61,10 @@ it("the page names the lost seqs after a restored old store and after damage, as
   agent = await runningAgent(site);
   const waiting =
     /^the service says that it holds other records than this box under seq \d+ to \d+: readings wait until/;
-  const isNamed = (words: RegExp) => (booth: BoothStatus) => words.test(booth.log.forked?.reason ?? "");
+  const isNamed = (words: RegExp) => (booth: BoothStatus) => words.test(render(booth.log.forked?.reason ?? ""));
   await boothOnce(site, "the log waits", isNamed(waiting));
   const { log } = await boothOnce(site, "the log has another name", isNamed(/^the service held/));
-  const said = log.forked?.reason ?? "";
+  const said = render(log.forked?.reason ?? "");
   expect(said).toMatch(/^the service held other records than this box under seq \d+ to \d+: since/);
   // The status may change before the journal's line is written.
   const told = (line: string): boolean => line.includes('"event":"forked"') && line.includes(said);

@@ -1,53 +1,126 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
+import { IntlMessageFormat } from "intl-messageformat";
 import { expect, it } from "vitest";
-import { SENTENCES } from "../../../src/domain/sentences.ts";
 import { isPageFile } from "../../../src/api/page-files.ts";
+import { argTypes, valuesOf } from "../../house/message-args.ts";
 
 const FOLDER = new URL("../../../src/api/page/", import.meta.url);
+const MESSAGES = new URL("../../../src/domain/messages/", import.meta.url);
 const files = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter(
   (name) => name.includes(".") && name !== "tsconfig.json",
 );
 const scripts = files.filter((name) => name.endsWith(".js"));
-const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");
+const read = (name: string, folder = FOLDER): string => readFileSync(new URL(name, folder), "utf8");
 const LANGUAGES = ["en", "es", "de"] as const;
-type Texts = Readonly<Record<string, string>>;
-const code = scripts.filter((name) => !LANGUAGES.some((language) => name === `texts/${language}.js`)).map(read);
-const fileOf = async (language: string) =>
-  (await import(new URL(`texts/${language}.js`, FOLDER).href)) as { readonly TEXTS: Texts; readonly SAYINGS: Texts };
-const textsOf = async (language: string): Promise<Texts> => (await fileOf(language)).TEXTS;
-const sayingsOf = async (language: string): Promise<Texts> => (await fileOf(language)).SAYINGS;
-const ENGLISH = await textsOf("en");
+type Catalogue = Readonly<Record<string, string>>;
+const code = scripts.map((name) => read(name));
+const parsed = (text: string): Catalogue => JSON.parse(text) as Catalogue;
+
+/** The texts of the page's views, and the agent's messages: each in a file for each language. */
+const CATALOGUES = {
+  "the page's texts": (language: string) => read(`texts/${language}.json`),
+  "the agent's messages": (language: string) => read(`${language}.json`, MESSAGES),
+} as const;
+const NAMES = Object.keys(CATALOGUES) as (keyof typeof CATALOGUES)[];
+const EACH = NAMES.flatMap((name) => LANGUAGES.map((language) => [name, language] as const));
+const ENGLISH = parsed(CATALOGUES["the page's texts"]("en"));
 const keys = Object.keys(ENGLISH);
-const namesIn = (text = ""): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([name]) => name).toSorted();
+/** Names and types of a pattern's values. Throws an error if the pattern can't be parsed. */
+const argsOf = (pattern = ""): readonly string[] =>
+  [...valuesOf(pattern)].map(([name, type]) => `${name}: ${type}`).toSorted();
 
-it.each(LANGUAGES)("%s has every text once, no other, and each is filled in with the same", async (language) => {
-  const texts = await textsOf(language);
-  expect(Object.keys(texts).toSorted()).toEqual(keys.toSorted());
-  const written = [
-    ...(read(`texts/${language}.js`).split("export const SAYINGS")[0] ?? "").matchAll(/^ {2}"?([\w.]+)"?:/gm),
-  ].map(([, key]) => key ?? "");
-  expect(written.toSorted()).toEqual(keys.toSorted());
-  for (const key of keys) {
-    expect([key, namesIn(texts[key])]).toEqual([key, namesIn(ENGLISH[key])]);
-    expect(texts[key]?.trim(), key).not.toBe("");
+it.each(EACH)(
+  "%s in the language %s: each text once, with the same values as in English, and no other",
+  (name, language) => {
+    const text = CATALOGUES[name](language);
+    const english = parsed(CATALOGUES[name]("en"));
+    const texts = parsed(text);
+    expect(Object.keys(texts).toSorted()).toEqual(Object.keys(english).toSorted());
+    // JSON.parse takes the last of several texts with the same key.
+    expect([...text.matchAll(/^ {2}"/gm)]).toHaveLength(Object.keys(english).length);
+    for (const key of Object.keys(english)) {
+      expect([key, argsOf(texts[key])]).toEqual([key, argsOf(english[key])]);
+      expect(texts[key]?.trim(), key).not.toBe("");
+    }
+  },
+);
+
+it("a message's text for the page has no other values than its usual text", () => {
+  const english = parsed(CATALOGUES["the agent's messages"]("en"));
+  for (const [key, pattern] of Object.entries(english).filter(([name]) => name.endsWith(".page"))) {
+    const usual = argsOf(english[key.replace(/\.page$/, "")]);
+    expect([key, argsOf(pattern).filter((arg) => !usual.includes(arg))]).toEqual([key, []]);
+    expect(pattern, key).not.toMatch(/booth-gateway|systemctl|sudo/);
   }
 });
 
-it.each(["es", "de"])("%s says every sentence of the agent, no other, and fills in the same", async (language) => {
-  const sayings = await sayingsOf(language);
-  expect(Object.keys(sayings).toSorted()).toEqual(Object.keys(SENTENCES).toSorted());
-  for (const [code, text] of Object.entries(SENTENCES)) {
-    expect([code, namesIn(sayings[code])]).toEqual([code, namesIn(text)]);
-    expect(sayings[code], code).not.toBe(text);
+it("the types of the messages' values follow from the English catalogue", async () => {
+  const english = parsed(CATALOGUES["the agent's messages"]("en"));
+  expect(read("args.d.ts", MESSAGES)).toBe(await argTypes(english));
+});
+
+type IcuText = (pattern: string, values: Readonly<Record<string, string | number>>, locale: string) => string;
+
+/** A value with every sign that means something in a pattern. */
+const WORDS = "it's {x} # <b> ''";
+const COUNTS = [0, 1, 2, 5, 1000];
+
+/** The values to try a pattern with: every count, and for a choice by words each word of the pattern and one that it lacks. */
+function samplesOf(pattern: string): readonly Readonly<Record<string, string | number>>[] {
+  const args = [...valuesOf(pattern)];
+  const choices = [...pattern.matchAll(/(\w+)\s*\{/g)].map(([, word = ""]) => word);
+  const isChoice = args.some(([, type]) => type === "string");
+  return COUNTS.flatMap((count) =>
+    (isChoice ? [...choices, "none"] : [WORDS]).map((choice) => {
+      const valueOf = { number: count, string: choice, MessageArg: WORDS } as const;
+      return Object.fromEntries(args.map(([name, type]) => [name, valueOf[type]] as const));
+    }),
+  );
+}
+
+it.each(EACH)("%s in the language %s: the page's renderer gives the text of a complete one", async (name, language) => {
+  const { icuText } = (await import(new URL("icu.js", MESSAGES).href)) as { readonly icuText: IcuText };
+  const tags = { en: ["en", "en-GB"], es: ["es", "es-MX"], de: ["de", "de-AT"] }[language];
+  for (const [key, pattern] of Object.entries(parsed(CATALOGUES[name](language)))) {
+    for (const locale of tags) {
+      const complete = new IntlMessageFormat(pattern, locale, undefined, { ignoreTag: true });
+      for (const values of samplesOf(pattern)) {
+        expect([key, icuText(pattern, values, locale)]).toEqual([key, String(complete.format(values))]);
+      }
+    }
   }
 });
 
-it("no sentence stands in another language's file as it is in English", async () => {
+it("the page's renderer takes plain numbers, choices in choices, quoted braces and single apostrophes as a complete one does", async () => {
+  const { icuText } = (await import(new URL("icu.js", MESSAGES).href)) as { readonly icuText: IcuText };
+  const patterns = [
+    "{count} and {count, number}",
+    "{count, plural, =0 {none} one {# of {name}} other {# of {name}s}}",
+    "{kind, select, a {{count, plural, one {one} other {# more}}} other {it's {kind}}}",
+    "'{name}' isn''t {name}, it's '{'",
+    "{count, plural, other {'#' is # and '{'}}",
+  ];
+  for (const pattern of patterns) {
+    for (const count of COUNTS) {
+      for (const values of [
+        { count, name: WORDS, kind: "a" },
+        { count, name: "", kind: "b" },
+      ]) {
+        const complete = new IntlMessageFormat(pattern, "en", undefined, { ignoreTag: true });
+        expect([pattern, icuText(pattern, values, "en")]).toEqual([pattern, String(complete.format(values))]);
+      }
+    }
+  }
+});
+
+it.each(NAMES)("%s: no sentence is in another language's file as it is in English", (name) => {
+  const english = parsed(CATALOGUES[name]("en"));
   for (const language of ["es", "de"]) {
-    const texts = await textsOf(language);
+    const texts = parsed(CATALOGUES[name](language));
     // A single word may be the same in both languages: Firmware, Gateway.
-    const same = keys.filter((key) => texts[key] === ENGLISH[key] && /[a-z]{3,} [a-z]{2,}/.test(ENGLISH[key] ?? ""));
+    const isSentence = (pattern = ""): boolean => /[a-z]{3,} [a-z]{2,}/.test(pattern.replaceAll(/\{\w+\}/g, ""));
+    const same = Object.keys(english).filter((key) => texts[key] === english[key] && isSentence(english[key]));
     expect(same, language).toEqual([]);
   }
 });

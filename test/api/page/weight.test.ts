@@ -140,6 +140,6 @@ it("the package brings each file of a library that is served, and no other", () 
 it.each(LANGUAGES)("the document for %s names all files of the first view, so that they load at once", async (name) => {
   const text = gunzipSync(await sent("/", name)).toString("utf8");
   const named = [...text.matchAll(/"(\/v\/[\w-]+(\/[\w-]+\.(?:js|css|json)))"/g)].map(([, , path]) => path);
-  const files = ["/ahead.js", "/first.js", "/page.css", "/manifest.json", ...textFiles(name)];
+  const files = ["/ahead.js", "/first.js", "/page.css", ...textFiles(name)];
   expect([...new Set(named)].toSorted()).toEqual(files.toSorted());
 });

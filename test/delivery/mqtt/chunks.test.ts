@@ -1,3 +1,4 @@
+import { message } from "../../../src/domain/message.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { storedRange } from "../../../simulators/service/ingest/records.ts";
 import { contentLine } from "../../../simulators/service/ingest/canonical.ts";
@@ -93,7 +94,7 @@ it("the service's first ack enables chunks and zstd", async () => {
 it("a chunk whose ack was lost is sent again as the same bytes, and a doubled ack counts once", async () => {
   await sendFirst();
   bench.running.faults.add({ topic: "down/ack", lose_ack: true });
-  expect(await sendChunk()).toEqual({ kind: "keep", reason: "no ack in time", is_silent: true });
+  expect(await sendChunk()).toEqual({ kind: "keep", reason: message("service.no_ack"), is_silent: true });
   bench.running.faults.add({ topic: "down/ack", double_ack: true });
   expect(await sendChunk()).toMatchObject({ kind: "acked", rejected: [] });
   const [once, again] = payloads("/up/chunk");

@@ -1,3 +1,4 @@
+import { render } from "../../../src/domain/messages/render.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -118,10 +119,14 @@ describe("a conflict", () => {
 
   it("is shown with its seqs and the time of the new name, and the new name is shown for a month", () => {
     const now = { mono: 1_000, at: T0 };
-    expect(forkTrouble(label(), named, now)?.reason).toMatch(/other records than this box under seq 50 to 80: .*until/);
+    expect(render(forkTrouble(label(), named, now)?.reason ?? "")).toMatch(
+      /other records than this box under seq 50 to 80: .*until/,
+    );
     expect(forkTrouble(label(), null, now)).toBe(null);
     // Stored before the seqs were: from the new name on, at least.
-    expect(forkTrouble(label(T0), null, now)?.reason).toMatch(/from seq 50 on: since \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
+    expect(render(forkTrouble(label(T0), null, now)?.reason ?? "")).toMatch(
+      /from seq 50 on: since \d{4}-\d\d-\d\d \d\d:\d\d UTC/,
+    );
     expect(forkTrouble(label(T0), null, { mono: 0, at: T0 + 31 * DAY_MS })).toBe(null);
   });
 
@@ -133,9 +138,11 @@ describe("a conflict", () => {
   ])("names the records that the service holds otherwise, with its newest at %i: %s", (held_seq, words) => {
     const forked = { ...label(T0), forked_seqs: heldSeqs({ seq: 50, held_seq, since: 0 }) };
     const now = { mono: 0, at: T0 };
-    expect(forkTrouble(forked, null, now)?.reason).toContain(`the service held other records than this box ${words}`);
+    expect(render(forkTrouble(forked, null, now)?.reason ?? "")).toContain(
+      `the service held other records than this box ${words}`,
+    );
     // A later name of another cause doesn't change which those were.
-    expect(forkTrouble({ ...forked, from_seq: 900 }, null, now)?.reason).toContain(words);
+    expect(render(forkTrouble({ ...forked, from_seq: 900 }, null, now)?.reason ?? "")).toContain(words);
   });
 });
 

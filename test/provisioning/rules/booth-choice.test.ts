@@ -1,3 +1,4 @@
+import { render } from "../../../src/domain/messages/render.ts";
 import { describe, expect, it } from "vitest";
 import { stepOf } from "../../../src/provisioning/rules/provisioning.ts";
 import type { BoothCard, ServiceRecord } from "../../../src/domain/service.ts";
@@ -31,7 +32,7 @@ describe("single booth without a serial number", () => {
   it("isn't claimed by a confirmation without its id", () => {
     const row = after([entered, looking, lookedUp(ok(one))]);
     expect(row).toMatchObject({ state: "awaiting_confirm", confirmed: null });
-    expect(row.reason).toBe("the service doesn't repeat the serial number; its search found one booth, b-1");
+    expect(render(row.reason)).toBe("the service doesn't repeat the serial number; its search found one booth, b-1");
   });
 
   it("is claimed once a person confirms the card", () => {
@@ -55,8 +56,8 @@ describe("several possible booths", () => {
   it("need a choice: a confirmation without a name claims none", () => {
     const row = after([entered, looking, lookedUp(ok(several)), confirmed()]);
     expect(row.state).toBe("awaiting_confirm");
-    expect(row.reason).toBe("the service doesn't repeat the serial number; its search found 2 booths: b-1, #2");
-    expect(row.advice).toBe("choose the one that this box stands beside (--booth ID)");
+    expect(render(row.reason)).toBe("the service doesn't repeat the serial number; its search found 2 booths: b-1, #2");
+    expect(render(row.advice)).toBe("choose the one that this box stands beside (--booth ID)");
   });
 
   it.each([
@@ -84,7 +85,7 @@ describe("several possible booths", () => {
 it("a named id must also be the id of the booth that shows the serial number", () => {
   const row = after([said("b-9"), looking, lookedUp(ok({ ...record, booth_id: "b-1" }))]);
   expect(row).toMatchObject({ state: "awaiting_confirm" });
-  expect(row.reason).toBe("the service knows serial number ABCD-123-123 as booth b-1, not as b-9");
+  expect(render(row.reason)).toBe("the service knows serial number ABCD-123-123 as booth b-1, not as b-9");
 });
 
 describe("rejection by a service without generations", () => {
@@ -108,7 +109,7 @@ describe("rejection by a service without generations", () => {
       { kind: "configured", answer: refusal },
     ]);
     expect(row).toMatchObject({ state: "claimed", generation: 0, wait_ms: 900_000 });
-    expect(row.reason).toContain("doesn't let the booth be marked as complete: exists already (409)");
+    expect(render(row.reason)).toContain("doesn't let the booth be marked as complete: exists already (409)");
   });
 
   it("is a conflict if the record names another gateway, and none if it names this one", () => {

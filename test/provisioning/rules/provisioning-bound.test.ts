@@ -1,6 +1,6 @@
+import { message } from "../../../src/domain/message.ts";
 import { describe, expect, it } from "vitest";
 import { isBound, speaksFor, WRONG_SERIAL } from "../../../src/domain/provisioning.ts";
-import { say } from "../../../src/domain/sentences.ts";
 import { stepOf, transition } from "../../../src/provisioning/rules/provisioning.ts";
 import { boothFromSeq, labelOf } from "../../../src/domain/stream-label.ts";
 import type { ServiceRecord } from "../../../src/domain/service.ts";
@@ -84,8 +84,8 @@ describe("bound booth", () => {
   });
 
   it.each([
-    [true, say("bind.lost_todo")],
-    [undefined, say("bind.key_refused_todo")],
+    [true, message("bind.lost_todo")],
+    [undefined, message("bind.key_refused_todo")],
   ])("gives advice if its key is denied, with a lost identity: %s", (is_lost, advice) => {
     const looked = after([entered, looking]);
     const answer = { kind: "denied", reason: "401" } as const;
@@ -134,7 +134,7 @@ describe("bound booth", () => {
   it("reports a denied key once, and its recovery, and stays bound", () => {
     const active = after([{ kind: "configuring" }, { kind: "configured", answer: ok() }, { kind: "verified" }], bound);
     const refused = after([{ kind: "key_refused", reason: "revoked" }], active);
-    expect(refused).toMatchObject({ state: "active", reason: "the service refuses the key: revoked" });
+    expect(refused).toMatchObject({ state: "active", reason: message("bind.key_refuses", { reason: "revoked" }) });
     expect(after([{ kind: "key_refused", reason: "revoked" }], refused)).toBe(refused);
     expect(seen({ ...record, generation: 4, gateway: { id: "gw-1", last_seen_at: null } }, refused)).toMatchObject({
       state: "active",

@@ -1,3 +1,4 @@
+import { render } from "../../../src/domain/messages/render.ts";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { TakenEntry } from "../../../src/domain/taken.ts";
@@ -77,16 +78,16 @@ function wrongTypeFaults({ booths: [booth] }: AgentStatus, look: FieldLook): rea
   if (lasting.length === 0) {
     const isSound = field.wrong.size === 0 && bad_tags.length === 0 && closing === null;
     return isSound && plc.kind === "degraded" && isReadable(look, WELL_AFTER_MS)
-      ? [`every tag is read, and the link is degraded: ${plc.reason}`]
+      ? [`every tag is read, and the link is degraded: ${render(plc.reason)}`]
       : [];
   }
   if (!isReadable(look, REPORTED_WITHIN_MS)) return [];
   const tags = lasting.join(", ");
   if (plc.kind !== "degraded") return [`${tags} has held a wrong type for minutes, and the link is ${plc.kind}`];
-  const isNamed = bad_tags.length > 0 || lasting.every((tag) => plc.reason.includes(tag));
+  const isNamed = bad_tags.length > 0 || lasting.every((tag) => render(plc.reason).includes(tag));
   return isNamed && plc.advice !== ""
     ? []
-    : [`${tags} has held a wrong type for minutes, and people are told: ${plc.reason}; ${plc.advice}`];
+    : [`${tags} has held a wrong type for minutes, and people are told: ${render(plc.reason)}; ${render(plc.advice)}`];
 }
 
 /** Log lines about a change of the PLC's link; the first of them follows a link that was down. */
@@ -117,7 +118,7 @@ function closingFaults(watching: FieldWatching, { booths: [booth] }: AgentStatus
   if (changes.length > 1) return [`${text} changes: ${changes.splice(0).slice(0, 3).join(" | ")}`];
   const isWell = now - look.plc_well_since > WELL_AFTER_MS && isReadable(look, WELL_AFTER_MS);
   return booth.plc.kind === "down" || (isWell && booth.plc.kind !== "up")
-    ? [`${text} is ${booth.plc.kind}: ${booth.plc.reason}`]
+    ? [`${text} is ${booth.plc.kind}: ${render(booth.plc.reason)}`]
     : [];
 }
 
@@ -190,7 +191,7 @@ function comparisonFaults(
   const due_ms = now - day.end - DUE_AFTER_MS;
   const isLast = day.day === one.day && dayBefore(booth.tz, now - RETRIED_WITHIN_MS).day === one.day;
   const isDue = Math.min(lasts_ms, ran_ms, service_well_ms, due_ms) > RETRIED_WITHIN_MS;
-  return isDue && isLast ? [`the comparison of ${one.day} failed, and isn't tried again: ${one.reason}`] : [];
+  return isDue && isLast ? [`the comparison of ${one.day} failed, and isn't tried again: ${render(one.reason)}`] : [];
 }
 
 /** The status and the identity file are bounded. Checked after a foreign answer. */

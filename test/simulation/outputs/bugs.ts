@@ -1,3 +1,4 @@
+import { render } from "../../../src/domain/messages/render.ts";
 import type { BrokerSession } from "../../../src/outputs/port.ts";
 import type { LinkSession } from "../../../src/delivery/port.ts";
 import type { Message } from "../../../src/outputs/port.ts";
@@ -25,7 +26,10 @@ function silentPasses(given: GivenOutputs): GivenOutputs {
     ...given,
     machine: {
       ...given.machine,
-      log: { ...log, warn: (fields, text) => (text.includes("passed over") ? undefined : log.warn(fields, text)) },
+      log: {
+        ...log,
+        warn: (fields, text) => (render(text).includes("passed over") ? undefined : log.warn(fields, text)),
+      },
     },
   };
 }

@@ -1,3 +1,4 @@
+import { render } from "../../../src/domain/messages/render.ts";
 import { waitingForClock } from "../../../src/domain/booth-state.ts";
 import { createScrubber } from "../../../src/scrubber.ts";
 import { join } from "node:path";
@@ -263,7 +264,7 @@ function listening({ passed }: Seen, log: Logger, now: () => number): Logger {
   return {
     ...log,
     warn(fields, text) {
-      const [, output, from, to] = PASSED.exec(text) ?? [];
+      const [, output, from, to] = PASSED.exec(render(text)) ?? [];
       if (output !== undefined) passed.push({ at: now(), output, from: Number(from), to: Number(to) });
       log.warn(fields, text);
     },

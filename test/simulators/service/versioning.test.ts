@@ -90,10 +90,10 @@ const ASKED: Readonly<Record<string, string>> = {
   "GET /api/filters/overuse_trend": "start end",
 };
 
-/** "GET, POST /api/accounts" of the document's table, as pairs. */
+/** Returns the lines "GET, POST /api/accounts" of the document as pairs of method and path. */
 function pairsOfDocument(): string[] {
   const text = readFileSync(new URL("../../../docs/service/contract.md", import.meta.url), "utf8");
-  const lines = [...text.matchAll(/^\| `((?:[A-Z]+(?:, )?)+) (\/api\/[^`]+)` +\|$/gm)];
+  const lines = [...text.matchAll(/^((?:[A-Z]+(?:, )?)+) (\/api\/\S+)$/gm)];
   return lines.flatMap(([, methods = "", path = ""]) => methods.split(", ").map((method) => `${method} ${path}`));
 }
 

@@ -1,3 +1,4 @@
+import { MessageError } from "../../../src/domain/messages/message-error.ts";
 import { openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { createCommitter, NO_LEFTOVER } from "../../../src/acquisition/committer.ts";
@@ -68,7 +69,7 @@ async function live(until: number): Promise<void> {
       bridge: () => 5_000,
       committed,
       trouble: (reason) => {
-        throw new Error(reason);
+        throw new MessageError(reason);
       },
     },
     NO_LEFTOVER,

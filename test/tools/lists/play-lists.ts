@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
+import { render } from "../../../src/domain/messages/render.ts";
+import { alignedText } from "../../../src/tools/print.ts";
 import { importCommand } from "../../../src/tools/profile/import.ts";
 import { type Call, CommandError, type Io } from "../../../src/tools/command.ts";
 import { newDraft } from "../../../src/tools/profile/file.ts";
@@ -53,14 +55,16 @@ async function playOne(folder: string, seed: number, counts: ListCounts): Promis
   let asked = 0;
   let out = "";
   const io: Io = {
-    out: (text) => void (out += text),
-    err: (text) => void (out += text),
+    out: (text) => void (out += render(text)),
+    err: (text) => void (out += render(text)),
+    table: (rows) => void (out += alignedText(rows)),
     isTerminal: true,
     colours: false,
     progress: () => undefined,
     environment: {},
     signal: new AbortController().signal,
-    ask: (question, kind, choices = []) => {
+    ask: (text, kind, choices = []) => {
+      const question = render(text);
       if (question.startsWith("Write this to")) return Promise.resolve("y");
       asked += 1;
       // A meaning by name alone isn't confirmed: no role is then right.

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseProfile } from "../../../src/config/profile.ts";
+import { render } from "../../../src/domain/messages/render.ts";
 import type { Sample } from "../../../src/domain/taken.ts";
 import { judge } from "../../../src/tools/rules/profile-test.ts";
 
@@ -25,7 +26,7 @@ function verdicts(...polls: readonly (readonly Sample[])[]) {
     polls.map((samples, i) => ({ at_ms: i * 1000, samples })),
   );
   return {
-    tags: Object.fromEntries(tags.map(({ tag, verdict, why }) => [tag, `${verdict} ${why}`.trim()])),
+    tags: Object.fromEntries(tags.map(({ tag, verdict, why }) => [tag, `${verdict} ${render(why)}`.trim()])),
     modes,
     ok,
   };

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { findProfile } from "../../../src/config/profile.ts";
+import { message, type Text } from "../../../src/domain/message.ts";
+import { render } from "../../../src/domain/messages/render.ts";
 import type { ProfileTag } from "../../../src/domain/profile.ts";
 import type { Sample } from "../../../src/domain/taken.ts";
 import { rankProfiles, verdictOf } from "../../../src/tools/rules/rank.ts";
@@ -12,6 +14,8 @@ const tagOf = (name: string): ProfileTag => {
   return found;
 };
 const good = (tag: string, value: Sample["value"]): Sample => ({ tag, value, quality: "good" });
+
+const textsOf = (texts: readonly Text[] = []): readonly string[] => texts.map((text) => render(text));
 
 describe("what a value says of a tag", () => {
   it.each([
@@ -30,12 +34,12 @@ describe("what a value says of a tag", () => {
     const tag = tagOf(name);
     const said = verdictOf(click, tag, good(tag.name, value));
     expect(said.verdict).toBe(verdict);
-    expect(said.usual).toContain(usual);
+    expect(render(said.usual)).toContain(usual);
   });
 
   it("is nothing where none came, with the reason", () => {
     const tag = tagOf("mode");
-    expect(verdictOf(click, tag, undefined)).toMatchObject({ verdict: "silent", usual: "not read" });
+    expect(verdictOf(click, tag, undefined)).toMatchObject({ verdict: "silent", usual: message("fit.not_read") });
     const bad: Sample = { tag: tag.name, value: null, quality: "bad", reason: "exception 2" };
     expect(verdictOf(click, tag, bad)).toMatchObject({ verdict: "silent", usual: "exception 2" });
   });
@@ -53,9 +57,9 @@ describe("the profiles", () => {
       [],
     );
     expect([first?.profile, second?.profile]).toEqual(["click-booth", "micro800-booth"]);
-    expect(first?.reasons[0]).toBe(`2 of ${click.tags.length} tags answer, 2 read as they should`);
-    expect(first?.reasons).toContain("Mode reads 3: spray");
-    expect(second).toMatchObject({ fit: 0, reasons: ["it can't be read by this profile: no answer"] });
+    expect(textsOf(first?.reasons)[0]).toBe(`2 of ${click.tags.length} tags answer, 2 read as they should`);
+    expect(textsOf(first?.reasons)).toContain("Mode reads 3: spray");
+    expect(second).toMatchObject({ fit: 0, reasons: [message("fit.unread", { reason: "no answer" })] });
     expect(first?.values).toHaveLength(click.tags.length);
   });
 
@@ -69,8 +73,8 @@ describe("the profiles", () => {
       ["Micro-800 CPU"],
     );
     expect(first?.profile).toBe("micro800-booth");
-    expect(first?.reasons[0]).toBe('the device calls itself "Micro-800 CPU"');
-    expect(second?.reasons.join()).not.toContain("calls itself");
+    expect(textsOf(first?.reasons)[0]).toBe('the device calls itself "Micro-800 CPU"');
+    expect(textsOf(second?.reasons).join()).not.toContain("calls itself");
   });
 
   it("never fit better by a value that is odd than without it", () => {

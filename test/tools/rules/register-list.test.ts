@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { render } from "../../../src/domain/messages/render.ts";
 import { clickPlace } from "../../../src/tools/rules/click-addresses.ts";
 import { MOST_COLUMNS, MOST_ROWS } from "../../../src/tools/rules/csv.ts";
 import {
@@ -39,7 +40,7 @@ function read(text: string, answers: ReadingAnswers = {}): readonly (readonly st
   const reading = readingOf({ rows }, answers);
   return rows.map((one) => {
     const place = placeOf(one, reading);
-    const at = "message" in place ? `refused: ${place.message}` : placeText(place);
+    const at = "message" in place ? `refused: ${render(place.message)}` : placeText(place);
     return [one.row.cells.name ?? "", one.type, at];
   });
 }

@@ -42,6 +42,7 @@ export function talkPanel() {
       await withSession(() =>
         converse("/workshop/run", { body: wish, signal }, (name, data) => {
           if (name === "said") say(data.text);
+          if (name === "table") say(aligned(data.rows));
           if (name === "progress") step.replaceChildren(data.text);
           if (name === "ask") {
             asks.replaceChildren(question(data, (reply) => void answer(reply)));
@@ -60,6 +61,24 @@ export function talkPanel() {
     return done;
   };
   return { node, run, fail, stop: () => ending.abort() };
+}
+
+/** Returns rows as lines, each cell in its column; columns with numbers to the right. @param {readonly (readonly (string | number)[])[]} rows */
+function aligned(rows) {
+  const texts = rows.map((row) => row.map(String));
+  const count = texts.reduce((most, row) => Math.max(most, row.length), 0);
+  const columns = Array.from({ length: count }, (_, column) => ({
+    width: texts.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), 0),
+    isNumber: rows.some((row) => typeof row[column] === "number"),
+  }));
+  const lines = texts.map((row) => {
+    const padded = row.map((cell, column) => {
+      const { width = 0, isNumber = false } = columns[column] ?? {};
+      return isNumber ? cell.padStart(width) : cell.padEnd(width);
+    });
+    return `${padded.join("  ").trimEnd()}\n`;
+  });
+  return lines.join("");
 }
 
 /**
@@ -86,7 +105,7 @@ function question({ question: text, kind, choices }, answer) {
     );
   }
   if (kind === "ready") {
-    const plain = el("p", { className: "advice" }, text.replace(/, then press Enter.*$/, ""));
+    const plain = el("p", { className: "advice" }, text);
     return el(
       "div",
       { className: "note" },

@@ -42,7 +42,9 @@ export const whyText = (reason) => (`why.${reason}` in texts ? t(`why.${reason}`
 
 /** Translates a mode, or the label of a tag of a shipped profile. @param {string} word */
 const wordText = (word) =>
-  texts[`mode.${word.replaceAll(" ", "_")}`] ?? messages[`tag.${word.toLowerCase().replaceAll(/\W+/g, "_")}`] ?? word;
+  texts[`mode.${word.replaceAll(" ", "_")}`] ??
+  messages[`tag.${word.toLowerCase().replaceAll(/\W+/g, "_").replace(/_$/, "")}`] ??
+  word;
 
 /** Renders a message in the chosen language; a variant for the page comes first. @param {Said} said @returns {string} */
 function messageText({ code, args, text }) {
