@@ -47,7 +47,9 @@ it("a technician sees what answers at the PLC, and which address and order a man
   expect(told.find((row) => row.startsWith("Unit IDs with an answer"))).toMatch(/\t1$/);
   expect(told.find((row) => row.startsWith("Identification"))).toContain("CLICK-like");
   // The tool uses the agent's connection: a second one may be one too many for the PLC, so none are counted.
-  expect(told.find((row) => row.startsWith("Simultaneous connections"))).toContain("not counted: the gateway used its own connection");
+  expect(told.find((row) => row.startsWith("Simultaneous connections"))).toContain(
+    "not counted: the gateway used its own connection",
+  );
   expect(site.plc.counts).toMatchObject({ writes: 0 });
   await onlyItsOwn(site.plc.counts, site.runtimeDir);
   await screenshot(page, "plc-probe");
