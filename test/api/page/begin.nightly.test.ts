@@ -26,13 +26,13 @@ it("a new box is set up on a phone until its booth is bound; a second phone cont
   const site = await freshBox();
   await runningAgent(site);
   const { page, faults, pin, url } = await openSite(site);
-  await page.getByRole("heading", { name: "Set this box up" }).waitFor();
+  await page.getByRole("heading", { name: "Set up this gateway" }).waitFor();
   expect(new URL(page.url()).hash).toBe("#/setup");
   expect(await page.getByText("The time isn't confirmed yet").count()).toBe(0);
   await mustBeUsable(page);
   await screenshot(page, "begin-1-service");
   await page.getByLabel("Address of the monitoring service").fill(site.service.url);
-  await page.getByLabel("First key of the service").fill(PROVISION_KEY);
+  await page.getByLabel("Service key").fill(PROVISION_KEY);
   await press(page, "Save");
   await enterPin(page, pin);
 
@@ -42,16 +42,16 @@ it("a new box is set up on a phone until its booth is bound; a second phone cont
   await screenshot(page, "begin-2-plc");
   const at = `127.0.0.1:${site.plc.port}`;
   await address.fill(at);
-  await press(page, "Look there");
+  await press(page, "Find PLC");
   await page.getByRole("button", { name: `Use ${at}` }).waitFor();
   await screenshot(page, "begin-3-probe");
   await press(page, `Use ${at}`);
-  await page.getByRole("button", { name: "Read it now" }).waitFor();
+  await page.getByRole("button", { name: "Read now" }).waitFor();
   await page.close();
 
   const { page: other, faults: others } = await openTab({ viewport: PHONE });
   await other.goto(url);
-  await press(other, "Read it now");
+  await press(other, "Read now");
   await enterPin(other, pin);
   await other.getByRole("button", { name: "Choose click-booth" }).waitFor();
   const ranked = await other.getByRole("button", { name: /^Choose / }).allInnerTexts();
@@ -60,28 +60,28 @@ it("a new box is set up on a phone until its booth is bound; a second phone cont
   await mustBeUsable(other);
   await screenshot(other, "begin-4-programs");
   await press(other, "Choose click-booth");
-  const values = other.getByRole("table", { name: "Read just now, beside what is usual" });
+  const values = other.getByRole("table", { name: "Current and usual values" });
   expect(await values.innerText()).toContain("BOOTH-24");
   await mustBeUsable(other);
   await screenshot(other, "begin-5-values");
-  await press(other, "Yes, these are right");
+  await press(other, "Yes, these are correct");
   const zone = other.getByLabel("Time zone of the booth");
   expect(await zone.inputValue()).toBe(await other.evaluate("Intl.DateTimeFormat().resolvedOptions().timeZone"));
   await zone.fill("America/Denver");
   await mustBeUsable(other);
   await screenshot(other, "begin-6-zone");
-  await press(other, "Try these settings");
+  await press(other, "Test these settings");
 
   // The PLC answers, so the settings are kept; the serial number is next.
   await other.getByLabel("Serial number on the booth's nameplate").waitFor();
   await eventually("it is kept", async () => ((await site.status())?.lacks.length === 0 ? true : undefined));
   await screenshot(other, "begin-7-serial");
   await other.getByLabel("Serial number on the booth's nameplate").fill(SERIAL);
-  await press(other, "Look it up");
+  await press(other, "Look up");
   await other.getByRole("form", { name: "Is this the booth in front of you?" }).waitFor();
   await other.getByLabel("Your name").fill("Alex");
   await press(other, "Yes, this is the booth");
-  await other.getByText(`This gateway is bound to ${SERIAL}`).waitFor();
+  await other.getByText(`This gateway is linked to ${SERIAL}`).waitFor();
   await mustBeUsable(other);
   await screenshot(other, "begin-8-bound");
   expect([...faults, ...others]).toEqual([]);
@@ -106,26 +106,26 @@ it("a wrong address is reverted with its reason and the answers are kept; a pers
   const kept = await fetch(`${url}/setup/draft`, { ...draftBy(token), body: JSON.stringify(body) });
   expect(kept.status).toBe(200);
   await page.reload();
-  await press(page, "Try these settings");
-  await page.getByText("booth-1 is tried: it stays when the PLC answers.").waitFor();
+  await press(page, "Test these settings");
+  await page.getByText("Testing booth-1. The settings are kept if the PLC answers.").waitFor();
   await mustBeUsable(page);
   await screenshot(page, "begin-trial");
   const back = page.locator("#taken-back");
   await back.waitFor();
   expect(await back.innerText()).toContain("The PLC at 127.0.0.1:9 wasn't read within 2 min");
-  await page.getByRole("button", { name: "Try these settings" }).waitFor();
+  await page.getByRole("button", { name: "Test these settings" }).waitFor();
   await screenshot(page, "begin-taken-back");
   // Each step can be changed, and the answers of the others are kept.
   await press(page, "Another program");
-  await page.getByRole("button", { name: "Read it now" }).waitFor();
+  await page.getByRole("button", { name: "Read now" }).waitFor();
   await press(page, "Another PLC");
-  await page.getByRole("button", { name: "Look there" }).waitFor();
+  await page.getByRole("button", { name: "Find PLC" }).waitFor();
   await mustBeUsable(page);
   expect(readSetUp(site.dataDir).draft).toMatchObject({ link: null, profile: null, tz: "America/Denver" });
   await fetch(`${url}/setup/draft`, { ...draftBy(token), body: JSON.stringify(body) });
   await page.reload();
-  await press(page, "Try these settings");
-  await press(page, "It stays, whether the PLC answers or not");
+  await press(page, "Test these settings");
+  await press(page, "Keep in any case");
   await page.getByLabel("Serial number on the booth's nameplate").waitFor();
   expect((await site.status())?.booths.map(({ plc }) => plc.kind)).toEqual(["down"]);
   expect(faults).toEqual([]);
@@ -142,7 +142,7 @@ it("each usual kind of code on a nameplate is read from a photograph by the libr
     const buffer = await platePhoto(await browser(), { kind, text: SERIAL });
     await page.goto(`${url ?? ""}/scan`);
     // Without a camera, the page says so and accepts a photograph.
-    await page.getByText("There is no camera here").waitFor();
+    await page.getByText("No camera is available").waitFor();
     await page.locator("input[type=file]").setInputFiles({ name: "plate.jpg", mimeType: "image/jpeg", buffer });
     await page.waitForURL("**/#/setup");
     expect(await page.evaluate<string>('sessionStorage.getItem("scanned")'), kind).toBe(SERIAL);
@@ -153,7 +153,7 @@ it("each usual kind of code on a nameplate is read from a photograph by the libr
   asked.length = 0;
   await page.goto(url ?? "");
   await page.reload();
-  await page.getByRole("heading", { name: "Set this box up" }).waitFor();
+  await page.getByRole("heading", { name: "Set up this gateway" }).waitFor();
   expect(asked.filter((path) => /zxing|barcode|scan\.js/.test(path))).toEqual([]);
   const allowed = async (path: string): Promise<readonly boolean[]> => {
     const { headers } = await fetch(`${url ?? ""}${path}`);
@@ -183,10 +183,10 @@ it("the browser's own detector is used if it knows all kinds; a person chooses a
   const asked: string[] = [];
   page.on("request", (request) => asked.push(new URL(request.url()).pathname));
   await page.goto(`${url ?? ""}/scan`);
-  await page.getByText("There is no camera here").waitFor();
+  await page.getByText("No camera is available").waitFor();
   const buffer = await platePhoto(await browser(), { kind: "qrcode", text: "nothing" });
   await page.locator("input[type=file]").setInputFiles({ name: "plate.jpg", mimeType: "image/jpeg", buffer });
-  await page.getByText("Which of these is the serial number?").waitFor();
+  await page.getByText("Which number is the serial number?").waitFor();
   await mustBeUsable(page);
   await press(page, "ABCD-123-123");
   await page.waitForURL("**/#/setup");
@@ -215,17 +215,17 @@ it("a box that replaces another shows when it may, counts down, and then does so
   await runningAgent(site);
   const { page, faults, pin } = await openSite(site);
   await page.getByLabel("Serial number on the booth's nameplate").fill(SERIAL);
-  await press(page, "Look it up");
+  await press(page, "Look up");
   await enterPin(page, pin);
-  await page.getByLabel("This gateway replaces another one").check();
+  await page.getByLabel("This gateway replaces another gateway").check();
   await page.getByLabel("Your name").fill("Alex");
   await press(page, "Yes, this is the booth");
   const timer = page.getByRole("timer");
   await timer.waitFor();
-  expect(await timer.innerText()).toMatch(/^Possible at \d\d:\d\d:\d\d.*, in \d+ (min|s)/);
+  expect(await timer.innerText()).toMatch(/^This gateway can take over at \d\d:\d\d:\d\d.* \(in \d+ (min|s)/);
   expect(await page.getByText("admin key").count()).toBe(0);
   await mustBeUsable(page);
   await screenshot(page, "begin-replacing");
-  await page.getByText(`This gateway is bound to ${SERIAL}`).waitFor({ timeout: 120_000 });
+  await page.getByText(`This gateway is linked to ${SERIAL}`).waitFor({ timeout: 120_000 });
   expect(faults).toEqual([]);
 });

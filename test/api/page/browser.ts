@@ -149,7 +149,7 @@ export async function wideParts(page: Page): Promise<string[]> {
 
 /** Enters the PIN in the page's dialog. */
 export async function enterPin(page: Page, pin: string): Promise<void> {
-  await page.getByLabel("PIN, eight digits").fill(pin);
+  await page.getByLabel("PIN (8 digits)").fill(pin);
   await page.getByRole("button", { name: "Enter", exact: true }).click();
 }
 

@@ -101,7 +101,7 @@ it("Now shows today's strip with its cycles first, and the last 24 hours next to
   const { data: cycles } = await get<{ data: { counted: boolean }[] }>("cycles", { start: iso(TODAY) });
   expect(cycles.length).toBeGreaterThan(0);
   expect(await strip.locator(".cycle").count()).toBe(cycles.filter(({ counted }) => counted).length);
-  expect(await strip.getAttribute("aria-label")).toMatch(/^Modes of Thu,? 12 Mar, .*Off .*, \d cycles ended$/);
+  expect(await strip.getAttribute("aria-label")).toMatch(/^Modes on Thu,? 12 Mar, .*Off .*, \d cycles? ended$/);
   const looks = await page.evaluate<[string, string][]>(`[...document.querySelectorAll(".today .seg[data-mode]")]
     .map((one) => [one.dataset.mode, getComputedStyle(one).backgroundImage])`);
   const of = (mode: string): unknown => looks.find(([name]) => name === mode)?.[1];
@@ -222,7 +222,7 @@ it("a filter's chart continues to the day on which it is full, which is the fore
   const day = (at: number): string =>
     new Intl.DateTimeFormat("en-GB", { timeZone: "America/Denver", day: "numeric", month: "short" }).format(at);
   const card = page.locator('[data-filter="exhaust_filter"]');
-  await card.getByText(`Full on ${day(exhaust?.forecast?.at ?? 0)} at this pace`).waitFor();
+  await card.getByText(`Due on ${day(exhaust?.forecast?.at ?? 0)} at the current use`).waitFor();
   await expect.poll(() => card.locator(".plot canvas").count(), PATIENT).toBe(2);
   const { table, csv } = await figuresUnder(page, card.locator(".chart-foot").first());
   const hours = ((exhaust?.minutes ?? 0) / 60).toFixed(0);
@@ -231,13 +231,13 @@ it("a filter's chart continues to the day on which it is full, which is the fore
 
   await page.getByRole("button", { name: "Pre-filter: Filter changed" }).click();
   await page.getByLabel("Your name").fill("Dana");
-  await page.getByLabel("Part number (may stay empty)").fill("PF-2020-G4");
-  await page.getByLabel("Note (may stay empty)").fill("frame bent");
+  await page.getByLabel("Part number (optional)").fill("PF-2020-G4");
+  await page.getByLabel("Note (optional)").fill("frame bent");
   await page.getByRole("button", { name: "Yes, it was changed" }).click();
   await page
     .locator('[data-filter="pre_filter"]')
-    .getByText("Part PF-2020-G4 · frame bent · entered by Dana")
+    .getByText("Part number PF-2020-G4 · frame bent · entered by Dana")
     .waitFor();
-  await page.getByRole("region", { name: "Services" }).getByText("Part PF-2020-G4").waitFor();
+  await page.getByRole("region", { name: "Filter changes" }).getByText("Part number PF-2020-G4").waitFor();
   expect([await faultsByAxe(page), await wideParts(page), faults]).toEqual([[], [], []]);
 });

@@ -15,7 +15,7 @@ it("several booths of a plain service that match are a choice on the page: nothi
   const site = await strictPlainSite({ booths, shown: ["id"] });
   const { page, faults, pin } = await openSite(site, "setup");
   await page.getByLabel("Serial number on the booth's nameplate").fill(PLAIN_SERIAL);
-  await page.getByRole("button", { name: "Look it up" }).click();
+  await page.getByRole("button", { name: "Look up" }).click();
   await enterPin(page, pin);
   const card = page.getByRole("form", { name: "Is this the booth in front of you?" });
   await card.waitFor();
@@ -43,7 +43,7 @@ it("several booths of a plain service that match are a choice on the page: nothi
 
   await card.getByLabel("#2, Facility f-2").check();
   await card.getByRole("button", { name: "Yes, this is the booth" }).click();
-  await page.getByText(`This gateway is bound to ${PLAIN_SERIAL}`).waitFor();
+  await page.getByText(`This gateway is linked to ${PLAIN_SERIAL}`).waitFor();
   const { provisioning } = await boothOnce(site, "it is bound", (booth) => booth.provisioning.state === "active");
   expect(provisioning).toMatchObject({ booth_id: null, facility: "Facility f-2" });
   expect(site.writes()).toEqual([

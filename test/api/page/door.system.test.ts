@@ -19,7 +19,7 @@ it("on the network the page is encrypted, asks for the PIN, and locks after five
   const answer = await page.goto(url);
   const shown = await answer?.securityDetails();
   expect(shown?.issuer).toBe("booth-gateway");
-  await page.getByLabel("PIN, eight digits").waitFor();
+  await page.getByLabel("PIN (8 digits)").waitFor();
   expect(await page.locator("#mode").count()).toBe(0);
   await screenshot(page, "pin", { whole: false });
   const wrong = pin === "1111 1111" ? "2222 2222" : "1111 1111";

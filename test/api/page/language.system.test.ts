@@ -65,7 +65,7 @@ it("the page translates the agent's sentences: why a link is down, and what was 
   const { site, url, pin } = await onePage();
   const { page: tab, faults } = await openTab({ viewport: PHONE, locale: "de-DE" });
   await tab.goto(`${url}/#/setup`);
-  await tab.getByRole("button", { name: "Zum Ansehen PIN eingeben" }).first().click();
+  await tab.getByRole("button", { name: "PIN eingeben, um dies zu sehen" }).first().click();
   await tab.getByLabel("PIN, acht Ziffern").fill(pin === "1111 1111" ? "22222222" : "11111111");
   await tab.getByRole("button", { name: "Weiter", exact: true }).click();
   await tab.getByText("Das ist nicht die PIN; noch 4 Versuche, dann ist gesperrt").waitFor();

@@ -21,9 +21,9 @@ const PATIENT = { timeout: 45_000 };
 const HEADINGS = {
   now: "Temperatures and pressures",
   days: "Time by mode",
-  filters: "Services",
-  setup: "Live values",
-  health: "Newest log lines",
+  filters: "Filter changes",
+  setup: "Live readings",
+  health: "Latest log lines",
 } as const;
 
 const { openSite, openTab, workedBooth } = useBrowser();
@@ -55,7 +55,7 @@ it("the page shows modes as they change, and a filter change that is entered and
   await page.getByRole("rowheader").first().waitFor();
   await screenshot(page, "filter-changed", { whole: false });
   await page.getByRole("button", { name: "Undo" }).click();
-  await page.getByText("Exhaust filter: the change was taken back.").waitFor();
+  await page.getByText("Exhaust filter: the change was undone.").waitFor();
   await eventually("the gauge shows the old filter", async () => ((await minutes()) >= used ? true : undefined));
   await screenshot(page, "filter-undone", { whole: false });
   expect(faults).toEqual([]);
@@ -74,7 +74,7 @@ it("the page shows that the PLC's cable is out with reason and advice, that it i
   const run = page
     .getByRole("region", { name: "Today" })
     .locator("div", { has: page.getByText("Run", { exact: true }) });
-  await run.getByText("not known", { exact: true }).waitFor();
+  await run.getByText("unknown", { exact: true }).waitFor();
   await plc.getByText("check the PLC's power, the cable").waitFor();
   await page.locator("#mode").filter({ hasText: "No data" }).waitFor();
   await screenshot(page, "cable-out-dark");
@@ -127,7 +127,7 @@ it("two taps choose a part of the day, and the shown figures can be downloaded a
   expect(await from.inputValue()).toMatch(/^(?:07:5|08:0)[05]$/);
   const table = page.getByRole("table", { name: "Time by mode" });
   const minutes = async (): Promise<number> => {
-    const { text } = await fileOf(page, "CSV of what is shown");
+    const { text } = await fileOf(page, "CSV of modes");
     const [head = "", ...rows] = text.trim().split("\n");
     expect(head).toBe("start,end,mode,minutes,starts");
     return rows.reduce((sum, row) => sum + Number(row.split(",")[3]), 0);
@@ -136,7 +136,7 @@ it("two taps choose a part of the day, and the shown figures can be downloaded a
   await expect.poll(async () => Math.round(await minutes()), PATIENT).toBe(chosen);
   await table.getByRole("rowheader", { name: "Spray" }).waitFor();
   await screenshot(page, "days-part");
-  const { name, text } = await fileOf(page, "CSV of the readings");
+  const { name, text } = await fileOf(page, "CSV of readings");
   expect(name).toMatch(/^booth-1-2026-03-02-readings\.csv$/);
   expect(text.split("\n").length).toBeGreaterThan(100);
   await page.getByRole("button", { name: "Whole day" }).click();
@@ -149,8 +149,8 @@ it("the page shows which filter is overused since when, and gives a test report 
   const { url, pin } = await workedBooth();
   await page.goto(`${url}/#/filters`);
   const exhaust = page.getByRole("region", { name: "Exhaust filter" });
-  await exhaust.getByText(/^Overused since .+, for /).waitFor();
-  await exhaust.getByText(/^First seen by this gateway on .+; when it was put in isn't known$/).waitFor();
+  await exhaust.getByText(/^Overdue since .+ \(.+\)$/).waitFor();
+  await exhaust.getByText(/^Installed on or before .+\. The exact date is unknown\.$/).waitFor();
   await screenshot(page, "filter-overused");
 
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -172,7 +172,7 @@ it("the page shows which filter is overused since when, and gives a test report 
   await page.emulateMedia({ media: "screen" });
 
   await page.goto(`${url}/#/health`);
-  for (const part of ["Clock", "Store", "Versions", "Incidents", "Newest log lines"])
+  for (const part of ["Clock", "Storage", "Versions", "Incidents", "Latest log lines"])
     await page.getByRole("region", { name: part, exact: true }).first().waitFor();
   await page.getByText("The time is confirmed.").waitFor();
   await page
@@ -237,7 +237,7 @@ it("each of eight booths on a box is one tap away and shows what it does", async
   await boothOnce(site, "the PLC is read", (_, { booths }) => booths.every(({ now }) => now !== null));
   const { page, faults, pin } = await openSite(site, "now");
   await signIn(page, pin);
-  const booths = page.getByRole("region", { name: "Booths of this box" });
+  const booths = page.getByRole("region", { name: "Booths of this gateway" });
   const button = (name: string) => booths.getByRole("button", { name });
   await button("booth-1").and(page.locator('[aria-pressed="true"]')).waitFor();
   expect(await booths.getByRole("button").count()).toBe(8);
@@ -248,7 +248,7 @@ it("each of eight booths on a box is one tap away and shows what it does", async
   await screenshot(page, "eight-booths");
   expect([...(await wideParts(page)), ...(await smallTargets(page)), ...(await seriousFaults(page))]).toEqual([]);
   await page.getByRole("link", { name: "Filters" }).click();
-  await page.getByRole("heading", { name: "Services" }).waitFor();
+  await page.getByRole("heading", { name: "Filter changes" }).waitFor();
   await page.getByLabel("Booth", { exact: true }).selectOption("booth-2");
   await page.getByRole("heading", { name: "booth-2" }).waitFor();
   await screenshot(page, "eight-booths-filters");

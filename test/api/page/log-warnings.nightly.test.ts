@@ -89,7 +89,7 @@ it("the page names the lost seqs after a restored old store and after damage, as
   await agent.line(new RegExp(`"event":"records_missing".*${words}`));
   expect((await runProgram(GATEWAY, ["status", "--config", site.configFile])).out).toContain(`WARNING: ${words}`);
   const health = await pageAt(site, "health");
-  const store = health.page.getByRole("region", { name: "Store", exact: true });
+  const store = health.page.getByRole("region", { name: "Storage", exact: true });
   await store.getByText(`Warning: ${words}`).waitFor();
   await looksWell(health.page, "log-missing");
   expect([...now.faults, ...health.faults]).toEqual([]);

@@ -23,9 +23,9 @@ it("stays open on the network once somebody says so: a phone is still signed in 
   const { page: desk } = await openTab();
   await desk.goto(`${url ?? ""}/#/setup`);
   await signIn(desk, pin);
-  await desk.getByRole("button", { name: "Keep it open" }).click();
+  await desk.getByRole("button", { name: "Keep open" }).click();
   await desk.getByRole("dialog").getByRole("button", { name: "Yes" }).click();
-  await desk.getByText("The page stays open on the network.").waitFor();
+  await desk.getByText("This page is always open on the network.").waitFor();
 
   const { page: phone, faults } = await openTab({ viewport: PHONE, locale: "es-ES" });
   // A machine without a network uses the same listener on loopback.
@@ -37,7 +37,7 @@ it("stays open on the network once somebody says so: a phone is still signed in 
     return `https://127.0.0.1:${String(lan?.port)}`;
   };
   await phone.goto(await address());
-  await phone.getByLabel("PIN, ocho cifras").fill("13572468");
+  await phone.getByLabel("PIN (8 dígitos)").fill("13572468");
   await phone.getByRole("button", { name: "Entrar" }).click();
   await phone.getByRole("heading", { name: "Hoy" }).waitFor();
 

@@ -41,31 +41,33 @@ it("a technician sees what answers at the PLC, and which address and order a man
   const { page, faults, pin } = await openSite(site, "setup");
   const address = page.getByLabel("Address of the PLC");
   expect(await address.inputValue()).toBe(`127.0.0.1:${site.plc.port}`);
-  await page.getByRole("button", { name: "What answers there?" }).click();
+  await page.getByRole("button", { name: "Check address" }).click();
   await enterPin(page, pin);
-  const told = await cells(page, "What answers there?");
-  expect(told.find((row) => row.startsWith("Unit ids that answer"))).toMatch(/\t1$/);
+  const told = await cells(page, "Check address");
+  expect(told.find((row) => row.startsWith("Unit IDs with an answer"))).toMatch(/\t1$/);
   expect(told.find((row) => row.startsWith("Identification"))).toContain("CLICK-like");
   // The tool uses the agent's connection: a second one may be one too many for the PLC, so none are counted.
-  expect(told.find((row) => row.startsWith("Connections at once"))).toContain("not counted: the box's own was used");
+  expect(told.find((row) => row.startsWith("Simultaneous connections"))).toContain(
+    "not counted: the gateway used its own connection",
+  );
   expect(site.plc.counts).toMatchObject({ writes: 0 });
   await onlyItsOwn(site.plc.counts, site.runtimeDir);
   await screenshot(page, "plc-probe");
 
-  await page.getByLabel("Tag, or address as in the manual").fill("cycle_count");
-  await page.getByRole("button", { name: "Which address and order?" }).click();
-  const ways = await cells(page, "Ways to read it, the best first");
-  expect(ways[0]).toMatch(/^\s*holding:\d+\s+\d+\s+fits\s+uint32\s+CDAB/);
-  expect(await page.getByText(/in the profile: \{ address: "holding:/).count()).toBe(1);
+  await page.getByLabel("Tag, or address from the manual").fill("cycle_count");
+  await page.getByRole("button", { name: "Find address and order" }).click();
+  const ways = await cells(page, "Possible interpretations, best first");
+  expect(ways[0]).toMatch(/^\s*holding:\d+\s+\d+\s+yes\s+uint32\s+CDAB/);
+  expect(await page.getByText(/In the profile: \{ address: "holding:/).count()).toBe(1);
   await screenshot(page, "plc-detect");
   expect(await seriousFaults(page)).toEqual([]);
 
   // An address without a PLC is explained with advice, and the agent's own link is not disturbed.
   await address.fill("127.0.0.1:9");
-  await page.getByRole("button", { name: "What answers there?" }).click();
+  await page.getByRole("button", { name: "Check address" }).click();
   await page.getByText("Refused: the machine is there but nothing listens at that port").waitFor();
   await address.fill("no address");
-  await page.getByRole("button", { name: "What answers there?" }).click();
+  await page.getByRole("button", { name: "Check address" }).click();
   await page.getByText('"no address" is no address like 192.0.2.10').waitFor();
   expect(breaksTold(agent)).toEqual([]);
   expect(faults).toEqual([]);

@@ -16,7 +16,7 @@ async function setupPage(site: RealSite): Promise<{ page: Page; faults: readonly
 
 async function enterSerial(page: Page, serial: string): Promise<void> {
   await page.getByLabel("Serial number on the booth's nameplate").fill(serial);
-  await page.getByRole("button", { name: "Look it up" }).click();
+  await page.getByRole("button", { name: "Look up" }).click();
 }
 
 it("a booth is set up by its serial number: PIN, card, ticks, active; its size is changed after reading it", async () => {
@@ -34,27 +34,27 @@ it("a booth is set up by its serial number: PIN, card, ticks, active; its size i
   await screenshot(page, "setup-card");
   await page.getByLabel("Your name").fill("Alex");
   await page.getByRole("button", { name: "Yes, this is the booth" }).click();
-  await page.getByText(`This gateway is bound to ${SERIAL}`).waitFor();
+  await page.getByText(`This gateway is linked to ${SERIAL}`).waitFor();
   expect(await page.locator("ol.steps li.done").count()).toBe(7);
   expect(await page.locator("ol.steps time").count()).toBe(7);
   await screenshot(page, "setup-active");
   // The box keeps the time of each step for all devices.
   const { page: later } = await openTab({ viewport: PHONE });
   await later.goto(page.url());
-  await later.getByText(`This gateway is bound to ${SERIAL}`).waitFor();
+  await later.getByText(`This gateway is linked to ${SERIAL}`).waitFor();
   expect(await later.locator("ol.steps time").allInnerTexts()).toEqual(
     await page.locator("ol.steps time").allInnerTexts(),
   );
 
-  await page.getByRole("button", { name: "Read them" }).click();
+  await page.getByRole("button", { name: "Load data" }).click();
   const width = page.getByLabel("Width, ft");
   await width.fill("14.25");
   await page.getByRole("button", { name: "Save at the service" }).click();
-  const question = page.getByRole("dialog", { name: "Change these at the service?" });
+  const question = page.getByRole("dialog", { name: "Save these changes at the service?" });
   expect(await question.innerText()).toContain("Width, ft: 13.5 → 14.25");
   await screenshot(page, "setup-size", { whole: false });
   await question.getByRole("button", { name: "Save at the service" }).click();
-  await page.getByText("Saved, and read back.").waitFor();
+  await page.getByText("Saved and verified.").waitFor();
   const id = (await site.status())?.booths[0]?.provisioning.booth_id ?? "";
   const { body } = await ask(`${site.service.url}/api/booths/${id}`, { key: site.adminKey });
   expect(body).toMatchObject({ width: "14.25", model_number: "SB-24" });
@@ -69,13 +69,13 @@ it("without a network the serial number is queued, one may leave, and all of it 
   const { page, faults, pin } = await setupPage(site);
   await enterSerial(page, SERIAL);
   await enterPin(page, pin);
-  await page.getByText("Queued: you may leave").waitFor();
+  await page.getByText("Saved: you can leave").waitFor();
   await screenshot(page, "setup-queued");
   await site.serviceUp();
   await page.getByRole("form", { name: "Is this the booth in front of you?" }).waitFor();
   await page.getByLabel("Your name").fill("Alex");
   await page.getByRole("button", { name: "Yes, this is the booth" }).click();
-  await page.getByText(`This gateway is bound to ${SERIAL}`).waitFor();
+  await page.getByText(`This gateway is linked to ${SERIAL}`).waitFor();
   expect(faults).toEqual([]);
 });
 

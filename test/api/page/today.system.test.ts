@@ -14,6 +14,6 @@ it(`before the day's working hours start, the page says "none so far" and not "n
   await boothOnce(site, "the PLC is read", ({ now }) => now !== null);
   const { page, faults } = await openSite(site, "now");
   const today = page.getByRole("region", { name: "Today" });
-  await today.getByText("no working hours so far today", { exact: true }).waitFor();
+  await today.getByText("no working hours yet today", { exact: true }).waitFor();
   expect(faults).toEqual([]);
 });

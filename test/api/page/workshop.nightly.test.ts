@@ -34,14 +34,14 @@ it("a profile is made on the page, from its name to the booth that uses it; noth
   await enterPin(page, pin);
   const at = `127.0.0.1:${plc.plc.port}`;
   await page.getByLabel("Address of the PLC").first().fill(at);
-  await press(page, "Look there");
+  await press(page, "Find PLC");
   await press(page, `Use ${at}`);
 
   await page.locator("#workshop > summary").click();
-  const begin = await opened(page, "Begin a profile");
-  await begin.getByLabel("Its name").fill("acme");
-  await press(page, "Begin");
-  await page.getByText("acme: 0 tags. Still missing").waitFor();
+  const begin = await opened(page, "Create a profile");
+  await begin.getByLabel("Profile name").fill("acme");
+  await press(page, "Create");
+  await page.getByText("acme: 0 tags. Missing").waitFor();
   await mustBeUsable(page);
   await screenshot(page, "workshop-1-begun");
 
@@ -50,7 +50,7 @@ it("a profile is made on the page, from its name to the booth that uses it; noth
   await list
     .locator("input[type=file]")
     .setInputFiles({ name: "spare.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
-  await list.getByRole("button", { name: "Import it" }).click();
+  await list.getByRole("button", { name: "Import" }).click();
   await page.getByText("Do the list's register numbers count from 0 or from 1?").waitFor();
   // Each answer shows its register and the PLC's present value.
   await page.getByRole("button", { name: /^0: Spare \(7\): holding:7( reads|$)/ }).waitFor();
@@ -64,45 +64,45 @@ it("a profile is made on the page, from its name to the booth that uses it; noth
   if (tag === undefined) throw new Error("the drawn map has such a tag");
   const add = await opened(page, "Add a tag");
   await add.getByLabel("Tag, such as air_temperature").fill(tag.name);
-  await add.getByLabel("Address as the manual has it").fill(`${tag.point.table}:${tag.point.address}`);
-  await add.getByLabel("The display shows").fill(plc.shows(tag.name));
-  await press(page, "Find it");
+  await add.getByLabel("Address from the manual").fill(`${tag.point.table}:${tag.point.address}`);
+  await add.getByLabel("Value on the display").fill(plc.shows(tag.name));
+  await press(page, "Find tag");
   await page.getByText("Write this to the profile?").waitFor();
   await mustBeUsable(page);
   await screenshot(page, "workshop-2-add");
   await press(page, "Yes");
-  await page.getByText("acme: 1 tags. Still missing").waitFor();
+  await page.getByText("acme: 1 tag. Missing").waitFor();
 
   plc.clock.pace(1);
   const code = profile.tags.find(({ role }) => role === "mode")?.point ?? { table: "holding", address: 0 };
-  const learn = await opened(page, "Learn the modes");
+  const learn = await opened(page, "Find the modes");
   const modes = ["idle", "spray", "bake"] as const satisfies readonly ProfileMode[];
   await learn.getByLabel("Modes, in this order").fill(modes.join(","));
   const range = `${code.table}:${Math.max(0, code.address - 3)}-${code.address + 3}`;
-  await learn.getByLabel("Where to look").fill(range);
-  await learn.getByLabel("How long").fill("1s");
-  await press(page, "Begin to learn");
+  await learn.getByLabel("Registers to search").fill(range);
+  await learn.getByLabel("Duration").fill("1s");
+  await press(page, "Find modes");
   // The list is shown before it is imported.
   await page.getByText(`Reads ${range}; 5 requests a second at most`).waitFor();
   for (const mode of [...modes, modes[0]]) {
     await page.getByText(`Set the booth to ${mode}`).waitFor();
     if (mode === "spray") await screenshot(page, "workshop-3-learn");
     plc.set(mode);
-    await press(page, "It is so");
+    await press(page, "Done");
     await page.getByText(`Set the booth to ${mode}`).waitFor({ state: "detached" });
   }
   await page.getByText("Write this to the profile?").waitFor();
   await press(page, "Yes");
-  await page.getByText("acme: 2 tags, and it can be used.").waitFor();
+  await page.getByText("acme: 2 tags. The profile is ready to use.").waitFor();
 
-  const test = await opened(page, "Test it");
-  await test.getByLabel("How long").fill("1s");
-  await press(page, "Begin the test");
+  const test = await opened(page, "Test the profile");
+  await test.getByLabel("Duration").fill("1s");
+  await press(page, "Start test");
   await page.getByText("it reads right").waitFor();
   await mustBeUsable(page);
   await screenshot(page, "workshop-4-tested");
   await press(page, "Use acme");
-  await press(page, "Try these settings");
+  await press(page, "Test these settings");
   await boothOnce(site, "the booth runs by it", ({ plc: link, now }) => link.kind === "up" && now?.mode === "idle");
   const file = join(site.dataDir, "profiles", "acme.yaml");
   const made = loadProfile(file);

@@ -103,7 +103,7 @@ it("speaks the browser's language, and another one that is chosen, which stays c
   await page.getByLabel("Sprache").selectOption({ label: "Español" });
   await page.getByRole("heading", { name: "Filtros por cambiar" }).waitFor();
   await page.reload();
-  await page.getByRole("button", { name: "Salir" }).waitFor();
+  await page.getByRole("button", { name: "Cerrar sesión" }).waitFor();
   await sound(page, "phone-es");
   expect(faults).toEqual([]);
 });

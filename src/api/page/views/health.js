@@ -1,5 +1,5 @@
 import { download, get, send } from "../kit/api.js";
-import { buttonRow, card, el, errorText, field, figure, pushButton, redraw, table } from "../kit/dom.js";
+import { buttonRow, card, el, errorText, field, figure, pushButton, redraw, sentence, table } from "../kit/dom.js";
 import { bytes, lasting, secondsText, timeOf, versionsOf, whenText } from "../kit/format.js";
 import { pinButton, withSession } from "../kit/session.js";
 import { t } from "../texts/texts.js";
@@ -117,7 +117,7 @@ function clockTexts({ clock, booths }) {
 /** Returns the state of the outputs and notices. @param {import("../main.js").Status} status @returns {(readonly [string, string, string])[]} */
 function toldTexts({ outputs, notices, at }) {
   /** @param {Exclude<import("../main.js").Link, { kind: "up" }>} link */
-  const down = ({ reason, advice }) => t("health.notTold", { reason, advice });
+  const down = ({ reason, advice }) => t("health.notTold", { reason, advice: sentence(advice) });
   return [
     ...outputs.map(({ name, link, booths, pushed }) => {
       const count = booths.reduce((sum, one) => sum + one.waiting, 0);
@@ -194,7 +194,12 @@ function trafficParts(traffic) {
   const gives =
     reason === ""
       ? null
-      : el("p", {}, el("span", { className: "badge warn" }, t("health.thrift")), ` ${reason}; ${advice}`);
+      : el(
+          "p",
+          {},
+          el("span", { className: "badge warn" }, t("health.thrift")),
+          ` ${sentence(reason)}. ${sentence(advice)}.`,
+        );
   const cuts = month.cuts === 0 ? null : el("p", {}, t("health.cuts", { count: month.cuts }));
   return [shown, budget, gives, cuts].filter((part) => part !== null);
 }
