@@ -121,7 +121,7 @@ describe("a change on trial", () => {
     expect(trial).not.toBeNull();
     await eventually("the login is missed", async () => {
       const plc = (await site.status())?.booths[0]?.plc;
-      return plc?.kind === "down" && plc.reason.includes("holds no password") ? true : undefined;
+      return plc?.kind === "down" && plc.reason.includes("has no PLC password") ? true : undefined;
     });
     const back = await asked(site, "/setup/settle", { keep: false });
     expect(back.trial).toBeNull();

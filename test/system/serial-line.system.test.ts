@@ -22,7 +22,7 @@ describe("serial port", () => {
 
   test("is refused with a sentence if it does not exist", async () => {
     const error = await failure(open("/dev/ttyNONE").open(never));
-    expect(error).toMatchObject({ kind: "refused", message: "/dev/ttyNONE: there is no such serial port" });
+    expect(error).toMatchObject({ kind: "refused", message: "/dev/ttyNONE: the serial port does not exist" });
   });
 
   test("is refused with a sentence if another program uses it", async () => {
@@ -31,7 +31,7 @@ describe("serial port", () => {
     const second = open(near);
     await first.open(never);
     const error = await failure(second.open(never));
-    expect(error).toMatchObject({ kind: "refused", message: `${near}: another program has the serial port` });
+    expect(error).toMatchObject({ kind: "refused", message: `${near}: another program uses the serial port` });
     await first.close();
   });
 });

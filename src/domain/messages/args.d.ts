@@ -41,8 +41,7 @@ export interface MessageArgs {
     readonly reason: MessageArg;
   };
   readonly "plc.not_yet": NoArgs;
-  readonly "plc.refuses_one": { readonly tag: MessageArg };
-  readonly "plc.refuses": { readonly count: MessageArg; readonly tags: MessageArg };
+  readonly "plc.refuses": { readonly count: number; readonly tags: MessageArg };
   readonly "plc.refuses_more": { readonly count: MessageArg; readonly tags: MessageArg; readonly more: MessageArg };
   readonly "plc.unusable_type": { readonly tag: MessageArg };
   readonly "plc.unusable_empty": { readonly tag: MessageArg; readonly why: MessageArg };
@@ -50,14 +49,12 @@ export interface MessageArgs {
   readonly "plc.unusable": { readonly count: MessageArg; readonly tags: MessageArg };
   readonly "plc.unusable_more": { readonly count: MessageArg; readonly tags: MessageArg; readonly more: MessageArg };
   readonly "plc.losses": { readonly missed: MessageArg; readonly asked: MessageArg };
-  readonly "plc.note.closes_one": NoArgs;
-  readonly "plc.note.closes": { readonly count: MessageArg };
+  readonly "plc.note.closes": { readonly count: number };
   readonly "plc.note.echo": { readonly count: MessageArg };
   readonly "plc.note.stray": { readonly count: MessageArg };
   readonly "plc.foreign": { readonly shown: MessageArg; readonly expected: MessageArg };
-  readonly "plc.no_within": { readonly what: MessageArg; readonly ms: MessageArg };
+  readonly "plc.no_within": { readonly what: string; readonly ms: MessageArg };
   readonly "plc.setup.under_way": NoArgs;
-  readonly "plc.setup.reading": NoArgs;
   readonly "plc.setup.no_group_booth": NoArgs;
   readonly "plc.setup.no_group": NoArgs;
   readonly "plc.setup.no_link": { readonly link: MessageArg };
@@ -67,13 +64,8 @@ export interface MessageArgs {
     readonly protocol: MessageArg;
     readonly given: MessageArg;
   };
-  readonly "plc.connection.refused": { readonly at: MessageArg };
-  readonly "plc.connection.reset": { readonly at: MessageArg };
-  readonly "plc.connection.unreachable": { readonly at: MessageArg };
-  readonly "plc.connection.no_network": { readonly at: MessageArg };
-  readonly "plc.connection.unknown": { readonly at: MessageArg };
-  readonly "plc.connection.timeout": { readonly at: MessageArg };
-  readonly "plc.connection.other": { readonly at: MessageArg; readonly error: MessageArg };
+  readonly "plc.connect.reset": { readonly at: MessageArg };
+  readonly "plc.connect.unknown": { readonly at: MessageArg };
   readonly "plc.connect.refused": { readonly at: MessageArg };
   readonly "plc.connect.unreachable": { readonly at: MessageArg };
   readonly "plc.connect.no_network": { readonly at: MessageArg };
@@ -115,7 +107,6 @@ export interface MessageArgs {
   readonly "plc.odd.cut_off": NoArgs;
   readonly "plc.odd.transaction": { readonly transaction: MessageArg; readonly expected: MessageArg };
   readonly "plc.odd.refused_frame": NoArgs;
-  readonly "plc.odd.answer": NoArgs;
   readonly "plc.odd.hello": NoArgs;
   readonly "plc.opcua.room": { readonly name: MessageArg };
   readonly "plc.opcua.session_ended": { readonly name: MessageArg };
@@ -167,7 +158,7 @@ export interface MessageArgs {
     readonly pinned: MessageArg;
     readonly file: MessageArg;
   };
-  readonly "plc.opcua.few_values": { readonly asked: MessageArg; readonly came: MessageArg };
+  readonly "plc.opcua.few_values": { readonly came: MessageArg; readonly asked: MessageArg };
   readonly "plc.opcua.no_namespaces": NoArgs;
   readonly "plc.opcua.no_namespace": { readonly missing: MessageArg; readonly has: MessageArg };
   readonly "plc.opcua.own_certificate": { readonly dir: MessageArg };
@@ -179,7 +170,6 @@ export interface MessageArgs {
   readonly "plc.opcua.lost_news": { readonly came: MessageArg; readonly expected: MessageArg };
   readonly "plc.opcua.foreign_news": NoArgs;
   readonly "plc.opcua.odd_notification": NoArgs;
-  readonly "plc.opcua.odd_news": NoArgs;
   readonly "plc.opcua.unasked": NoArgs;
   readonly "plc.opcua.many_chunks": { readonly count: MessageArg };
   readonly "plc.opcua.odd_answer": NoArgs;

@@ -79,7 +79,7 @@ describe("the library's requests time out after 15 s and never under 5 s", () =>
     const reading = await failure(readGroup(driver, "fast"));
     // Of a single slow variable the others are read on; of a server that answers nothing the link ends.
     expect(reading.kind).toBe("timeout");
-    expect(reading.message).toBe("the server takes too long over several variables");
+    expect(reading.message).toBe("the server answers too slowly for several variables");
     const connecting = await failure(make({ timeouts: { ...timeouts, connect_ms: DEADLINE_MS } }).open(never));
     expect(connecting).toMatchObject({ kind: "timeout", message: `no connection within ${DEADLINE_MS} ms` });
   });
