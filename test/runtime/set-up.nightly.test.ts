@@ -73,7 +73,7 @@ describe("a change on trial", () => {
     expect(tried).toMatchObject({ booths: [{ address: `127.0.0.1:${NOBODY}`, profile: "click-booth" }] });
     const back = await once(site, "it is taken back", ({ trial, taken_back }) => trial === null && taken_back !== null);
     expect(back.taken_back).toMatchObject({ booth: "booth-1" });
-    expect(back.taken_back?.reason).toContain(`127.0.0.1:${NOBODY} wasn't read within 2 min`);
+    expect(back.taken_back?.reason).toContain(`127.0.0.1:${NOBODY} could not be read within 2 min`);
     expect(back.booths).toMatchObject([{ address: `127.0.0.1:${site.plc.port}`, tz: "America/Denver" }]);
     await eventually("the PLC is read again", async () =>
       (await site.status())?.booths[0]?.plc.kind === "up" ? true : undefined,

@@ -255,7 +255,6 @@ export interface MessageArgs {
   readonly "bind.key_refused_todo": NoArgs;
   readonly "bind.lost": NoArgs;
   readonly "bind.lost_todo": NoArgs;
-  readonly "bind.key_refuses": { readonly reason: MessageArg };
   readonly "bind.revoked": NoArgs;
   readonly "bind.held": { readonly holder: MessageArg; readonly seen: MessageArg };
   readonly "bind.held_todo": NoArgs;
@@ -267,8 +266,7 @@ export interface MessageArgs {
   readonly "bind.compare_or_again": NoArgs;
   readonly "bind.other_booth": { readonly serial: MessageArg; readonly booth: MessageArg; readonly said: MessageArg };
   readonly "bind.several": { readonly count: MessageArg; readonly serial: MessageArg; readonly names: MessageArg };
-  readonly "bind.found_one": { readonly name: MessageArg };
-  readonly "bind.found_several": { readonly count: MessageArg; readonly names: MessageArg };
+  readonly "bind.found": { readonly count: number; readonly names: MessageArg };
   readonly "bind.choose": NoArgs;
   readonly "bind.stays": { readonly reason: MessageArg };
   readonly "bind.stays_todo": NoArgs;
@@ -291,7 +289,7 @@ export interface MessageArgs {
   readonly "log.seqs_on": { readonly from: MessageArg };
   readonly "log.seq": { readonly from: MessageArg };
   readonly "log.seqs": { readonly from: MessageArg; readonly to: MessageArg };
-  readonly "log.too_long": { readonly count: MessageArg; readonly seq: MessageArg; readonly reason: MessageArg };
+  readonly "log.too_long": { readonly count: number; readonly seq: MessageArg; readonly reason: MessageArg };
   readonly "log.too_long_todo": NoArgs;
   readonly "log.refused_todo": NoArgs;
   readonly "log.refused": {
