@@ -456,7 +456,6 @@ export interface MessageArgs {
   readonly "output.host_away": { readonly id: MessageArg };
   readonly "output.host_other": { readonly id: MessageArg; readonly seen: MessageArg };
   readonly "output.host_other_todo": NoArgs;
-  readonly "output.figures_plain": NoArgs;
   readonly "output.log.plain": { readonly name: MessageArg };
   readonly "output.log.given_up": {
     readonly name: MessageArg;

@@ -59,7 +59,7 @@ describe("a notification", () => {
     const { opcua, notifications, answer, changed, number } = await rig();
     const over = new opcua.StatusChangeNotification({ status: StatusCodes.BadTimeout });
     expect(() => notifications.take(answer(1, [over]))).toThrow("ended the subscription (BadTimeout)");
-    expect(() => notifications.take(answer(1, [number(3)], 8))).toThrow("isn't ours");
+    expect(() => notifications.take(answer(1, [number(3)], 8))).toThrow("a subscription of another client");
     const list = (value: string[]): object => changed(0, { value: { dataType: "String", arrayType: "Array", value } });
     const other = (await rig()).notifications;
     expect(other.take(answer(1, [list(URIS)]))).toBe(1);
