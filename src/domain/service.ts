@@ -195,9 +195,7 @@ export function choiceWords(record: ServiceRecord, said: string | undefined): { 
   return {
     reason: show_serial
       ? message("bind.several", { count, serial: serial_number, names })
-      : count === 1
-        ? message("bind.found_one", { name: names })
-        : message("bind.found_several", { count, names }),
+      : message("bind.found", { count, names }),
     advice: show_serial || cards.length > 1 ? message("bind.choose") : message("bind.compare"),
   };
 }

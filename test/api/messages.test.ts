@@ -59,8 +59,8 @@ it("an answer with said=true has the messages of an object by the names of its f
   const plain = { advice: "call Ann", kind: "down", when: null, count: 3 };
   const reason = message("bind.unverified", { missing: message("bind.missing.ack") });
   const body = { booths: [{ ...plain, reason, reasons: [message("fit.more_odd", { count: 2 }), "?"] }] };
-  const text = "not verified within 15 min: no batch was acked";
-  const missing = { code: "bind.missing.ack", args: {}, text: "no batch was acked" };
+  const text = "the binding was not verified within 15 min: the service has not acknowledged any readings";
+  const missing = { code: "bind.missing.ack", args: {}, text: "the service has not acknowledged any readings" };
   const said = {
     reason: { code: "bind.unverified", args: { missing }, text },
     reasons: [{ code: "fit.more_odd", args: { count: 2 }, text: "2 more values are odd" }, null],

@@ -41,7 +41,7 @@ describe("booth without a serial number", { timeout: MANY_PROCESSES_MS }, () => 
 
     const unknown = await command(site, "provision", "WXYZ-999", "--yes");
     expect(unknown).toMatchObject({ code: 1, err: "" });
-    expect(unknown.out).toContain("not found: the service knows no booth with serial number WXYZ-999");
+    expect(unknown.out).toContain("not found: the service has no booth with serial number WXYZ-999");
 
     const unconfirmed = await command(site, "provision", SERIAL);
     expect(unconfirmed.code).toBe(1);
@@ -102,7 +102,7 @@ describe("booth without a serial number", { timeout: MANY_PROCESSES_MS }, () => 
     await polling(site);
     const queued = await command(site, "provision", SERIAL, "--yes");
     expect(queued).toMatchObject({ code: 0, err: "" });
-    expect(queued.out).toMatch(/queued: the service can't be reached: [^\n]+; nothing to do: readings are kept/);
+    expect(queued.out).toMatch(/queued: the service is not reachable: [^\n]+; no action needed: readings are stored/);
     const { newest_seq } = (await untilBooth(site, "records gather", ({ log }) => log.newest_seq > 100)).log;
     const waiting = await command(site, "backlog");
     expect(waiting).toMatchObject({ code: 0, err: "" });

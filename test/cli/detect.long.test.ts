@@ -100,6 +100,6 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     await fails("400001 --type float", 2, "float is no type to detect; there are float32, float64");
     await fails("humidity --profile click-booth", 2, "the profile click-booth has no tag of that name");
     await site.plc.offline();
-    await fails("400001", 69, "ECONNREFUSED; check the PLC's power");
+    await fails("400001", 69, "(ECONNREFUSED); check that the PLC has power");
   });
 });

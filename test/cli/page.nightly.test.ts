@@ -86,6 +86,6 @@ it("a PIN file that others can read opens nothing, and the log says why", async 
   const site = await realSite({ speed: 1, serial: null });
   presetPin(site, 0o644);
   const agent = await runningAgent(site);
-  await agent.line(/isn't opened on the network: .*page-pin can be read by others \(mode 644\)/);
+  await agent.line(/is not open on the network: .*page-pin can be read by others \(mode 644\)/);
   expect(agent.out()).not.toMatch(/open on the network at/);
 });

@@ -45,7 +45,7 @@ describe("booth-gateway record and booth-sim replay", { timeout: MANY_PROCESSES_
     await site.plc.offline();
     const away = await record("--for", "1s", "--out", join(folder, "away.trace"));
     expect(away.code).toBe(69);
-    expect(away.err).toMatch(/ECONNREFUSED; check the PLC's power/);
+    expect(away.err).toMatch(/ECONNREFUSED\); check that the PLC has power/);
     const none = await runProgram(SIMULATORS, ["replay", site.configFile]);
     expect(none).toMatchObject({ code: 2, out: "" });
     expect(none.err).toBe(`${site.configFile}:1: the line isn't JSON\n`);

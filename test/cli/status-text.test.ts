@@ -46,11 +46,11 @@ it("status names the seqs at which the service has other records, and those that
   expect(statusText(agent.status())).not.toMatch(/RENAMED|missing/);
   const label = { id: "b", from_seq: 51, predecessor: null, forked_at: 0, forked_seqs: { from: 51, to: 264 } };
   expect(statusText(withLog({ forked: forkTrouble(label, null, { mono: 0, at: 1 }) }))).toContain(
-    "  RENAMED   the service held other records than this box under seq 51 to 264: since 1970-01-01 00:00 UTC the log goes under another name there; ask whoever runs the service",
+    "  RENAMED   the service had different records than this gateway from seq 51 to 264: since 1970-01-01 00:00 UTC the gateway sends the log under a new name; ask the operator of the service",
   );
   const { storage } = boothOf(agent).log;
   if (storage === null) throw new Error("the store hasn't said how it is");
   expect(statusText(withLog({ storage: { ...storage, quarantined: 7, missing: [[101, 107]] } }))).toContain(
-    "WARNING: 7 records are missing, damaged in the store: seq 101 to 107",
+    "WARNING: 7 records are missing because of damage in the store: seq 101 to 107",
   );
 });

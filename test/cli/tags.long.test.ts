@@ -43,7 +43,7 @@ describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
     await site.plc.offline();
     const away = await site.gateway("tags", "--config", site.configFile);
     expect(away).toMatchObject({ code: 69, out: "" });
-    expect(away.err).toMatch(/ECONNREFUSED; check the PLC's power, the cable, and address and port/);
+    expect(away.err).toMatch(/ECONNREFUSED\); check that the PLC has power, that the network cable is connected, and that address and port/);
     const unknown = await site.gateway("tags", "--booth", "booth-9", "--config", site.configFile);
     expect(unknown).toMatchObject({ code: 2, out: "" });
     expect(unknown.err).toContain('there is no booth "booth-9" in the configuration; it has booth-1');

@@ -96,21 +96,21 @@ test("a notice gets its defaults", () => {
 const MAIL = "mail: { host: mail.example, from: a@b.example, to: [c@d.example]";
 
 test.each([
-  ["{ name: a }", "needs one of mail, webhook and mqtt"],
-  [`{ name: a, ${MAIL} }, webhook: { url: "https://x.example" } }`, "and no more"],
-  [`{ name: a, ${MAIL}, tls: none } }`, "this machine alone"],
-  [`{ name: a, ${MAIL}, user: u } }`, "go together"],
+  ["{ name: a }", "needs exactly one of mail, webhook and mqtt"],
+  [`{ name: a, ${MAIL} }, webhook: { url: "https://x.example" } }`, "exactly one of"],
+  [`{ name: a, ${MAIL}, tls: none } }`, "only for this machine"],
+  [`{ name: a, ${MAIL}, user: u } }`, "set both user and password_file"],
   ["{ name: a, mail: { host: h, from: nobody, to: [c@d.example] } }", "a mail address, like shop@example.com"],
   ['{ name: a, mail: { host: h, from: a@b.example, to: ["c@d.example\\nBcc: x@y.example"] } }', "a mail address"],
   ['{ name: a, webhook: { url: "http://x.example" } }', "unprotected"],
   ['{ name: a, webhook: { url: "https://u:p@x.example" } }', "user name or password"],
   ['{ name: a, mqtt: { url: "mqtt://x.example" } }', "unprotected"],
   ['{ name: a, mqtt: { url: "mqtts://x.example", topic: "a/#" } }', "no + or #"],
-  ['{ name: a, mqtt: { url: "mqtts://x.example", password_file: p } }', "go together"],
+  ['{ name: a, mqtt: { url: "mqtts://x.example", password_file: p } }', "set both user and password_file"],
   [`{ name: a, booths: [booth-2], ${MAIL} } }`, 'there is no booth "booth-2"'],
-  [`{ name: a, quiet: { from: "22:00", to: "22:00" }, ${MAIL} } }`, "no length"],
+  [`{ name: a, quiet: { from: "22:00", to: "22:00" }, ${MAIL} } }`, "start and end at the same time"],
   [`{ name: a, quiet: { from: "22:00", to: "6:00" }, ${MAIL} } }`, "a time of day is HH:MM"],
-  [`{ name: a, quiet: { from: "22:00", to: "06:00", tz: Mars }, ${MAIL} } }`, 'the time zone "Mars" isn\'t known'],
+  [`{ name: a, quiet: { from: "22:00", to: "06:00", tz: Mars }, ${MAIL} } }`, 'the time zone "Mars" is not known'],
   [`{ name: a, mode_minutes: { backe: 90 }, ${MAIL} } }`, "backe"],
 ])("the notice %s is rejected: %s", (notice, why) => {
   expect(refused("notices", notice)).toContain(why);

@@ -4,11 +4,11 @@ import { serviceAdviceFor, faultOfCode, isWayBlocked } from "../../src/domain/li
 import { faultOf, faultText } from "../../src/domain/storage.ts";
 
 it.each([
-  ["SQLITE_CORRUPT_INDEX", "damaged", "it is being salvaged into a new one"],
-  ["SQLITE_IOERR_SHORT_READ", "damaged", "it is being salvaged into a new one"],
-  ["SQLITE_IOERR_FSYNC", "fsync", "replace the card if it goes on"],
-  ["SQLITE_IOERR_DIR_FSYNC", "fsync", "replace the card if it goes on"],
-  ["ENOSPC", "full", "free space on it"],
+  ["SQLITE_CORRUPT_INDEX", "damaged", "the agent salvages its data into a new file"],
+  ["SQLITE_IOERR_SHORT_READ", "damaged", "the agent salvages its data into a new file"],
+  ["SQLITE_IOERR_FSYNC", "fsync", "replace the memory card"],
+  ["SQLITE_IOERR_DIR_FSYNC", "fsync", "replace the memory card"],
+  ["ENOSPC", "full", "free some space"],
   ["SQLITE_IOERR_WRITE", "refused", "read-only or worn out"],
   ["EROFS", "refused", "read-only or worn out"],
 ])("a store's error %s is the fault %s, with advice", (code, fault, advice) => {
@@ -40,5 +40,5 @@ it.each([
 
 it("only a service that wasn't reached is tried another way", () => {
   expect([isWayBlocked("unreachable"), isWayBlocked("unknown_host"), isWayBlocked("tls")]).toEqual([true, true, false]);
-  expect(render(serviceAdviceFor("taken_over"))).toContain("take it off the network");
+  expect(render(serviceAdviceFor("taken_over"))).toContain("disconnect it from the network");
 });

@@ -29,13 +29,13 @@ it.each([
 
 it("certificate > advises people to trust the gateway's own, which the gateway renews", () => {
   expect(render(certificateStatus({ link: "opcua", server: null, expires: NOW + DAY_MS }, NOW).advice)).toContain(
-    "let each PLC trust it",
+    "mark it as trusted in each PLC",
   );
 });
 
 it.each([
   [null, "client_certificate_file"],
-  ["mqtts://broker:8883", "whoever runs the service"],
+  ["mqtts://broker:8883", "the operator of the service"],
 ])("certificate > of the service link at %s has advice with %s", (server, advice) => {
   expect(render(certificateStatus({ link: "service", server, expires: NOW + DAY_MS }, NOW).advice)).toContain(advice);
 });

@@ -30,7 +30,7 @@ it("another booth's PLC gives no reading and raises an incident, and readings re
   await site.clock.run(30 * MINUTE_MS);
   const wrongTo = site.clock.wall();
   expect(booth()?.plc).toMatchObject({ kind: "degraded", shows_serial: OTHER });
-  expect(JSON.stringify(booth()?.plc)).toContain(`the PLC shows serial number ${OTHER}, this booth is ${SERIAL}`);
+  expect(JSON.stringify(booth()?.plc)).toContain(`the PLC shows serial number ${OTHER}, but this booth has serial number ${SERIAL}`);
   expect(booth()?.now?.in_gap).toBe(true);
 
   await swap(site, SERIAL);

@@ -169,9 +169,9 @@ test("traffic > slows heartbeats, batches and the backlog in that order as the m
     return look() === "mode_changes";
   });
   expect(steps).toEqual(["none", "heartbeats", "batches", "backlog", "mode_changes"]);
-  expect(agent.status().traffic?.reason).toContain("which is all of it");
+  expect(agent.status().traffic?.reason).toContain("the whole budget");
   await bed.pass(60_000);
-  expect(bed.site.lines.filter((line) => line.includes("which is all of it"))).toHaveLength(1);
+  expect(bed.site.lines.filter((line) => line.includes("the whole budget"))).toHaveLength(1);
 
   const mode = () => agent.status().booths[0]?.now?.mode;
   let waited = 0;

@@ -115,7 +115,7 @@ it("a key that the broker rejects is reported, records are kept, and they are se
   await until(site, "the refusal is told", () => link().kind === "down" && /not authorized/i.test(reasonOf(link())));
   expect(link()).toMatchObject({
     kind: "down",
-    advice: expect.stringMatching(/see whether it was revoked/) as unknown,
+    advice: expect.stringMatching(/check whether the key was revoked/) as unknown,
   });
   const { acked_seq, newest_seq } = log();
   await until(site, "more is recorded", () => log().newest_seq > newest_seq + 50);

@@ -33,19 +33,19 @@ it.each([
     const { newest_seq } = boothOf(agent).log;
     await site.clock.runUntil(() => provisioning().reason !== "", READ_WITHIN_MS);
     expect(provisioning()).toMatchObject({ state: "active", delivery: "none" });
-    expect(provisioning().reason).toMatch(/^the service refuses the key: no such key/);
-    expect(provisioning().advice).toMatch(/give another key/);
+    expect(provisioning().reason).toMatch(/^the service rejects the key: no such key/);
+    expect(provisioning().advice).toMatch(/replace the old key/);
     const asked = door.refused;
     await site.clock.run(RETRIED_WITHIN_MS);
     expect(door.refused - asked).toBeGreaterThanOrEqual(1);
     expect(door.refused - asked).toBeLessThanOrEqual(6);
-    expect(site.lines.filter((line) => line.includes("refuses the key"))).toHaveLength(1);
+    expect(site.lines.filter((line) => line.includes("rejects the key"))).toHaveLength(1);
     expect(boothOf(agent).log.newest_seq).toBeGreaterThan(newest_seq + 100);
     expect(boothOf(agent).plc.kind).toBe("up");
     // A first claim with a wrong key is denied. Readings are kept meanwhile.
     await agent.enterSerial("booth-1", boothOf(agent).serial ?? "", { by: "alex", note: "" });
     await site.clock.runUntil(() => provisioning().state === "denied", 2 * MINUTE);
-    expect(provisioning().reason).toMatch(/^the service refused the key: no such key/);
+    expect(provisioning().reason).toMatch(/^the service rejects the key: no such key/);
     door.accepts = OTHER_KEY;
     key = OTHER_KEY;
     await site.clock.runUntil(() => provisioning().state === "active", RETRIED_WITHIN_MS);

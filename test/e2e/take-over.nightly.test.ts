@@ -77,7 +77,7 @@ it("a gateway replaces a broken one; the broken one's earlier records still arri
   const revived = await old.start();
   await until(old, revived, "suspended");
   await fresh.clock.run(30 * MINUTE_MS);
-  expect(boothOf(revived).provisioning.reason).toMatch(/^another gateway .* has taken this booth over$/);
+  expect(boothOf(revived).provisioning.reason).toMatch(/^another gateway .* has replaced this one at the booth$/);
   const [first, second] = streamsAt(fresh);
   expect(second?.predecessor).toBe(first?.stream_id);
   // All records from before the fault arrived without a gap. Records read after the replacement are not sent.

@@ -98,13 +98,13 @@ test("a mail is sent over STARTTLS or TLS with a login, and never with less than
     advice: expect.stringContaining("user and password_file") as string,
   });
   const refusals: readonly (readonly [Channel, string])[] = [
-    [by(tls.port, "tls", { ca: stranger.ca_file }), "give the intermediate or the authority as ca_file"],
-    [by(starttls.port, "starttls", { ca: stranger.ca_file }), "give the intermediate or the authority as ca_file"],
-    [by(expired.port, "tls"), "certificate has ended"],
-    [by(elsewhere.port, "tls"), "the certificate is of another server"],
+    [by(tls.port, "tls", { ca: stranger.ca_file }), "set ca_file to the intermediate or the authority"],
+    [by(starttls.port, "starttls", { ca: stranger.ca_file }), "set ca_file to the intermediate or the authority"],
+    [by(expired.port, "tls"), "certificate has expired"],
+    [by(elsewhere.port, "tls"), "the certificate belongs to another server"],
     // The server offers no TLS, so the password is not sent.
-    [by(open.port, "starttls"), "compare tls and port"],
-    [by(open.port, "tls"), "compare the port"],
+    [by(open.port, "starttls"), "check tls and port"],
+    [by(open.port, "tls"), "check the port"],
   ];
   for (const [way, advice] of refusals) {
     const outcome = await way(message("m3"), never);
@@ -123,12 +123,18 @@ test("each reply of a mail server, and a missing one, gives the right outcome", 
       {
         kind: "not_delivered",
         lasting: false,
-        reason: "the server says: 450 4.7.1 greylisted, come back in a minute (RCPT TO)",
+        reason: "the server answered: 450 4.7.1 greylisted, come back in a minute (RCPT TO)",
       },
     ],
-    ["busy", { kind: "not_delivered", lasting: false, reason: "the server says: 451 4.3.0 try again later (DATA)" }],
-    ["refused", { kind: "not_delivered", lasting: true, reason: "the server says: 550 5.1.1 no such user (RCPT TO)" }],
-    ["full", { kind: "not_delivered", lasting: true, reason: "the server says: 552 5.2.2 mailbox full (DATA)" }],
+    [
+      "busy",
+      { kind: "not_delivered", lasting: false, reason: "the server answered: 451 4.3.0 try again later (DATA)" },
+    ],
+    [
+      "refused",
+      { kind: "not_delivered", lasting: true, reason: "the server answered: 550 5.1.1 no such user (RCPT TO)" },
+    ],
+    ["full", { kind: "not_delivered", lasting: true, reason: "the server answered: 552 5.2.2 mailbox full (DATA)" }],
     ["drop", { kind: "unknown", lasting: false }],
     ["ok", { kind: "delivered" }],
   ] as const;
@@ -146,7 +152,7 @@ test("each reply of a mail server, and a missing one, gives the right outcome", 
   expect(await send(message("gone"), never)).toMatchObject({
     kind: "not_delivered",
     reason: expect.stringContaining("ECONNREFUSED") as string,
-    advice: expect.stringContaining("see whether the server runs") as string,
+    advice: expect.stringContaining("check that the server is running") as string,
   });
 });
 
@@ -163,9 +169,9 @@ test("a webhook is signed, and each answer gives the right outcome", async () =>
     ["n2", false, "n2"],
   ]);
   const rows = [
-    ["401", { kind: "not_delivered", lasting: true, reason: "the server says: HTTP 401" }],
+    ["401", { kind: "not_delivered", lasting: true, reason: "the server answered: HTTP 401" }],
     ["404", { kind: "not_delivered", lasting: true }],
-    ["302", { kind: "not_delivered", lasting: true, reason: "the server says: HTTP 302" }],
+    ["302", { kind: "not_delivered", lasting: true, reason: "the server answered: HTTP 302" }],
     ["429", { kind: "not_delivered", lasting: false, again_ms: 120_000 }],
     ["503", { kind: "unknown", lasting: false }],
     ["drop", { kind: "unknown", lasting: false }],
@@ -196,7 +202,7 @@ test("an independent subscriber gets a notice once, and a mute broker gives an u
   const by = (url: string): Channel => channel(openMqtt, `mqtt: { url: "${url}", topic: plant/booths/notices }`);
   expect(await by(broker.url)(message("q1"), never)).toEqual({
     kind: "delivered",
-    answer: "the broker has it (plant/booths/notices)",
+    answer: "the broker confirmed the message on plant/booths/notices",
   });
   await eventually("it hears it", () => (heard.includes("plant/booths/notices {") ? true : undefined));
   expect(heard.match(/"id":"q1"/g)).toHaveLength(1);

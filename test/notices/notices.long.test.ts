@@ -166,7 +166,7 @@ test("an unreachable server is retried with growing delays and gets everything i
   await site.mode("fault");
   await site.asked(1);
   const [down] = site.notices.status();
-  expect(rendered(down?.link)).toMatchObject({ kind: "down", reason: "the server says: HTTP 503", attempt: 1 });
+  expect(rendered(down?.link)).toMatchObject({ kind: "down", reason: "the server answered: HTTP 503", attempt: 1 });
   await site.mode("idle");
   await site.mode("estop");
   const until = site.clock.wall() + 6 * HOUR;

@@ -117,7 +117,7 @@ test("alarms and their ends are sent once each while the service is away, over a
   expect([tried.code, tried.out]).toEqual([
     1,
     expect.stringMatching(
-      /^office {2}mail to shop@.* by 127\.0\.0\.1:\d+: NOT DELIVERED: connect ECONNREFUSED.*\n {2}advice {2}see whether/,
+      /^office {2}mail to shop@.* by 127\.0\.0\.1:\d+: NOT DELIVERED: 127\.0\.0\.1:\d+ refused the connection \(ECONNREFUSED\).*\n {2}advice {2}check that/,
     ),
   ]);
   await mail.now("start");

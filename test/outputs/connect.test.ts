@@ -27,7 +27,7 @@ it("a missing broker is reported as unreachable, and a missing file as a file", 
   const ca_file = join(temporaryFolder(), "ca.pem");
   await expect(connect({ ...config, url: `mqtts://127.0.0.1:${port}`, ca_file }, opening)).rejects.toMatchObject({
     name: "FileError",
-    message: `${ca_file} does not exist: put the file there, or correct its path`,
+    message: `${ca_file} does not exist: create the file, or correct its path`,
   });
 });
 

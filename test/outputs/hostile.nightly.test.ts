@@ -122,17 +122,17 @@ const PLAYS: readonly Play[] = [
   {
     name: "huge",
     play: (socket) => after(Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f, ...random]), 50)(socket),
-    told: isDown(/packet too long/),
+    told: isDown(/packet that is too long/),
   },
   {
     name: "flood",
     play: (socket) => after(publish("x/y", random), 100_000)(socket),
-    told: isDown(/more in a second than/),
+    told: isDown(/too many messages in one second/),
   },
   {
     name: "tiny-flood",
     play: (socket) => after(Buffer.alloc(40_000, Buffer.of(0xd0, 0)), 10_000)(socket),
-    told: isDown(/more in a second than/),
+    told: isDown(/too many messages in one second/),
   },
   { name: "qos-2", play: (socket) => after(publish("x/y", random, { qos: 2 }), 10)(socket), told: isDown(/QoS 2/) },
   // Messages without a subscription are counted, and the session continues.

@@ -67,7 +67,7 @@ it("a refused topic of an output or notice is reported, and the session continue
   expect(await notify(broker.url, "plant/b", [])).toMatchObject({
     kind: "not_delivered",
     lasting: true,
-    reason: "the broker's access rules don't let this user publish on plant/b",
+    reason: "the broker's access rules do not allow this user to publish on plant/b",
     advice: expect.stringContaining("acl_file") as string,
   });
 });

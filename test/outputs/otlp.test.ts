@@ -315,7 +315,7 @@ it("the OTLP output queues sixty sets while the collector is away, drops the old
   expect(rendered(output.status().pushed)).toEqual({
     waiting: 60,
     given_up: 9,
-    reason: "too many sets of figures waited: the oldest went for the newest",
+    reason: "too many sets of figures were waiting: the oldest set was dropped",
   });
   await stop();
 });

@@ -174,7 +174,7 @@ it("a Sparkplug output tries all servers if the host is at none, and logs each s
   }
   expect(rendered(outputs().status()[0]?.link)).toMatchObject({
     kind: "down",
-    reason: "connected; the primary host host isn't online",
+    reason: "connected; the primary host host is not online",
   });
   expect(site.lines.filter((line) => line.startsWith("output plant is down"))).toHaveLength(2);
 });

@@ -39,15 +39,17 @@ it("records that are missing after a salvage are one warning in the journal, wit
   ])
     tell(storage);
   expect(lines).toEqual([
-    "booth-1: 777 records are missing, damaged in the store: seq 101 to 877; the damaged file is kept: store.db.damaged-1",
-    "booth-1: 780 records are missing, damaged in the store: seq 101 to 877, 900 to 902; the damaged file is kept: store.db.damaged-1",
+    "booth-1: 777 records are missing because of damage in the store: seq 101 to 877; the damaged file is kept: store.db.damaged-1",
+    "booth-1: 780 records are missing because of damage in the store: seq 101 to 877, 900 to 902; the damaged file is kept: store.db.damaged-1",
   ]);
 });
 
 it("status warns of them with their seqs", () => {
   expect(storageText(WELL)).toBe("1.0 of 64.0 MB used");
-  expect(storageText(SALVAGED)).toContain("WARNING: 777 records are missing, damaged in the store: seq 101 to 877;");
+  expect(storageText(SALVAGED)).toContain(
+    "WARNING: 777 records are missing because of damage in the store: seq 101 to 877;",
+  );
   expect(storageText({ ...SALVAGED, quarantined: 4_000 })).toContain(
-    "4000 records are missing, damaged in the store: the newest of them seq 101",
+    "4000 records are missing because of damage in the store; the newest of them: seq 101",
   );
 });

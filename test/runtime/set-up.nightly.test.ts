@@ -74,7 +74,7 @@ describe("a change on trial", () => {
     expect(tried).toMatchObject({ booths: [{ address: `127.0.0.1:${NOBODY}`, profile: "click-booth" }] });
     const back = await once(site, "it is taken back", ({ trial, taken_back }) => trial === null && taken_back !== null);
     expect(back.taken_back).toMatchObject({ booth: "booth-1" });
-    expect(back.taken_back?.reason).toContain(`127.0.0.1:${NOBODY} wasn't read within 2 min`);
+    expect(back.taken_back?.reason).toContain(`127.0.0.1:${NOBODY} could not be read within 2 min`);
     expect(back.booths).toMatchObject([{ address: `127.0.0.1:${site.plc.port}`, tz: "America/Denver" }]);
     await eventually("the PLC is read again", async () =>
       (await site.status())?.booths[0]?.plc.kind === "up" ? true : undefined,
@@ -122,7 +122,7 @@ describe("a change on trial", () => {
     expect(trial).not.toBeNull();
     await eventually("the login is missed", async () => {
       const plc = (await site.status())?.booths[0]?.plc;
-      return plc?.kind === "down" && render(plc.reason).includes("holds no password") ? true : undefined;
+      return plc?.kind === "down" && render(plc.reason).includes("has no PLC password") ? true : undefined;
     });
     const back = await asked(site, "/setup/settle", { keep: false });
     expect(back.trial).toBeNull();

@@ -95,17 +95,17 @@ describe("row 34: a broker with a wrong certificate", () => {
   ])[] = [
     [
       "certificate_expired",
-      /certificate has expired; .*has ended/,
+      /certificate has expired; .*has expired/,
       (good) => ({ tls: good.issue("broker.test", { days: -1 }) }),
     ],
     [
       "certificate_name",
-      /is for other\.test, not for .*; .*of another server/,
+      /is for other\.test, not for .*; .*belongs to another server/,
       (good) => ({ tls: good.issue("broker.test", { hosts: ["DNS:other.test"] }) }),
     ],
     [
       "certificate_chain",
-      /; .*give the intermediate or the authority/,
+      /; .*set service.ca_file to the intermediate or the authority/,
       (_, other) => ({ tls: other.issue("broker.test") }),
     ],
   ];

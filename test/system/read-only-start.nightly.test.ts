@@ -49,7 +49,7 @@ it("an agent on a new read-only disk polls into memory, reports it, and stores e
   disk.remount("ro");
   const agent = site.startAgent();
   const before = await boothWhen("polls are taken though nothing can be stored", site, isPolling);
-  expect(before.log.trouble).toContain("the disk takes no writes");
+  expect(before.log.trouble).toContain("the disk is read-only");
   expect(before.log).toMatchObject({ newest_seq: 0, acked_seq: 0 });
   expect(readdirSync(site.dataDir)).toEqual([]);
   disk.remount("rw");

@@ -22,7 +22,7 @@ describe("the serial driver", () => {
 
   test("rejects a port that does not exist with a clear message", async () => {
     const error = await failure(open("/dev/ttyNONE").open(never));
-    expect(error).toMatchObject({ kind: "refused", message: "/dev/ttyNONE: there is no such serial port" });
+    expect(error).toMatchObject({ kind: "refused", message: "/dev/ttyNONE: the serial port does not exist" });
   });
 
   test("rejects a port that another program uses with a clear message", async () => {
@@ -31,7 +31,7 @@ describe("the serial driver", () => {
     const second = open(near);
     await first.open(never);
     const error = await failure(second.open(never));
-    expect(error).toMatchObject({ kind: "refused", message: `${near}: another program has the serial port` });
+    expect(error).toMatchObject({ kind: "refused", message: `${near}: another program uses the serial port` });
     await first.close();
   });
 });

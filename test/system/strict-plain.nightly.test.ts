@@ -51,7 +51,9 @@ it("with a strict plain service that returns only the document's 19 fields, a si
   const site = await strictPlainSite({ booths: [{ nameplate: PLAIN_SERIAL, facility_id: "f-1" }], bare: true });
   const alone = await site.command("provision", PLAIN_SERIAL, "--yes");
   expect(alone.code).toBe(1);
-  expect(alone.out).toContain("the service doesn't repeat the serial number; its search found one booth, #1");
+  expect(alone.out).toContain(
+    "the service's answer does not contain the serial number; its search found one booth: #1",
+  );
   expect(alone.err).toContain("run it again with --yes --booth ID, which is one of #1");
   expect(site.writes()).toEqual([]);
   expect((await site.command("status")).out).not.toMatch(/DOWN|acked/);

@@ -161,7 +161,7 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
     },
     read: async (groups) => {
       // A second caller's mistake must not cost the first one its connection.
-      if (isReading) throw new LinkError("config", message("plc.setup.reading"));
+      if (isReading) throw new LinkError("config", message("plc.setup.under_way"));
       isReading = true;
       return readGroups(groups).finally(() => (isReading = false));
     },
@@ -200,11 +200,7 @@ function planCache(profile: ModbusProfile, { round_trip_registers }: ModbusLine,
 
 function notesOf({ closing: { per_connection: count } }: Answering, { echoes, stray_bytes }: LineOddities): LinkNote[] {
   const notes: LinkNote[] = [];
-  if (count !== null)
-    notes.push({
-      kind: "closes",
-      text: count === 1 ? message("plc.note.closes_one") : message("plc.note.closes", { count }),
-    });
+  if (count !== null) notes.push({ kind: "closes", text: message("plc.note.closes", { count }) });
   if (echoes > 0) notes.push({ kind: "echo", text: message("plc.note.echo", { count: echoes }) });
   if (stray_bytes > 0) notes.push({ kind: "stray_bytes", text: message("plc.note.stray", { count: stray_bytes }) });
   return notes;

@@ -79,7 +79,6 @@ export function tcpWire(host: string, port: number): OpenWire {
   };
 }
 
-/** Messages by the error texts of serialport, which has no error codes. */
 /** Codes of failed connections that have a text of their own. */
 const CONNECTION_FAULTS = {
   ECONNREFUSED: "refused",
@@ -93,10 +92,11 @@ const CONNECTION_FAULTS = {
 function connectionText(at: string, error: string): Text {
   const known = Object.entries(CONNECTION_FAULTS).find(([code]) => code === error);
   return known === undefined
-    ? message("plc.connection.other", { at, error })
-    : message(`plc.connection.${known[1]}`, { at });
+    ? message("text.at", { place: at, text: error })
+    : message(`plc.connect.${known[1]}`, { at });
 }
 
+/** Messages by the error texts of serialport, which has no error codes. */
 const REFUSALS: readonly (readonly [RegExp, Text])[] = [
   [/no such file/i, message("plc.serial.no_port")],
   [/permission denied|EACCES/i, message("plc.serial.no_right")],

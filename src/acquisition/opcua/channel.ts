@@ -130,7 +130,7 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
     /** Returns the answer of the given class. Unless `tolerant`, a service fault of the server ends the channel. */
     ask: async <R>(request: Request, answer: Answer<R>, asking: Asking = {}): Promise<R> => {
       const { slot = "request", within_ms = options.answer_ms, tolerant = false, survives = false } = asking;
-      const what = slot === "publish" ? "word of the subscription" : "answer";
+      const what = slot === "publish" ? "notification" : "answer";
       const response = await begin({ slot, ms: within_ms, what, survives }, () => {
         const own = pending.get(slot);
         perform(request, (error, came) => {

@@ -37,7 +37,7 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
   /** Ends the connection after any failure; the first reason counts. */
   const failed = (error: unknown): never => {
     void connection.leave(
-      error instanceof LinkError ? error : new LinkError("malformed", message("plc.odd.answer"), error),
+      error instanceof LinkError ? error : new LinkError("malformed", message("plc.opcua.odd_answer"), error),
     );
     throw connection.ended() ?? error;
   };
@@ -53,7 +53,7 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
     open: (signal) => open(signal).catch(failed),
     read: async (groups) => {
       // A second caller's mistake must not cost the first one its connection.
-      if (isReading) throw new LinkError("config", message("plc.setup.reading"));
+      if (isReading) throw new LinkError("config", message("plc.setup.under_way"));
       isReading = true;
       try {
         connection.throwIfEnded();

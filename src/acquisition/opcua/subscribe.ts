@@ -228,7 +228,8 @@ export async function followNews(followed: Followed, onFail: (error: LinkError) 
   if (first instanceof RefusedService) return { refused: first.text };
   hear(first);
   follow().catch((error: unknown) => {
-    failed = error instanceof LinkError ? error : new LinkError("malformed", message("plc.opcua.odd_news"), error);
+    failed =
+      error instanceof LinkError ? error : new LinkError("malformed", message("plc.opcua.odd_notification"), error);
     onFail(failed);
     next.resolve(undefined);
   });

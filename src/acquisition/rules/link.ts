@@ -168,7 +168,6 @@ export function refusalTrouble(refusals: Refusals): Trouble | null {
   const tags = [...refusals].slice(0, MAX_NAMED).join(", ");
   const more = count - MAX_NAMED;
   const advice = message("plc.check.tags");
-  if (count === 1) return { reason: message("plc.refuses_one", { tag: tags }), advice };
   return {
     reason: more > 0 ? message("plc.refuses_more", { count, tags, more }) : message("plc.refuses", { count, tags }),
     advice,

@@ -126,7 +126,7 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
     }
     case "key_refused": {
       // The binding stays, and delivery resumes once a key opens again.
-      const reason = message("bind.key_refuses", { reason: event.reason });
+      const reason = message("bind.key_refused", { reason: event.reason });
       return row.state === "active" && !isSameText(row.reason, reason) ? { ...row, reason, advice: REVOKED } : row;
     }
     case "leave":

@@ -34,7 +34,7 @@ test("a read gives no value if the namespaces have changed since the nodes were 
   for (const uris of [["http://opcfoundation.org/UA/", "urn:b", "urn:a"], URIS.slice(0, 2), []]) {
     const error = await failure((await readerWith(uris)).read(["fast"]));
     expect(error).toMatchObject({ kind: "closed" });
-    expect(error.message).toContain("looked up anew");
+    expect(error.message).toContain("looks up the variables again");
   }
 });
 

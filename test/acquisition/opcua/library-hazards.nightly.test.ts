@@ -79,7 +79,7 @@ describe("requests, which the library lets time out after 15 s and never under 5
     const reading = await failure(readGroup(driver, "fast"));
     // After a single slow variable, the others are still read. If a server answers nothing, the link ends.
     expect(reading.kind).toBe("timeout");
-    expect(reading.message).toBe("the server takes too long over several variables");
+    expect(reading.message).toBe("the server answers too slowly for several variables");
     const connecting = await failure(make({ timeouts: { ...timeouts, connect_ms: DEADLINE_MS } }).open(never));
     expect(connecting).toMatchObject({ kind: "timeout", message: `no connection within ${DEADLINE_MS} ms` });
   });

@@ -71,7 +71,7 @@ describe("login by certificate", () => {
     const address = withCertificate({ server_certificate_fingerprint: bed().server.fingerprint() });
     const error = await failure(bed().make({ address }).open(never));
     expect(error.kind).toBe("config");
-    expect(error.message).toContain("refuses the login");
+    expect(error.message).toContain("rejects the login");
   });
 
   test("fails before it is sent if the key is readable by others, doesn't match, or is no key", async () => {
@@ -125,11 +125,11 @@ describe("login by name with the passwords of the service's record", () => {
     const { make, server } = bed();
     const refused = await failure(make({ address: byRecord(), passwords: () => ["one", "two"] }).open(never));
     expect(refused).toMatchObject({ kind: "config" });
-    expect(refused.message).toContain("refuses the login");
+    expect(refused.message).toContain("rejects the login");
     expect(server.logins.map(({ password }) => password)).toEqual(["one", "two"]);
     for (const passwords of [() => [], undefined]) {
       const none = await failure(make({ address: byRecord(), ...(passwords && { passwords }) }).open(never));
-      expect(none.message).toContain("holds no password of this PLC yet");
+      expect(none.message).toContain("has no PLC password yet");
     }
     expect(server.logins).toHaveLength(2);
   });

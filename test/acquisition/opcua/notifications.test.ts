@@ -44,7 +44,7 @@ describe("a notification", () => {
     ] as const) {
       const { notifications, answer, number } = await rig();
       notifications.take(answer(1, [number(3)]));
-      expect(() => notifications.take(answer(sequence, isData ? [number(4)] : []))).toThrow("a notification is lost");
+      expect(() => notifications.take(answer(sequence, isData ? [number(4)] : []))).toThrow("a notification was lost");
       expect(notifications.newest(1)).toMatchObject({ value: 3 });
     }
   });
@@ -59,11 +59,11 @@ describe("a notification", () => {
     const { opcua, notifications, answer, changed, number } = await rig();
     const over = new opcua.StatusChangeNotification({ status: StatusCodes.BadTimeout });
     expect(() => notifications.take(answer(1, [over]))).toThrow("ended the subscription (BadTimeout)");
-    expect(() => notifications.take(answer(1, [number(3)], 8))).toThrow("isn't ours");
+    expect(() => notifications.take(answer(1, [number(3)], 8))).toThrow("a subscription of another client");
     const list = (value: string[]): object => changed(0, { value: { dataType: "String", arrayType: "Array", value } });
     const other = (await rig()).notifications;
     expect(other.take(answer(1, [list(URIS)]))).toBe(1);
-    expect(() => other.take(answer(2, [list(URIS.toReversed())]))).toThrow("looked up anew");
+    expect(() => other.take(answer(2, [list(URIS.toReversed())]))).toThrow("looks up the variables again");
   });
 });
 

@@ -66,7 +66,7 @@ describe("row 23: a server with an unproven identity", () => {
     await bed().again({ none_only: true });
     const error = await refusal();
     expect(error.kind).toBe("config");
-    expect(error.message).toContain("doesn't offer Basic256Sha256, only None: switch its security on");
+    expect(error.message).toContain("does not offer Basic256Sha256, only None: enable security in the server");
     refusedWithoutPassword("only None on offer");
   });
 
@@ -141,12 +141,12 @@ describe("a server that is pinned", () => {
     writeFileSync(file, "quite-wrong", { mode: 0o600 });
     const wrong = await refusal({ password_file: file });
     expect(wrong.kind).toBe("config");
-    expect(wrong.message).toContain("refuses the login");
+    expect(wrong.message).toContain("rejects the login");
     expect(wrong.message).not.toContain("quite-wrong");
     chmodSync(file, 0o644);
     expect((await refusal({ password_file: file })).message).toContain("chmod 600");
     const { user, password_file, ...anonymous } = address();
-    expect((await failure(make({ address: anonymous }).open(never))).message).toContain("wants a login");
+    expect((await failure(make({ address: anonymous }).open(never))).message).toContain("requires a login");
     expect([user, password_file]).not.toContain(undefined);
   });
 

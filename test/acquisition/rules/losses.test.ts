@@ -26,7 +26,7 @@ it("reports every 20th request without an answer once, with constant words", () 
   const { told } = polled(start(), 600, 20);
   expect(told).toEqual([
     null,
-    "5 of the last 100 requests brought no right answer; most are made up for by asking again",
+    "5 of the last 100 requests failed; most of them succeeded on retry",
   ]);
 });
 

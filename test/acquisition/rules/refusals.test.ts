@@ -22,15 +22,15 @@ it.each([
 it("names up to five tags of all groups and counts the rest", () => {
   const three = ["a", "b", "c"].map((tag) => bad(tag, "exception_2"));
   const fast = withPoll(NO_REFUSALS, three);
-  expect(render(refusalTrouble(fast)?.reason ?? "")).toBe("the device refuses 3 tags: a, b, c");
+  expect(render(refusalTrouble(fast)?.reason ?? "")).toBe("the device rejects 3 tags: a, b, c");
   const slow = ["d", "e", "f", "g"];
   const both = withPoll(
     fast,
     slow.map((tag) => bad(tag, "hole")),
   );
-  expect(render(refusalTrouble(both)?.reason ?? "")).toBe("the device refuses 7 tags: a, b, c, d, e and 2 more");
+  expect(render(refusalTrouble(both)?.reason ?? "")).toBe("the device rejects 7 tags: a, b, c, d, e and 2 more");
   const left = withPoll(withPoll(both, slow.map(good)), [bad("a", "exception_2"), good("b"), good("c")]);
-  expect(render(refusalTrouble(left)?.reason ?? "")).toBe("the device refuses the tag a");
+  expect(render(refusalTrouble(left)?.reason ?? "")).toBe("the device rejects the tag a");
   expect(refusalTrouble(withPoll(left, [good("a")]))).toBeNull();
 });
 

@@ -112,7 +112,7 @@ it("a wrong address is reverted with its reason and the answers are kept; a pers
   await screenshot(page, "begin-trial");
   const back = page.locator("#taken-back");
   await back.waitFor();
-  expect(await back.innerText()).toContain("The PLC at 127.0.0.1:9 wasn't read within 2 min");
+  expect(await back.innerText()).toContain("The PLC at 127.0.0.1:9 could not be read within 2 min");
   await page.getByRole("button", { name: "Test these settings" }).waitFor();
   await screenshot(page, "begin-taken-back");
   // Each step can be changed, and the answers of the others are kept.

@@ -19,7 +19,7 @@ it("several booths of a plain service that match are a choice on the page: nothi
   await enterPin(page, pin);
   const card = page.getByRole("form", { name: "Is this the booth in front of you?" });
   await card.waitFor();
-  await page.getByText("Choose the one that this box stands beside").waitFor();
+  await page.getByText("Choose the booth where this gateway is installed").waitFor();
   const choices = card.getByRole("radio");
   expect(await choices.count()).toBe(3);
   expect(await card.locator("label.check").allInnerTexts()).toEqual([

@@ -59,13 +59,12 @@ it("the page names the lost seqs after a restored old store and after damage, as
   copyFileSync(kept, file);
 
   agent = await runningAgent(site);
-  const waiting =
-    /^the service says that it holds other records than this box under seq \d+ to \d+: readings wait until/;
+  const waiting = /^the service has different records than this gateway from seq \d+ to \d+: readings wait until/;
   const isNamed = (words: RegExp) => (booth: BoothStatus) => words.test(render(booth.log.forked?.reason ?? ""));
   await boothOnce(site, "the log waits", isNamed(waiting));
-  const { log } = await boothOnce(site, "the log has another name", isNamed(/^the service held/));
+  const { log } = await boothOnce(site, "the log has another name", isNamed(/^the service had/));
   const said = render(log.forked?.reason ?? "");
-  expect(said).toMatch(/^the service held other records than this box under seq \d+ to \d+: since/);
+  expect(said).toMatch(/^the service had different records than this gateway from seq \d+ to \d+: since/);
   // The status may change before the journal's line is written.
   const told = (line: string): boolean => line.includes('"event":"forked"') && line.includes(said);
   await eventually("the journal says so", () => agent.lines.some(told) || undefined);
@@ -73,7 +72,7 @@ it("the page names the lost seqs after a restored old store and after damage, as
   expect((await runProgram(GATEWAY, ["status", "--config", site.configFile])).out).toContain(`RENAMED   ${said}`);
   const now = await pageAt(site, "now");
   await now.page.getByRole("alert").getByText(said.slice("the ".length)).waitFor();
-  await now.page.getByRole("alert").getByText("Ask whoever runs the service whether its data").waitFor();
+  await now.page.getByRole("alert").getByText("Ask the operator of the service whether the data").waitFor();
   await looksWell(now.page, "log-renamed");
 
   await delivered(site, before + SOME_RECORDS);
@@ -85,7 +84,7 @@ it("the page names the lost seqs after a restored old store and after damage, as
   });
   const [from, to] = hurt.storage?.missing?.[0] ?? [0, 0];
   expect(hurt.storage).toMatchObject({ quarantined: rotten, missing: [[from, from + rotten - 1]] });
-  const words = `${rotten} records are missing, damaged in the store: seq ${from} to ${to}`;
+  const words = `${rotten} records are missing because of damage in the store: seq ${from} to ${to}`;
   await agent.line(new RegExp(`"event":"records_missing".*${words}`));
   expect((await runProgram(GATEWAY, ["status", "--config", site.configFile])).out).toContain(`WARNING: ${words}`);
   const health = await pageAt(site, "health");

@@ -101,7 +101,7 @@ it("a broker that accepts no version is reported as such, and asked for 5 first 
   const trying = (): Promise<unknown> => connect(link, broker.url);
   await expect(trying()).rejects.toMatchObject({
     fault: "unanswered",
-    message: "the broker took the connection and closed it without an answer",
+    message: "the broker accepted the connection and closed it without an answer",
   });
   broker.takes = [5];
   expect(await trying()).toEqual({ version: "5", why: "" });
@@ -111,7 +111,7 @@ it("a broker that accepts no version is reported as such, and asked for 5 first 
 it.each(["mqtt://broker.example:1883", "ws://10.0.0.1/mqtt", "http://127.0.0.1.example"])(
   "the credential is never sent without TLS to another machine: %s",
   async (url) => {
-    await expect(connect(linkAt(clockOf()), url)).rejects.toThrow("without TLS nothing is sent");
+    await expect(connect(linkAt(clockOf()), url)).rejects.toThrow("without TLS the gateway sends no data");
   },
 );
 

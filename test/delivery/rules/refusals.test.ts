@@ -120,7 +120,7 @@ describe("a conflict", () => {
   it("is shown with its seqs and the time of the new name; after that the new name is shown for a month", () => {
     const now = { mono: 1_000, at: T0 };
     expect(render(forkTrouble(label(), named, now)?.reason ?? "")).toMatch(
-      /other records than this box under seq 50 to 80: .*until/,
+      /different records than this gateway from seq 50 to 80: .*until/,
     );
     expect(forkTrouble(label(), null, now)).toBe(null);
     // The row was stored without the seqs, so the message names at least the start of the new name.
@@ -131,15 +131,15 @@ describe("a conflict", () => {
   });
 
   it.each([
-    [264, "under seq 50 to 264: since"],
-    [50, "under seq 50: since"],
+    [264, "from seq 50 to 264: since"],
+    [50, "at seq 50: since"],
     [49, "from seq 50 on: since"],
     [0, "from seq 50 on: since"],
   ])("names the records that differ at the service, with its newest at %i: %s", (held_seq, words) => {
     const forked = { ...label(T0), forked_seqs: heldSeqs({ seq: 50, held_seq, since: 0 }) };
     const now = { mono: 0, at: T0 };
     expect(render(forkTrouble(forked, null, now)?.reason ?? "")).toContain(
-      `the service held other records than this box ${words}`,
+      `the service had different records than this gateway ${words}`,
     );
     // A later name for another reason doesn't change the range.
     expect(render(forkTrouble({ ...forked, from_seq: 900 }, null, now)?.reason ?? "")).toContain(words);

@@ -32,7 +32,9 @@ describe("single booth without a serial number", () => {
   it("isn't claimed by a confirmation without its id", () => {
     const row = after([entered, looking, lookedUp(ok(one))]);
     expect(row).toMatchObject({ state: "awaiting_confirm", confirmed: null });
-    expect(render(row.reason)).toBe("the service doesn't repeat the serial number; its search found one booth, b-1");
+    expect(render(row.reason)).toBe(
+      "the service's answer does not contain the serial number; its search found one booth: b-1",
+    );
   });
 
   it("is claimed once a person confirms the card", () => {
@@ -56,8 +58,10 @@ describe("several possible booths", () => {
   it("need a choice: a confirmation without a name claims none", () => {
     const row = after([entered, looking, lookedUp(ok(several)), confirmed()]);
     expect(row.state).toBe("awaiting_confirm");
-    expect(render(row.reason)).toBe("the service doesn't repeat the serial number; its search found 2 booths: b-1, #2");
-    expect(render(row.advice)).toBe("choose the one that this box stands beside (--booth ID)");
+    expect(render(row.reason)).toBe(
+      "the service's answer does not contain the serial number; its search found 2 booths: b-1, #2",
+    );
+    expect(render(row.advice)).toBe("choose the booth where this gateway is installed (--booth ID)");
   });
 
   it.each([
@@ -85,7 +89,7 @@ describe("several possible booths", () => {
 it("a named id must also be the id of the booth that shows the serial number", () => {
   const row = after([said("b-9"), looking, lookedUp(ok({ ...record, booth_id: "b-1" }))]);
   expect(row).toMatchObject({ state: "awaiting_confirm" });
-  expect(render(row.reason)).toBe("the service knows serial number ABCD-123-123 as booth b-1, not as b-9");
+  expect(render(row.reason)).toBe("in the service, serial number ABCD-123-123 belongs to booth b-1, not to b-9");
 });
 
 describe("rejection by a service without generations", () => {
@@ -109,7 +113,9 @@ describe("rejection by a service without generations", () => {
       { kind: "configured", answer: refusal },
     ]);
     expect(row).toMatchObject({ state: "claimed", generation: 0, wait_ms: 900_000 });
-    expect(render(row.reason)).toContain("doesn't let the booth be marked as complete: exists already (409)");
+    expect(render(row.reason)).toContain(
+      "does not allow this gateway to mark the booth as complete: exists already (409)",
+    );
   });
 
   it("is a conflict if the record names another gateway, and none if it names this one", () => {

@@ -134,7 +134,7 @@ describe("bound booth", () => {
   it("reports a denied key once, and its recovery, and stays bound", () => {
     const active = after([{ kind: "configuring" }, { kind: "configured", answer: ok() }, { kind: "verified" }], bound);
     const refused = after([{ kind: "key_refused", reason: "revoked" }], active);
-    expect(refused).toMatchObject({ state: "active", reason: message("bind.key_refuses", { reason: "revoked" }) });
+    expect(refused).toMatchObject({ state: "active", reason: message("bind.key_refused", { reason: "revoked" }) });
     expect(after([{ kind: "key_refused", reason: "revoked" }], refused)).toBe(refused);
     expect(seen({ ...record, generation: 4, gateway: { id: "gw-1", last_seen_at: null } }, refused)).toMatchObject({
       state: "active",

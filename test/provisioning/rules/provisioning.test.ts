@@ -199,7 +199,7 @@ describe("booth of another gateway", () => {
   it("gives advice if the key is denied", () => {
     const claiming = after([{ ...entered, confirmed: replace }, looking, lookedUp(held)]);
     const denied = after([{ kind: "claimed", answer: { kind: "denied", reason: "seen" } }], claiming);
-    expect(render(denied.advice)).toContain("give a key that may provision");
+    expect(render(denied.advice)).toContain("enter a key that may provision");
     expect(stepOf(denied)).toBe("look_up");
   });
 });
