@@ -149,7 +149,7 @@ async function choose(
   again: string,
 ): Promise<string> {
   const said = service_booth ?? (await io.ask("Which of them is it? "))?.trim();
-  if (said === undefined) throw new CommandError(`nobody to ask: ${again}`);
+  if (said === undefined) throw new CommandError(`No terminal to ask on: ${again}`);
   const found = choices.find(({ name }) => name === said);
   if (found === undefined) throw new CommandError(`"${said}" is none of ${choices.map(({ name }) => name).join(", ")}`);
   return found.name;

@@ -295,7 +295,7 @@ async function asked({ io }: Talk, question: string): Promise<string> {
   const said = await io.ask(question);
   if (said === null)
     throw new CommandError(
-      'nobody to ask: run it at a terminal, or open the box\'s page ("booth-gateway page --for 30m")',
+      'No terminal to ask on: run it at a terminal, or open the gateway\'s page ("booth-gateway page --for 30m")',
     );
   return said.trim();
 }

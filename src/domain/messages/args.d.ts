@@ -429,7 +429,7 @@ export interface MessageArgs {
   readonly "ask.forgotten": NoArgs;
   readonly "ask.refused": { readonly reason: MessageArg };
   readonly "ask.on_trial": NoArgs;
-  readonly "ask.fixed": { readonly what: MessageArg; readonly file: MessageArg };
+  readonly "ask.fixed": { readonly file: MessageArg; readonly what: MessageArg };
   readonly "ask.bound_service": NoArgs;
   readonly "ask.key_host": { readonly url: MessageArg };
   readonly "ask.booth_name": NoArgs;
