@@ -81,7 +81,7 @@ export function backlogText(
 }
 
 function waitingText({ delivery, waiting, waiting_ms, oldest_at }: BoothBacklog, tz: string): string {
-  if (delivery === "none") return "this service takes no readings: they are kept here alone";
+  if (delivery === "none") return "this service does not accept readings: they are stored only on the gateway";
   if (waiting === 0) return "nothing waits";
   const since =
     oldest_at === null ? "" : `, the oldest for ${lasting(waiting_ms ?? 0)} (since ${timeText(oldest_at, tz)})`;

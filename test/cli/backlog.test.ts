@@ -69,7 +69,7 @@ describe("backlogText", () => {
     [
       "a service that takes no readings",
       { delivery: "none", waiting: 9 },
-      "this service takes no readings: they are kept here alone\n",
+      "this service does not accept readings: they are stored only on the gateway\n",
     ],
     [
       "a backlog that shrinks",

@@ -55,7 +55,7 @@ describe("doctor", { timeout: MANY_PROCESSES_MS }, () => {
       'start the agent: "systemctl start booth-gateway"',
       expect.stringMatching(/^127\.0\.0\.1:\d+: check the PLC's power, the cable, and address and port/),
       `chmod 600 ${join(site.folder, "api-key")}`,
-      expect.stringMatching(/^check the port in the configuration: nothing listens at 127\.0\.0\.1:\d+/),
+      expect.stringMatching(/^check the port in the configuration: no server listens at 127\.0\.0\.1:\d+/),
     ]);
     writeFileSync(site.configFile, "booths: [");
     const broken = await runProgram(GATEWAY, ["doctor", "--config", site.configFile]);
