@@ -114,7 +114,10 @@ booths:
     ['endpoint: "opc.tcp://user:secret@plc:4840"', "must not contain a user name or password"],
     ['endpoint: "opc.tcp://plc:4840", security_policy: None', "add allow_insecure: true"],
     ['endpoint: "opc.tcp://plc:4840", allow_insecure: true', "allow_insecure is only for security_policy: None"],
-    ['endpoint: "opc.tcp://plc", security_policy: None, allow_insecure: true, user: gw', "the password would be sent unprotected"],
+    [
+      'endpoint: "opc.tcp://plc", security_policy: None, allow_insecure: true, user: gw',
+      "the password would be sent unprotected",
+    ],
     ['endpoint: "opc.tcp://plc:4840", security_policy: Basic256', "unknown value"],
     ['endpoint: "opc.tcp://plc:4840", password_file: pw', "password_file needs user"],
     ['endpoint: "opc.tcp://plc:4840", server_certificate_fingerprint: "ab:cd"', "64 hexadecimal digits"],

@@ -68,7 +68,10 @@ test.each([
   ["{ name: a, url: mqtts://plant.example, mqtt: {}, booths: [booth-2] }", 'booth "booth-2" does not exist'],
   ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: x } } }", "several values would have the same topic"],
   ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { status: 'x/{booth}' } } }", "unknown placeholder {booth}"],
-  ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: 'x/#/{booth}/{tag}' } } }", "must not contain + or #"],
+  [
+    "{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: 'x/#/{booth}/{tag}' } } }",
+    "must not contain + or #",
+  ],
   ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: 'x{/{booth}/{tag}' } } }", "brace is missing"],
   ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: 'x}/{booth}/{tag}' } } }", "brace is missing"],
   ["{ name: a, url: mqtts://plant.example, sparkplug: { group_id: a/b } }", "must not contain /, + or #"],
