@@ -109,7 +109,7 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
   config: {
     human: ["show log_level", 0, /log_level +info +default/],
     json: ["show log_level", 0, /"settings":\[{"path":"log_level"/],
-    fails: ["show nothing", 1, /there is no setting nothing/],
+    fails: ["show nothing", 1, /unknown setting nothing/],
   },
   reload: {
     human: ["", 0, /^the configuration is in force as it was\n$/],

@@ -76,7 +76,7 @@ describe("examinationOf", () => {
       "  3. look at b",
       "",
     ]);
-    expect(examinationText(examinationOf([ok("a", "well")]))).toContain("Nothing is to be done.");
+    expect(examinationText(examinationOf([ok("a", "well")]))).toContain("Nothing to do.");
   });
 });
 
