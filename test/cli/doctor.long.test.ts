@@ -61,7 +61,7 @@ describe("doctor", { timeout: MANY_PROCESSES_MS }, () => {
     const broken = await runProgram(GATEWAY, ["doctor", "--config", site.configFile]);
     expect(broken).toMatchObject({ code: 1, err: "" });
     expect(broken.out).toMatch(
-      /BAD {3}configuration[^]*1\. correct [^\n]+gateway\.yaml: "booth-gateway check" shows the place/,
+      /BAD {3}configuration[^]*1\. correct [^\n]+gateway\.yaml \("booth-gateway check" shows the place\)/,
     );
   });
 });
