@@ -65,7 +65,7 @@ it("setup rejects a service URL without TLS, and changes nothing", async () => {
   await runningAgent(site);
   const nobody = person([[/Address of the monitoring/, "http://monitoring.example.com"]]);
   nobody.left.push([/API key/, ""]);
-  await expect(setUp(site, nobody.io)).rejects.toThrow("unprotected");
+  await expect(setUp(site, nobody.io)).rejects.toThrow("not encrypted");
   const status = await site.status();
   expect(status?.lacks).toEqual(["service", "booth"]);
 });
