@@ -47,7 +47,8 @@ describe("row 49: a file that takes too long to parse", () => {
     expect(refusal(() => parseProfile(text, "f.yaml"))).toMatch(message);
     expect(refusal(() => inspectText(text, "f.yaml"))).toMatch(/^f\.yaml/);
     // A file that is only too long can be edited: the result is checked like any configuration.
-    if (excessOf(text) !== null) expect(() => withSetting(text, ["log_level"], "debug")).toThrow(/^The file cannot be parsed: /);
+    if (excessOf(text) !== null)
+      expect(() => withSetting(text, ["log_level"], "debug")).toThrow(/^The file cannot be parsed: /);
     else expect(refusal(() => inspectText(withSetting(text, ["log_level"], "debug"), "f.yaml"))).toMatch(/^f\.yaml/);
   });
 
