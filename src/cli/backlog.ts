@@ -75,14 +75,14 @@ export function backlogText(
   }: { readonly style?: Style; readonly bar?: boolean; readonly tz?: string } = {},
 ): string {
   return linesText([
-    `service   ${service.url ?? "none is set up yet"}: ${linkText(service, at, style)}`,
+    `service   ${service.url ?? "not configured yet"}: ${linkText(service, at, style)}`,
     ...booths.flatMap((booth) => ["", `${booth.booth}   ${waitingText(booth, tz)}`, ...detailLines(booth, bar)]),
   ]);
 }
 
 function waitingText({ delivery, waiting, waiting_ms, oldest_at }: BoothBacklog, tz: string): string {
-  if (delivery === "none") return "this service takes no readings: they are kept here alone";
-  if (waiting === 0) return "nothing waits";
+  if (delivery === "none") return "this service does not accept readings: they are stored only on the gateway";
+  if (waiting === 0) return "nothing is waiting";
   const since =
     oldest_at === null ? "" : `, the oldest for ${lasting(waiting_ms ?? 0)} (since ${timeText(oldest_at, tz)})`;
   const records = waiting === 1 ? "1 record waits" : `${waiting} records wait`;
@@ -92,7 +92,9 @@ function waitingText({ delivery, waiting, waiting_ms, oldest_at }: BoothBacklog,
 function detailLines({ delivery, waiting, drain, hours_to_full }: BoothBacklog, bar: boolean): (string | null)[] {
   if (delivery === "none") return [];
   const full =
-    hours_to_full === null ? null : `  full      in ${lasting(Math.round(hours_to_full * 3_600_000))} if none is taken`;
+    hours_to_full === null
+      ? null
+      : `  full      in ${lasting(Math.round(hours_to_full * 3_600_000))} if the service accepts none`;
   if (waiting === 0 || drain === null) return [full];
   const pace = `${rate(drain.acked_per_s)} records/s go, ${rate(drain.new_per_s)} come`;
   const end = drain.done_in_ms === null ? stillText(drain) : `done in about ${lasting(drain.done_in_ms)}`;

@@ -27,7 +27,7 @@ const RESTART = 'it comes in force with "systemctl restart booth-gateway"';
 export const configCommand: Run = (call) => {
   const [action, setting, value] = call.operands;
   if (action === "set" && (setting === undefined || value === undefined)) {
-    throw new CommandError("set needs a setting and its value", EXIT.usage);
+    throw new CommandError("set needs a setting and a value", EXIT.usage);
   }
   if (action !== "set" && value !== undefined) throw new CommandError(`"${value}" is one word too many`, EXIT.usage);
   if (action === "set") return Promise.resolve(set(call, setting ?? "", value ?? ""));
@@ -44,7 +44,7 @@ function showSettings(call: Call, wanted: string | undefined): number {
   const settings = all.filter(({ path }) => isWanted(path));
   if (settings.length === 0) {
     const paths = all.map(({ path }) => path);
-    throw new CommandError(`there is no setting ${wanted ?? ""}${meant(wanted ?? "", paths)}`);
+    throw new CommandError(`unknown setting ${wanted ?? ""}${meant(wanted ?? "", paths)}`);
   }
   print(call, { file, settings }, () => {
     const rows = settings.map(({ path, value, line, file: from }) => [
@@ -61,7 +61,10 @@ function set(call: Call, setting: string, value: string): number {
   const file = configPath(call.values);
   const path = settingPath(setting);
   if (path === null) {
-    throw new CommandError(`"${setting}" is no setting like service.url or booths.booth-1.modbus.host`, EXIT.usage);
+    throw new CommandError(
+      `"${setting}" is not the path of a setting, such as service.url or booths.booth-1.modbus.host`,
+      EXIT.usage,
+    );
   }
   const before = readSource(file, NO_CONFIG_HINT);
   let after: string;
@@ -104,7 +107,7 @@ function isSound(text: string, file: string): boolean {
 function takeBack(call: Call): number {
   const file = configPath(call.values);
   const lastGood = lastGoodOf(file);
-  if (!existsSync(lastGood)) throw new CommandError(`there is no ${lastGood}: nothing was changed by "config set"`);
+  if (!existsSync(lastGood)) throw new CommandError(`${lastGood} does not exist: "config set" has changed nothing yet`);
   const good = readFileSync(lastGood);
   mustBeSound(good.toString(), lastGood);
   const before = existsSync(file) ? readFileSync(file) : null;

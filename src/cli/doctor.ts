@@ -63,7 +63,7 @@ async function askStatus(call: Pick<Call, "values" | "io">): Promise<AgentStatus
     return await (await agentOf(call)).status();
   } catch (error) {
     if (error instanceof CommandError) return { trouble: error.text };
-    return { trouble: "nobody knows where its socket is, as long as the configuration can't be read" };
+    return { trouble: "the path of the agent's socket is unknown, because the configuration cannot be read" };
   }
 }
 
@@ -117,7 +117,7 @@ export function examinationText({ findings, todo }: Examination, style: Style = 
   return linesText([
     ...findings.map(({ what, state, text }) => `${marks[state]}${what.padEnd(width)}${render(text)}`),
     "",
-    todo.length === 0 ? "Nothing is to be done." : "What to do, in this order:",
+    todo.length === 0 ? "Nothing to do." : "What to do, in this order:",
     ...todo.map((text, i) => `${String(i + 1).padStart(3)}. ${render(text)}`),
   ]);
 }

@@ -32,7 +32,7 @@ export async function follow<T>({ io, quiet, still }: Following, look: (tell: Te
     const found = await look(tell);
     if (found !== null) return found;
     if (monotonicMs() - started > PATIENCE_MS) {
-      throw new CommandError(`still ${still ?? shown}; it goes on by itself, "booth-gateway status" shows how`);
+      throw new CommandError(`still ${still ?? shown}; the agent continues; "booth-gateway status" shows the progress`);
     }
     await delay(LOOK_EVERY_MS, undefined, { signal: io.signal });
   }

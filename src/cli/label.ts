@@ -54,7 +54,7 @@ export function labelOf(
   const urls = [...(name === null ? [] : [name]), ...addresses].map((host) => `https://${host}:${lan_port}/`);
   const [url] = urls;
   if (url === undefined) {
-    throw new CommandError("this box has no network besides its own loopback: connect it, then print its label");
+    throw new CommandError("the gateway has no network connection: connect it, then print the label");
   }
   const pin = pin_file === undefined ? null : read(pin_file);
   if (pin_file !== undefined && pin === null) {

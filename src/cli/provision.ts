@@ -20,7 +20,10 @@ export const provisionCommand: Run = async (call) => {
   const agent = await agentOf(call);
   const serial = normaliseSerial(operands[0] ?? (await io.ask("Serial number on the booth's nameplate: ")) ?? "");
   if (serial === null)
-    throw new CommandError("give the serial number: letters, digits and single dashes, like ABCD-123-123", EXIT.usage);
+    throw new CommandError(
+      "give the serial number: letters, digits and single dashes, such as ABCD-123-123",
+      EXIT.usage,
+    );
   const named = await boothsNamed(agent, textOption(values, "booth"));
   const by = textOption(values, "by") ?? io.environment["USER"] ?? "technician";
   const ask: Following = {
@@ -37,7 +40,7 @@ export const provisionCommand: Run = async (call) => {
   const isDone = state === "active" || state === "queued" || possible_at !== undefined;
   const shown = last.plc.shows_serial;
   if (isDone && shown !== null && shown !== last.serial) {
-    io.err(`  note: the PLC calls itself ${shown}; that is taken for this booth's PLC from now on\n`);
+    io.err(`  note: the PLC calls itself ${shown}; from now on, the agent expects this name from the booth's PLC\n`);
   }
   if (ask.quiet) print(call, last, () => "");
   return isDone ? EXIT.ok : EXIT.failed;
@@ -131,7 +134,7 @@ async function confirm(ask: Following, booth: BoothStatus): Promise<void> {
       : `the service doesn't say which booth has the serial number: compare, and run it again with --yes --booth ID, which is one of ${choices.map(({ name }) => name).join(", ")}`;
   const service_booth = choices.length > 1 ? await choose(ask, choices, again) : undefined;
   await mustAgree(ask.io, {
-    question: "Is this the booth beside this box?",
+    question: "Is this the booth next to this gateway?",
     nobody: again,
     no: "not confirmed; run it again with the right serial number",
   });
@@ -149,7 +152,7 @@ async function choose(
   again: string,
 ): Promise<string> {
   const said = service_booth ?? (await io.ask("Which of them is it? "))?.trim();
-  if (said === undefined) throw new CommandError(`nobody to ask: ${again}`);
+  if (said === undefined) throw new CommandError(`No terminal to ask on: ${again}`);
   const found = choices.find(({ name }) => name === said);
   if (found === undefined) throw new CommandError(`"${said}" is none of ${choices.map(({ name }) => name).join(", ")}`);
   return found.name;
@@ -158,7 +161,7 @@ async function choose(
 /** Asks whether this gateway replaces the one that holds the booth. */
 async function replace(ask: Following): Promise<void> {
   await mustAgree(ask.io, {
-    question: "Does this gateway take the place of the other one? What that one recorded stays.",
+    question: "Does this gateway replace the other one? The records of the other one are kept.",
     nobody: "run it again with --replace --yes",
     no: "the booth stays with the other gateway",
   });

@@ -177,8 +177,8 @@ async function byOpcua(talk: Talk, endpoint: string): Promise<Draft | null> {
     const user = await askLogin(talk, endpoint);
     return { link: { opcua: { endpoint, ...pinned, ...(user === "" ? {} : { user }) } }, said: [safe.name] };
   }
-  if (offers.length === 0) throw new CommandError(`${endpoint} offers nothing that can be used`);
-  if (!(await agreed(talk, "It offers no protection at all: read it all the same, every reading uncertain?")))
+  if (offers.length === 0) throw new CommandError(`${endpoint} offers no usable security settings`);
+  if (!(await agreed(talk, "It offers no protection. Read it anyway? Every reading is marked as uncertain.")))
     return null;
   return { link: { opcua: { endpoint, security_policy: "None", allow_insecure: true } }, said: [] };
 }
@@ -215,7 +215,7 @@ async function askProfile(talk: Talk, { link, said = [] }: Draft): Promise<strin
     const chosen = await choose(talk, profiles.map(profileLine), 0);
     const found = profiles[chosen ?? -1];
     if (found === undefined)
-      throw new CommandError("no profile was chosen: what was answered is kept, run it again to go on");
+      throw new CommandError("no profile was chosen: your answers are saved; run the command again to continue");
     talk.io.err(valuesText(found.values));
     if (await agreed(talk, `Is this right: ${found.profile}?`)) return found.profile;
   }
@@ -252,7 +252,7 @@ async function proven({ agent, io }: Talk): Promise<string> {
   });
   if (isKept.reason !== null) {
     const reason = render(isKept.reason);
-    throw new CommandError(`${booth}: it was taken back: ${reason}; run it again, what was answered is kept`);
+    throw new CommandError(`${booth}: the change was undone: ${reason}; your answers are saved, run the command again`);
   }
   if (booth === "") booth = (await agent.status()).booths.at(-1)?.booth ?? "";
   io.err(`${booth}: the PLC answers, its settings stay\n`);
@@ -295,7 +295,7 @@ async function asked({ io }: Talk, question: string): Promise<string> {
   const said = await io.ask(question);
   if (said === null)
     throw new CommandError(
-      'nobody to ask: run it at a terminal, or open the box\'s page ("booth-gateway page --for 30m")',
+      'No terminal to ask on: run it at a terminal, or open the gateway\'s page ("booth-gateway page --for 30m")',
     );
   return said.trim();
 }

@@ -257,9 +257,9 @@ function delivered({ log: { newest_seq, acked_seq: acked }, provisioning }: Boot
     case "service":
       return `${acked} acked, ${waiting} waiting`;
     case "broker":
-      return `${acked} handed to the broker, not confirmed by the service, ${waiting} waiting`;
+      return `${acked} sent to the broker, not confirmed by the service, ${waiting} waiting`;
     case "none":
-      return "kept here alone: this service takes no readings";
+      return "stored only on the gateway: this service does not accept readings";
     case "unknown":
       return `${waiting} kept here until the booth is bound`;
   }

@@ -17,9 +17,9 @@ import { print } from "../tools/print.ts";
 const CONTENTS = {
   "doctor.txt": "every check, and what to do",
   "status.json": "links, booths, log, provisioning of the running agent; no names of customers",
-  "backlog.json": "what waits for the service",
+  "backlog.json": "records that wait for the service",
   "counts.json": "polls, commits and how late polls were, since the agent's start",
-  "readings.json": "what the PLC said last, tag by tag",
+  "readings.json": "the latest reading of each tag",
   "log.json": "the agent's newest lines",
   "journal.json": "the agent's lines in the system's journal",
   "config.json": "the configuration with its defaults; files with secrets by their names alone",

@@ -142,7 +142,7 @@ function pageText({ url, trouble, lan, pin, pin_for_ms }: PageAnswer, code: (tex
   return linesText([
     first === undefined ? null : code(first),
     ...(lan?.urls ?? []).map((address) => `address      ${address}`),
-    lan?.urls.length === 0 ? "address      none: this box has no network besides its own loopback" : null,
+    lan?.urls.length === 0 ? "address      none: the gateway has no network connection" : null,
     lan === null ? null : `fingerprint  ${lan.fingerprint}`,
     `PIN          ${pin}   (for ${lasting(Math.ceil((pin_for_ms ?? 0) / 1000) * 1000)})`,
     here,

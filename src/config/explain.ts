@@ -81,7 +81,7 @@ function quotedAt(path: DataPath, value: unknown): Text {
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   if (Array.isArray(value)) return message("config.a_list");
   if (typeof value !== "string")
-    return message(typeof value === "object" && value !== null ? "config.a_mapping" : "config.nothing");
+    return message(typeof value === "object" && value !== null ? "config.mapping" : "config.nothing");
   const key = path.findLast((step) => typeof step === "string") ?? "";
   return masked(`${key}: "${value.slice(0, 60)}"`).slice(key.length + 2);
 }
@@ -106,9 +106,9 @@ function wordsOf(issue: Pick<Issue, "code" | "message">): Text {
 }
 
 function amount(limit: number | bigint, origin: string): Text {
-  const count = String(limit);
+  const count = Number(limit);
   if (origin === "string") return message("config.characters", { count });
-  return origin === "array" ? message("config.entries", { count }) : count;
+  return origin === "array" ? message("config.entries", { count }) : String(limit);
 }
 
 function article(type: string): Text {

@@ -167,7 +167,7 @@ function checkModeTags({ tags }: ProfileInput): readonly Fault[] {
 
 /** The bits of a bay are read together, and make the bay's mode, which no other tag may make. */
 function checkModeBits({ tags }: ProfileInput): readonly Fault[] {
-  return tags.flatMap(({ name, role, mode, bay, group }, index): readonly Fault[] => {
+  return tags.flatMap(({ role, mode, bay, group }, index): readonly Fault[] => {
     const fault = (key: string, text: Message): readonly Fault[] => [[["tags", index, key], text]];
     if (role !== "mode_bit") return mode === undefined ? [] : fault("mode", message("config.only_mode_bit"));
     if (mode === undefined) return fault("role", message("config.needs_mode"));
@@ -175,7 +175,7 @@ function checkModeBits({ tags }: ProfileInput): readonly Fault[] {
       return fault("role", message("config.mode_and_bit", { bay }));
     }
     if (tags.some((other) => other.name === modeTagOf(bay))) {
-      return fault("role", message("config.mode_bit_tag", { bay, tag: modeTagOf(bay), name }));
+      return fault("role", message("config.mode_bit_tag", { bay, tag: modeTagOf(bay) }));
     }
     const isBit = (tag: TagInput): boolean => tag.role === "mode_bit" && tag.mode !== undefined && tag.bay === bay;
     const shared = tags.find(isBit)?.group ?? group;

@@ -110,7 +110,9 @@ export function loadProfile(path: string): Profile {
 export function findProfile(name: string, dirs: readonly string[] = [SHIPPED_PROFILES]): Profile {
   const path = profileFile(name, dirs);
   if (path === null) {
-    throw whole(`${name}.yaml`, message("config.no_such_profile"), { hint: unknownProfileHint(name, dirs) });
+    throw whole(`${name}.yaml`, message("config.no_profile", { profile: name }), {
+      hint: unknownProfileHint(name, dirs),
+    });
   }
   const source = openYaml(readSource(path), path);
   const profile = profileOf(source);

@@ -156,7 +156,7 @@ function replacing(before: BoothEntry | null, entry: BoothEntry): BoothEntry {
 /** Stores the service's address and applies it. Rejects with a Refusal if it is not usable, or if the operator's file gives one. */
 async function setService({ file, data_dir, log, status, change }: SetUpMachine, url: string): Promise<void> {
   const fault = serviceUrlFault(url);
-  if (fault !== null) throw new Refusal(400, message("ask.service_url", { fault }));
+  if (fault !== null) throw new Refusal(400, message("text.at", { place: "service.url", text: fault }));
   if (operatorSays(readSource(file), file, ["service", "url"])) throw fixed("the service's address", file);
   if (status().booths.some(({ provisioning }) => provisioning.generation !== null)) {
     throw new Refusal(409, message("ask.bound_service"));

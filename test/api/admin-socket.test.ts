@@ -45,14 +45,14 @@ it("the agent's socket is for its group and root's for its owner; root's socket 
 it("the group's socket refuses operations for root with exit 77 and changes nothing", async () => {
   const { site, agent, socket } = await sockets({ admin: false });
   for (const [call, said] of [
-    [DECOMMISSION, "taking a booth out of service for good is for root alone"],
-    [NEW_KEY, "changing the key of a bound booth is for root alone"],
+    [DECOMMISSION, "Only root can decommission a booth"],
+    [NEW_KEY, "Only root can change the key of a bound booth"],
   ] as const) {
     await expect(askAgent(socket, call)).rejects.toMatchObject({
       exit: 77,
       message: expect.stringContaining(said) as string,
     });
-    await expect(askAgent(socket, call)).rejects.toThrow('run it as root on the box ("sudo booth-gateway');
+    await expect(askAgent(socket, call)).rejects.toThrow('run "sudo booth-gateway');
   }
   await site.clock.run(5 * MINUTE);
   expect(boothOf(agent)).toMatchObject({ serial: SERIAL, provisioning: { state: "active" } });

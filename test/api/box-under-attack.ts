@@ -95,7 +95,7 @@ async function attack(port: number, { count, session, file, planted }: Attack) {
 async function answerTo(port: number, bytes: Buffer, from: string): Promise<Awaited<ReturnType<typeof sendRaw>>> {
   for (;;) {
     const answer = await sendRaw(port, bytes, from);
-    if (answer.status !== 429 || !answer.body.includes("too many requests")) return answer;
+    if (answer.status !== 429 || !answer.body.includes("Too many requests")) return answer;
   }
 }
 

@@ -32,7 +32,7 @@ it.each(["https://evil.example", "https://service.example:8443", "http://localho
   async (url) => {
     const { ask, told } = gateway("group");
     await expect(ask({ url })).rejects.toThrow(
-      "is for the service at https://service.example and is not sent elsewhere",
+      "is valid only for the service at https://service.example, so it is not sent to another one",
     );
     expect(told).toEqual([]);
   },

@@ -45,7 +45,7 @@ describe("booth without a serial number", { timeout: MANY_PROCESSES_MS }, () => 
 
     const unconfirmed = await command(site, "provision", SERIAL);
     expect(unconfirmed.code).toBe(1);
-    expect(unconfirmed.err).toContain("nobody to ask");
+    expect(unconfirmed.err).toContain("No terminal to ask on");
     expect(unconfirmed.err).toContain(`(the PLC says: ${SERIAL})`);
 
     const typed = await command(site, "provision", ` ${SERIAL.toLowerCase()} `, "--yes", "--by", "alex");
@@ -71,7 +71,7 @@ describe("booth without a serial number", { timeout: MANY_PROCESSES_MS }, () => 
 
     const other = await command(site, "provision", "WXYZ-999", "--yes");
     expect(other).toMatchObject({ code: 1, out: "" });
-    expect(other.err).toContain(`booth-1 is bound as ${SERIAL}: give that up first`);
+    expect(other.err).toContain(`booth-1 is bound as ${SERIAL}: release it first`);
     const given = await command(site, "release", "--yes");
     expect(given).toMatchObject({ code: 0, err: "" });
     expect(given.out).toMatch(/ released\n$/);

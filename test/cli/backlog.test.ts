@@ -65,11 +65,11 @@ const answer = (booth: Partial<BacklogAnswer["booths"][number]>): BacklogAnswer 
 describe("backlogText", () => {
   const HEAD = "service   https://service.example: up for 1 min\n\nbooth-1   ";
   it.each<[string, Partial<BacklogAnswer["booths"][number]>, string]>([
-    ["nothing waits", {}, "nothing waits\n"],
+    ["nothing waits", {}, "nothing is waiting\n"],
     [
       "a service that takes no readings",
       { delivery: "none", waiting: 9 },
-      "this service takes no readings: they are kept here alone\n",
+      "this service does not accept readings: they are stored only on the gateway\n",
     ],
     [
       "a backlog that shrinks",
@@ -81,7 +81,7 @@ describe("backlogText", () => {
         drain: { waiting: 1_234, acked_per_s: 250.4, new_per_s: 2.04, done_in_ms: 5_000, share: 0 },
       },
       "1234 records wait for the service, the oldest for 2 h (since 2026-03-02 13:00:00 UTC)\n" +
-        "  rate      250 records/s go, 2 come: done in about 5 s\n  full      in 40 h 30 min if none is taken\n",
+        "  rate      250 records/s go, 2 come: done in about 5 s\n  full      in 40 h 30 min if the service accepts none\n",
     ],
     [
       "a backlog at a broker that grows",

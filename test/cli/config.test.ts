@@ -42,7 +42,7 @@ describe("config show", () => {
     expect(await say(["config", "show", "log_levle", "--config", example()])).toEqual({
       code: 1,
       out: "",
-      err: "booth-gateway config: there is no setting log_levle (did you mean log_level?)\n",
+      err: "booth-gateway config: unknown setting log_levle (did you mean log_level?)\n",
     });
   });
 });
@@ -74,9 +74,9 @@ describe("config set and rollback", () => {
       ["log_levle", "info"],
       /gateway\.yaml:\d+:\d+: log_levle: unknown key "log_levle" \(did you mean "log_level"\?\)\n/,
     ],
-    [["booths.booth-1.profile", "clik-booth"], /there is no profile "clik-booth" \(did you mean "click-booth"/],
+    [["booths.booth-1.profile", "clik-booth"], /profile "clik-booth" does not exist \(did you mean "click-booth"/],
     [["commit_interval_ms", "fast"], /expected a number, found "fast"|expected a whole number, found "fast"/],
-    [["service.url", "http://service.example"], /unprotected/],
+    [["service.url", "http://service.example"], /not encrypted/],
   ])("set %j is rejected with 78 and changes nothing", async (words, said) => {
     const file = example();
     const { code, out, err } = await say(["config", "set", ...words, "--config", file]);
@@ -87,9 +87,9 @@ describe("config set and rollback", () => {
   });
 
   it.each([
-    [["set", "log_level"], "set needs a setting and its value"],
-    [["set", "a b", "c"], '"a b" is no setting like service.url'],
-    [["set", "booths.booth-7.tz", "UTC"], 'there is no booth "booth-7"; there are booth-1'],
+    [["set", "log_level"], "set needs a setting and a value"],
+    [["set", "a b", "c"], '"a b" is not the path of a setting, such as service.url'],
+    [["set", "booths.booth-7.tz", "UTC"], 'Booth "booth-7" does not exist; configured: booth-1'],
     [["show", "a", "b"], '"b" is one word too many'],
     [["rollback", "a"], "rollback takes no setting"],
     [["shwo"], 'ACTION can\'t be "shwo" (did you mean show?)'],
@@ -111,7 +111,7 @@ describe("config set and rollback", () => {
     const file = example();
     const none = await say(["config", "rollback", "--config", file]);
     expect(none).toMatchObject({ code: 1, out: "" });
-    expect(none.err).toContain(`there is no ${file}.last-good`);
+    expect(none.err).toContain(`${file}.last-good does not exist`);
     lock(join(file, ".."));
     const { code, err } = await runProgram(GATEWAY, ["config", "set", HOST, "plc", "--config", file], { mortal: true });
     expect(code).toBe(77);

@@ -28,14 +28,14 @@ const ALL = [BROKEN, MISSING, BAD_ADDRESS, BAD_KEY, MISFIT, NO_GROUP];
 
 /** The error of each booth, with its place in the file. */
 const ERRORS: Readonly<Record<string, RegExp>> = {
-  "booth-2": /broken\.yaml:\d+:\d+: tags\[\d+\]\.type: "uin16" is not known here \(did you mean "uint16"\?\)/,
+  "booth-2": /broken\.yaml:\d+:\d+: tags\[\d+\]\.type: unknown value "uin16" \(did you mean "uint16"\?\)/,
   "booth-3":
-    /gateway\.yaml:\d+:\d+: booths\[2\]\.profile: there is no profile "clik-booth" \(did you mean "click-booth"/,
+    /gateway\.yaml:\d+:\d+: booths\[2\]\.profile: profile "clik-booth" does not exist \(did you mean "click-booth"/,
   "booth-4": /gateway\.yaml:\d+:\d+: booths\[3\]\.modbus\.host: a host is a name or an IP address/,
   "booth-5": /gateway\.yaml:\d+:\d+: booths\[4\]\.modbus\.hots: unknown key "hots" \(did you mean "host"\?\)/,
   "booth-6":
-    /gateway\.yaml:\d+:\d+: booths\[5\]\.modbus: the profile plcnext-booth is for opcua, the booth's link is modbus/,
-  "booth-7": /gateway\.yaml:\d+:\d+: booths\[6\]\.poll\.fastest: the profile click-booth has no poll group "fastest"/,
+    /gateway\.yaml:\d+:\d+: booths\[5\]\.modbus: profile plcnext-booth is for opcua, but the booth is connected with modbus/,
+  "booth-7": /gateway\.yaml:\d+:\d+: booths\[6\]\.poll\.fastest: profile click-booth has no poll group "fastest"/,
 };
 
 /** Rewrites the site's configuration with more booths, or with others. */
@@ -88,7 +88,9 @@ describe("booth with a faulty configuration", { timeout: MANY_PROCESSES_MS }, ()
     ]);
     expect(status.disabled[0]).toMatchObject({ serial: "ABCD-2" });
     const text = (await runProgram(GATEWAY, ["status", "--config", site.configFile])).out;
-    expect(text).toMatch(/booth-3 {3}serial not entered\n {2}DISABLED {2}for [^\n]+there is no profile "clik-booth"/);
+    expect(text).toMatch(
+      /booth-3 {3}serial not entered\n {2}DISABLED {2}for [^\n]+profile "clik-booth" does not exist/,
+    );
     agent.signal("SIGTERM");
     expect(await agent.ended).toBe(0);
   });

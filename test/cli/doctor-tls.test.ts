@@ -47,14 +47,14 @@ it("doctor reaches a service with TLS, or names the fault of its certificate", a
 
   const well = await findingsOf(folder, good, ca_file);
   expect(well.service).toMatchObject({ state: "ok", text: matching(/: DNS, TCP, TLS, HTTP are well$/) });
-  expect(well.certificate).toMatchObject({ state: "ok", text: matching(/^ends in (89|90) days, on /) });
+  expect(well.certificate).toMatchObject({ state: "ok", text: matching(/^expires in (89|90) days, on /) });
 
   const otherHost = await urlOf(authority.issue("service", { hosts: ["DNS:elsewhere.test"] }));
   const expired = await urlOf(authority.issue("service", { days: -1 }));
   for (const [url, ca, todo] of [
-    [good, null, /with service\.ca_file; or somebody listens in between/],
+    [good, null, /^set service\.ca_file to the authority/],
     [otherHost, ca_file, /the certificate of localhost/],
-    [expired, ca_file, /check the box's clock \(timedatectl\); if it is right/],
+    [expired, ca_file, /check the gateway's clock \("timedatectl"\); if it is right/],
   ] as const) {
     const { service } = await findingsOf(folder, url, ca);
     expect(service).toMatchObject({ state: "bad", text: matching(/TLS fails/), todo: matching(todo) });

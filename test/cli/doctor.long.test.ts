@@ -55,13 +55,13 @@ describe("doctor", { timeout: MANY_PROCESSES_MS }, () => {
       'start the agent: "systemctl start booth-gateway"',
       expect.stringMatching(/^127\.0\.0\.1:\d+: check that the PLC has power, that the network cable is connected, and that address and port/),
       `chmod 600 ${join(site.folder, "api-key")}`,
-      expect.stringMatching(/^check the port in the configuration: nothing listens at 127\.0\.0\.1:\d+/),
+      expect.stringMatching(/^check the port in the configuration: no server listens at 127\.0\.0\.1:\d+/),
     ]);
     writeFileSync(site.configFile, "booths: [");
     const broken = await runProgram(GATEWAY, ["doctor", "--config", site.configFile]);
     expect(broken).toMatchObject({ code: 1, err: "" });
     expect(broken.out).toMatch(
-      /BAD {3}configuration[^]*1\. correct [^\n]+gateway\.yaml: "booth-gateway check" shows the place/,
+      /BAD {3}configuration[^]*1\. correct [^\n]+gateway\.yaml \("booth-gateway check" shows the place\)/,
     );
   });
 });

@@ -52,7 +52,7 @@ describe("commands end with a sentence that says what to do", { timeout: MANY_PR
   it("with 78 if there is no configuration file", async () => {
     const file = join(temporaryFolder(), "gateway.yaml");
     for (const { argv, ...told } of await tellEach([...READING, ["status"]], file)) {
-      const err = `${file}: can't be read: there is no such file (copy config/gateway.example.yaml there and adapt it, or name another file with --config)\n`;
+      const err = `${file}: cannot be read: the file does not exist (copy config/gateway.example.yaml there and adapt it, or name another file with --config)\n`;
       expect({ argv, ...told }).toEqual({ argv, code: 78, out: "", err });
     }
   });
@@ -90,7 +90,7 @@ describe("commands end with a sentence that says what to do", { timeout: MANY_PR
     }
     chmodSync(file, 0);
     for (const { argv, ...told } of await tellEach([["run"], ["check"], ["status"]], file, { mortal: true })) {
-      const err = `${file}: can't be read: you have no right to (use sudo, or join the group that may read it)\n`;
+      const err = `${file}: cannot be read: permission denied (run the command with sudo, or join the group that has access)\n`;
       expect({ argv, ...told }).toEqual({ argv, code: 77, out: "", err });
     }
   });

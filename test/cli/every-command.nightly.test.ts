@@ -19,9 +19,9 @@ interface Row {
   readonly fails: Said;
 }
 
-const NO_FILE: Said = ["--config {folder}/none.yaml", 78, /there is no such file/];
+const NO_FILE: Said = ["--config {folder}/none.yaml", 78, /the file does not exist/];
 const NO_BOOTH: Said = ["--booth booth-9", 2, /there is no booth "booth-9"/];
-const UNASKED: Said = ["", 1, /nobody to ask: run it again with --yes/];
+const UNASKED: Said = ["", 1, /No terminal to ask on: run it again with --yes/];
 const bind: Said = [`${SERIAL} --yes --key-file {folder}/typed`, 0, / active\n$/];
 
 /** Each command with a running agent: as text, as JSON, and failing. In an order in which they can run. */
@@ -51,7 +51,7 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
   setup: {
     human: ["--keep", 0, /^service +http:.*by the configuration\nbooth-1 +click-booth at 127\.0\.0\.1:\d+/],
     json: ["", 0, /"booths":\[{"booth":"booth-1"/],
-    fails: ["", 1, /nobody to ask: run it at a terminal/],
+    fails: ["", 1, /No terminal to ask on: run it at a terminal/],
   },
   durations: {
     human: ["", 0, /Mode +[\d.]+/],
@@ -91,7 +91,7 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
   detect: {
     human: ["cycle_count", 0, /in the profile: { address: "holding:16384"/],
     json: ["cycle_count", 0, /"point":{"address":"holding:16384"/],
-    fails: ["nothing", 2, /"nothing" is no Modbus address/],
+    fails: ["nothing", 2, /"nothing" is not a Modbus address/],
   },
   plan: { human: ["", 0, /^booth-1: click-booth/], json: ["", 0, /"booth":"booth-1"/], fails: NO_BOOTH },
   tags: { human: ["", 0, /cycle_count +[\da-f ]+/], json: ["", 0, /"tag":"cycle_count"/], fails: NO_BOOTH },
@@ -109,7 +109,7 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
   config: {
     human: ["show log_level", 0, /log_level +info +default/],
     json: ["show log_level", 0, /"settings":\[{"path":"log_level"/],
-    fails: ["show nothing", 1, /there is no setting nothing/],
+    fails: ["show nothing", 1, /unknown setting nothing/],
   },
   reload: {
     human: ["", 0, /^the configuration is in force as it was\n$/],

@@ -78,7 +78,7 @@ it("labelOf says what to do without an address, a fixed port or a readable PIN",
   const data_dir = temporaryFolder();
   const page = { port: 8470, lan_port: 8443 };
   const here = { addresses: ["10.0.0.9"], name: null };
-  expect(() => labelOf({ page, data_dir }, { addresses: [], name: null })).toThrow("connect it, then print its label");
+  expect(() => labelOf({ page, data_dir }, { addresses: [], name: null })).toThrow("connect it, then print the label");
   expect(() => labelOf({ page: { ...page, lan_port: 0 }, data_dir }, here)).toThrow("needs a fixed one");
   const gone = { ...page, pin_file: join(data_dir, "gone") };
   expect(() => labelOf({ page: gone, data_dir }, here)).toThrow(/gone isn't there: put a PIN of 8 digits/);

@@ -82,7 +82,7 @@ describe("booth-gateway profile browse", { timeout: 120_000 }, () => {
     expect(browsed.err).toContain('none of them new and with a value below a name with "plc1"');
     const taken = await run("browse boothctrl");
     expect(taken).toMatchObject({ code: 0, err: "" });
-    expect(taken.out).toContain("still missing: no mode is mapped");
+    expect(taken.out).toContain("still missing: no raw value is assigned to a mode");
 
     clock.pace(10);
     const learned = await run("learn modes --for 1s");

@@ -115,7 +115,7 @@ describe("booth-gateway profile import", () => {
       { name: "air_2", address: "holding:5" },
     ]);
     expect(left).toEqual([{ line: 5, why: 'odd: the type "TIMER" isn\'t known here' }]);
-    expect(missing).toEqual(["no mode is mapped"]);
+    expect(missing).toEqual(["no raw value is assigned to a mode"]);
   });
 
   it("rejects a file that is no register list with 2", async () => {

@@ -49,7 +49,7 @@ it("setup asks a fresh box from the first question to the bound booth, and conti
     [/Is this right: click-booth/, "y"],
     [/Time zone of the booth/, "America/Denver"],
     [/Serial number on the booth's nameplate/, SERIAL],
-    [/Is this the booth beside this box/, "y"],
+    [/Is this the booth next to this gateway/, "y"],
   ]);
   expect(await setUp(site, second.io)).toBe(0);
   expect(second.left).toEqual([]);
@@ -65,7 +65,7 @@ it("setup rejects a service URL without TLS, and changes nothing", async () => {
   await runningAgent(site);
   const nobody = person([[/Address of the monitoring/, "http://monitoring.example.com"]]);
   nobody.left.push([/API key/, ""]);
-  await expect(setUp(site, nobody.io)).rejects.toThrow("unprotected");
+  await expect(setUp(site, nobody.io)).rejects.toThrow("not encrypted");
   const status = await site.status();
   expect(status?.lacks).toEqual(["service", "booth"]);
 });

@@ -67,7 +67,7 @@ describe("on a terminal", { timeout: MANY_PROCESSES_MS }, () => {
   });
 
   it("backlog --watch redraws the screen with a bar until Ctrl-C", async () => {
-    const said = await onTerminal(await deliveringAgent(), "backlog --watch", { until: "nothing waits" });
+    const said = await onTerminal(await deliveringAgent(), "backlog --watch", { until: "nothing is waiting" });
     expect(said).toContain("\u001b[H\u001b[J");
     expect(said).toContain("75 records wait for the service");
     expect(said).toContain(`[${"#".repeat(10)}${".".repeat(20)}] 33 %`);

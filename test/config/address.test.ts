@@ -94,20 +94,20 @@ describe("Modbus addresses", () => {
   });
 
   test.each([
-    ["10028", "discrete input 28 counted from 1 (27 from 0), or coil 10028 counted from 1 (10027 from 0)"],
-    ["19999", "discrete input 9999 counted from 1 (9998 from 0), or coil 19999 counted from 1 (19998 from 0)"],
-    ["16385", "discrete input 6385 counted from 1 (6384 from 0), or coil 16385 counted from 1 (16384 from 0)"],
+    ["10028", "discrete input 28, counted from 1 (27 from 0), or coil 10028, counted from 1 (10027 from 0)"],
+    ["19999", "discrete input 9999, counted from 1 (9998 from 0), or coil 19999, counted from 1 (19998 from 0)"],
+    ["16385", "discrete input 6385, counted from 1 (6384 from 0), or coil 16385, counted from 1 (16384 from 0)"],
     [
       "4x40001",
-      "holding register 1 counted from 1 (0 from 0), or holding register 40001 counted from 1 (40000 from 0)",
+      "holding register 1, counted from 1 (0 from 0), or holding register 40001, counted from 1 (40000 from 0)",
     ],
-    ["1x10001", "discrete input 1 counted from 1 (0 from 0), or discrete input 10001 counted from 1 (10000 from 0)"],
-    ["0x4000", "coil 4000 counted from 1, or 16384 in hexadecimal"],
-    ["0x0010", "coil 10 counted from 1, or 16 in hexadecimal"],
+    ["1x10001", "discrete input 1, counted from 1 (0 from 0), or discrete input 10001, counted from 1 (10000 from 0)"],
+    ["0x4000", "coil 4000, counted from 1, or 16384 in hexadecimal"],
+    ["0x0010", "coil 10, counted from 1, or 16 in hexadecimal"],
   ])("%s is rejected with both its readings", (text, readings) => {
     const fault = faultOf(text);
-    expect(render(fault.message)).toBe(`${text} can be read in two ways: ${readings}`);
-    expect(render(fault.hint ?? "")).toMatch(/^write \S+ for the first,/);
+    expect(render(fault.message)).toBe(`${text} is ambiguous: ${readings}`);
+    expect(render(fault.hint ?? "")).toMatch(/^write \S+ for the former[,;]/);
   });
 
   test("a hexadecimal number without a table is rejected with the spellings that have one", () => {
@@ -119,11 +119,11 @@ describe("Modbus addresses", () => {
   test.each([
     [
       "10028, type: bool",
-      /^p\.yaml:8:\d+: tags\[0\]\.address: 10028 can be read in two ways: discrete input 28 .* \(write discrete:27 for the first, coil:10027 for the second\)/,
+      /^p\.yaml:8:\d+: tags\[0\]\.address: 10028 is ambiguous: discrete input 28, .* \(write discrete:27 for the former, coil:10027 for the latter\)/,
     ],
-    ['"10028", type: bool', /10028 can be read in two ways/],
-    ["0x0010, type: bool", /0x0010 can be read in two ways/],
-    ["1e4, type: bool", /"1e4" is no Modbus address/],
+    ['"10028", type: bool', /10028 is ambiguous/],
+    ["0x0010, type: bool", /0x0010 is ambiguous/],
+    ["1e4, type: bool", /"1e4" is not a Modbus address/],
     ["030001, type: bool", /^coil:30000$/],
     ['"030001", type: bool', /^coil:30000$/],
     ["30001, type: uint16", /^input:0$/],
@@ -142,7 +142,7 @@ describe("Modbus addresses", () => {
         for (const text of [`${table}:${zero}`, `${table}:${hex}`, one, ...(short === "-" ? [] : [short])]) {
           const parsed = parseAddress(text);
           if (!("message" in parsed)) expect(parsed).toEqual({ table, address });
-          else expect(render(parsed.message)).toContain(`${NAMES[table]} ${address + 1} counted from 1`);
+          else expect(render(parsed.message)).toContain(`${NAMES[table]} ${address + 1}, counted from 1`);
         }
       }),
     );

@@ -116,12 +116,12 @@ describe("gateway configuration", () => {
   });
 
   test.each([
-    ["http://service.example", /unprotected and good for loopback addresses alone/],
-    ["http://127.0.0.1.example.com", /unprotected/],
-    ["http://localhost.example.com", /unprotected/],
-    ["ftp://service.example", /must begin with one of https:/],
-    ["service.example", /is no URL/],
-    ["https://user:secret@service.example", /must not hold a user name or password/],
+    ["http://service.example", /not encrypted and is only allowed for addresses of this machine/],
+    ["http://127.0.0.1.example.com", /not encrypted/],
+    ["http://localhost.example.com", /not encrypted/],
+    ["ftp://service.example", /must start with one of https:/],
+    ["service.example", /not a URL/],
+    ["https://user:secret@service.example", /must not contain a user name or password/],
     ["https://service.example?key=secret", /must not have a query/],
   ])("the service's URL %s is rejected, and the error doesn't repeat it", (url, message) => {
     const text = refusal(SMALL.replace("https://service.example/", url)).problems[0]?.message ?? "";
@@ -226,14 +226,14 @@ describe("link to a PLC", () => {
   });
 
   test.each([
-    ["{}", /give host \(and port\), or serial/],
-    ["{ host: a, serial: { path: /dev/x } }", /give host or serial, not both/],
-    ["{ port: 1, serial: { path: /dev/x } }", /give host or serial, not both/],
-    ["{ serial: { path: /dev/x }, framing: rtu }", /a serial line has RTU framing and no other/],
+    ["{}", /set host \(and port\), or serial/],
+    ["{ host: a, serial: { path: /dev/x } }", /set host or serial, not both/],
+    ["{ port: 1, serial: { path: /dev/x } }", /set host or serial, not both/],
+    ["{ serial: { path: /dev/x }, framing: rtu }", /a serial line always uses RTU framing/],
     ["{ serial: { path: /dev/x, baud_rate: 12345 } }", /baud_rate/],
     ["{ host: 'a:502' , framing: ascii }", /framing/],
-    ["{ serial: { path: /dev/x }, answer_unit_id: 0 }", /only Modbus TCP has this setting/],
-    ["{ host: a, framing: rtu, transaction_id_offset: 1 }", /only Modbus TCP has this setting/],
+    ["{ serial: { path: /dev/x }, answer_unit_id: 0 }", /this setting is only for Modbus TCP/],
+    ["{ host: a, framing: rtu, transaction_id_offset: 1 }", /this setting is only for Modbus TCP/],
     ["{ host: a, transaction_id_offset: 2 }", /transaction_id_offset/],
   ])("the link %s is rejected: %s", (modbus, message) => {
     expect(refusal(SMALL.replace("{ host: plc-1.local }", modbus)).message).toMatch(message);
@@ -245,7 +245,7 @@ describe("link to a PLC", () => {
     const serial = "{ serial: { path: /dev/x }, unit_id: 1 }";
     expect(parseConfig(two(serial, serial.replace("1 }", "2 }")), "g.yaml").booths).toHaveLength(2);
     expect(refusal(two(serial, "{ serial: { path: /dev/x, baud_rate: 9600 } }")).message).toMatch(
-      /"booth-1" uses the same connection with other settings/,
+      /booth "booth-1" uses the same connection with other settings/,
     );
     expect(refusal(two("{ host: a }", "{ host: a, framing: rtu }")).message).toMatch(/same connection/);
     expect(refusal(two("{ host: a }", "{ host: a, answer_unit_id: 0 }")).message).toMatch(/same connection/);

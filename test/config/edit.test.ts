@@ -82,9 +82,9 @@ describe("withSetting", () => {
   });
 
   it.each([
-    ["booths.booth-9.tz", "x", 'there is no booth "booth-9"; there are booth-1, booth-2'],
-    ["service.url.deep", "x", "there is nothing to set deep in"],
-    ["booths[7].id", "x", "there is nothing to set 7.id in"],
+    ["booths.booth-9.tz", "x", 'Booth "booth-9" does not exist; configured: booth-1, booth-2'],
+    ["service.url.deep", "x", "deep cannot be set"],
+    ["booths[7].id", "x", "7.id cannot be set"],
   ])("rejects a path to %s that the file doesn't have", (path, value, message) => {
     expect(() => set(path, value)).toThrow(message);
   });

@@ -27,8 +27,8 @@ describe("masked", () => {
   it.each([
     "  host: 192.0.2.10 # the PLC",
     "  password_file: /etc/booth-gateway/mail.password",
-    "must begin with one of https://, http://",
-    "an endpoint is opc.tcp://HOST:PORT, with or without a path",
+    "must start with one of https://, http://",
+    "an endpoint has the form opc.tcp://HOST:PORT, with or without a path",
     '  url: "mqtts://10.1.2.3:8883"',
     "  token_file: ~",
     'unknown key "mqtt_versoin" (did you mean "mqtt_version"?)',

@@ -59,7 +59,7 @@ describe("OPC UA variable", () => {
       /p\.yaml:\d+:\d+: tags\[0\]\.node/,
     );
     expect(broken('node: "s=Arp.Plc.Eclr/BoothCtrl.Mode"', "address: 400001")).toContain('unknown key "address"');
-    expect(broken('node: "s=Arp.Plc.Eclr/BoothCtrl.Mode", ', "")).toContain("a tag needs a node or a path");
+    expect(broken('node: "s=Arp.Plc.Eclr/BoothCtrl.Mode", ', "")).toContain("a tag needs node or path");
     expect(broken("protocol: opcua", "protocol: opcau")).toContain('did you mean "opcua"?');
     expect(broken("protocol: opcua", "protocol: modbus")).toContain('unknown key "opcua"');
   });
@@ -111,13 +111,16 @@ booths:
   test.each([
     ['endpoint: "opc.tcp://plc:4840", mode: push', "opcua.mode"],
     ['endpoint: "http://plc:4840"', "opc.tcp://HOST:PORT"],
-    ['endpoint: "opc.tcp://user:secret@plc:4840"', "no name or password"],
-    ['endpoint: "opc.tcp://plc:4840", security_policy: None', "needs allow_insecure: true"],
-    ['endpoint: "opc.tcp://plc:4840", allow_insecure: true', "goes with security_policy: None alone"],
-    ['endpoint: "opc.tcp://plc", security_policy: None, allow_insecure: true, user: gw', "no password may be sent"],
-    ['endpoint: "opc.tcp://plc:4840", security_policy: Basic256', "is not known here"],
-    ['endpoint: "opc.tcp://plc:4840", password_file: pw', "password_file goes with user"],
-    ['endpoint: "opc.tcp://plc:4840", server_certificate_fingerprint: "ab:cd"', "64 hex digits"],
+    ['endpoint: "opc.tcp://user:secret@plc:4840"', "must not contain a user name or password"],
+    ['endpoint: "opc.tcp://plc:4840", security_policy: None', "add allow_insecure: true"],
+    ['endpoint: "opc.tcp://plc:4840", allow_insecure: true', "allow_insecure is only for security_policy: None"],
+    [
+      'endpoint: "opc.tcp://plc", security_policy: None, allow_insecure: true, user: gw',
+      "the password would be sent unprotected",
+    ],
+    ['endpoint: "opc.tcp://plc:4840", security_policy: Basic256', "unknown value"],
+    ['endpoint: "opc.tcp://plc:4840", password_file: pw', "password_file needs user"],
+    ['endpoint: "opc.tcp://plc:4840", server_certificate_fingerprint: "ab:cd"', "64 hexadecimal digits"],
     ['endpoint: "opc.tcp://plc:4840", password: secret', 'unknown key "password"'],
   ])("with { %s } is rejected: %s", (given, message) => {
     expect(refusal(() => addressOf(given))).toContain(message);
@@ -125,8 +128,8 @@ booths:
 
   test("is rejected if it has both links, or none", () => {
     const both = config('endpoint: "opc.tcp://plc:4840"', "modbus: { host: plc }");
-    expect(refusal(() => parseConfig(both, "g.yaml"))).toContain("a booth needs modbus or opcua, and not both");
+    expect(refusal(() => parseConfig(both, "g.yaml"))).toContain("a booth needs either modbus or opcua");
     const neither = "service: { url: https://service.example }\nbooths: [{ id: booth-1, profile: x }]\n";
-    expect(refusal(() => parseConfig(neither, "g.yaml"))).toContain("a booth needs modbus or opcua, and not both");
+    expect(refusal(() => parseConfig(neither, "g.yaml"))).toContain("a booth needs either modbus or opcua");
   });
 });

@@ -44,28 +44,37 @@ test("an output gets its defaults", () => {
 });
 
 test.each([
-  ["{ name: a, url: mqtt://plant.example, mqtt: {} }", "unprotected"],
+  ["{ name: a, url: mqtt://plant.example, mqtt: {} }", "not encrypted"],
   ["{ name: a, url: mqtts://u:p@plant.example, mqtt: {} }", "user name or password"],
-  ["{ name: a, url: https://plant.example, mqtt: {} }", "must begin with"],
-  ["{ name: a, url: mqtts://plant.example }", "needs one of mqtt, sparkplug, otlp"],
-  ["{ name: a, url: mqtts://plant.example, mqtt: {}, sparkplug: { group_id: g } }", "needs one of"],
-  ["{ name: a, url: mqtts://plant.example, mqtt: {}, otlp: {} }", "needs one of"],
-  ["{ name: a, url: mqtts://plant.example, mqtt: {}, token_file: t }", "token_file means nothing to mqtt"],
-  ["{ name: a, url: mqtts://plant.example, otlp: {} }", "must begin with"],
-  ["{ name: a, url: http://plant.example, otlp: {} }", "unprotected"],
-  ["{ name: a, url: https://plant.example, otlp: {}, client_id: x }", "client_id means nothing to otlp"],
+  ["{ name: a, url: https://plant.example, mqtt: {} }", "must start with"],
+  ["{ name: a, url: mqtts://plant.example }", "needs exactly one of mqtt, sparkplug, otlp"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: {}, sparkplug: { group_id: g } }", "needs exactly one of"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: {}, otlp: {} }", "needs exactly one of"],
+  [
+    "{ name: a, url: mqtts://plant.example, mqtt: {}, token_file: t }",
+    "an output of the kind mqtt does not have token_file",
+  ],
+  ["{ name: a, url: mqtts://plant.example, otlp: {} }", "must start with"],
+  ["{ name: a, url: http://plant.example, otlp: {} }", "not encrypted"],
+  [
+    "{ name: a, url: https://plant.example, otlp: {}, client_id: x }",
+    "an output of the kind otlp does not have client_id",
+  ],
   ["{ name: a, url: https://plant.example, otlp: {}, user: u, token_file: t }", "token_file or user, not both"],
   ["{ name: a, url: https://plant.example, otlp: { interval_ms: 5 } }", "at least 10000"],
-  ["{ name: a, url: mqtts://plant.example, mqtt: {}, password_file: p }", "goes with user"],
-  ["{ name: a, url: mqtts://plant.example, mqtt: {}, client_key_file: p }", "go together"],
-  ["{ name: a, url: mqtts://plant.example, mqtt: {}, since: yesterday }", "no instant"],
-  ["{ name: a, url: mqtts://plant.example, mqtt: {}, booths: [booth-2] }", 'there is no booth "booth-2"'],
-  ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: x } } }", "two would share a topic"],
-  ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { status: 'x/{booth}' } } }", "{booth} is not known here"],
-  ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: 'x/#/{booth}/{tag}' } } }", "no + or #"],
-  ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: 'x{/{booth}/{tag}' } } }", "a brace without"],
-  ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: 'x}/{booth}/{tag}' } } }", "a brace without"],
-  ["{ name: a, url: mqtts://plant.example, sparkplug: { group_id: a/b } }", "no /, + or #"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: {}, password_file: p }", "password_file needs user"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: {}, client_key_file: p }", "must be set together"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: {}, since: yesterday }", "not a date with time"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: {}, booths: [booth-2] }", 'booth "booth-2" does not exist'],
+  ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: x } } }", "several values would have the same topic"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { status: 'x/{booth}' } } }", "unknown placeholder {booth}"],
+  [
+    "{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: 'x/#/{booth}/{tag}' } } }",
+    "must not contain + or #",
+  ],
+  ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: 'x{/{booth}/{tag}' } } }", "brace is missing"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: 'x}/{booth}/{tag}' } } }", "brace is missing"],
+  ["{ name: a, url: mqtts://plant.example, sparkplug: { group_id: a/b } }", "must not contain /, + or #"],
 ])("the output %s is rejected: %s", (output, why) => {
   expect(refused("outputs", output)).toContain(why);
 });
@@ -102,12 +111,12 @@ test.each([
   [`{ name: a, ${MAIL}, user: u } }`, "set both user and password_file"],
   ["{ name: a, mail: { host: h, from: nobody, to: [c@d.example] } }", "a mail address, like shop@example.com"],
   ['{ name: a, mail: { host: h, from: a@b.example, to: ["c@d.example\\nBcc: x@y.example"] } }', "a mail address"],
-  ['{ name: a, webhook: { url: "http://x.example" } }', "unprotected"],
+  ['{ name: a, webhook: { url: "http://x.example" } }', "not encrypted"],
   ['{ name: a, webhook: { url: "https://u:p@x.example" } }', "user name or password"],
-  ['{ name: a, mqtt: { url: "mqtt://x.example" } }', "unprotected"],
-  ['{ name: a, mqtt: { url: "mqtts://x.example", topic: "a/#" } }', "no + or #"],
+  ['{ name: a, mqtt: { url: "mqtt://x.example" } }', "not encrypted"],
+  ['{ name: a, mqtt: { url: "mqtts://x.example", topic: "a/#" } }', "must not contain + or #"],
   ['{ name: a, mqtt: { url: "mqtts://x.example", password_file: p } }', "set both user and password_file"],
-  [`{ name: a, booths: [booth-2], ${MAIL} } }`, 'there is no booth "booth-2"'],
+  [`{ name: a, booths: [booth-2], ${MAIL} } }`, 'booth "booth-2" does not exist'],
   [`{ name: a, quiet: { from: "22:00", to: "22:00" }, ${MAIL} } }`, "start and end at the same time"],
   [`{ name: a, quiet: { from: "22:00", to: "6:00" }, ${MAIL} } }`, "a time of day is HH:MM"],
   [`{ name: a, quiet: { from: "22:00", to: "06:00", tz: Mars }, ${MAIL} } }`, 'the time zone "Mars" is not known'],
@@ -150,7 +159,7 @@ test("a shared connection is open to this machine, or to the clients that the fi
     max_age_ms: 2_000,
   });
   expect(() => parseConfig(share("{ port: 1502, address: 0.0.0.0 }"), "/f")).toThrow("needs clients");
-  expect(() => parseConfig(share("{ port: 1502, clients: [hmi] }"), "/f")).toThrow("no IP address");
+  expect(() => parseConfig(share("{ port: 1502, clients: [hmi] }"), "/f")).toThrow("not an IP address");
 });
 
 test("the examples of docs/operate/outputs.md are valid: plain, Home Assistant, Sparkplug, shared connection", () => {

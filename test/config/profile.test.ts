@@ -86,7 +86,9 @@ describe("profiles", () => {
     writeFileSync(join(dir, "click-booth.yaml"), SMALL.replace("name: small", "name: click-booth"));
     writeFileSync(join(dir, "other.yaml"), SMALL);
     expect(findProfile("click-booth", [dir, SHIPPED_PROFILES]).tags.length).toBe(2);
-    expect(() => findProfile("other", [dir])).toThrow(/other\.yaml:1:7: name: the file's name says "other"/);
+    expect(() => findProfile("other", [dir])).toThrow(
+      /other\.yaml:1:7: name: the name differs from the file's name, "other"/,
+    );
     expect(() => findProfile("clik-booth", [dir])).toThrow(/did you mean "click-booth"/);
     expect(() => findProfile("../secret", [dir])).toThrow(ConfigError);
   });
@@ -94,7 +96,7 @@ describe("profiles", () => {
   test("an error message shows file, place, line and caret", () => {
     expect(refusal(SMALL.replace("role: mode", "role: moed")).message).toBe(
       [
-        'p.yaml:13:25: tags[0].role: "moed" is not known here (did you mean "mode"?)',
+        'p.yaml:13:25: tags[0].role: unknown value "moed" (did you mean "mode"?)',
         "   13 |   - { name: mode, role: moed, address: 400001, type: uint16, group: fast }",
         "      |                         ^",
       ].join("\n"),
@@ -115,50 +117,62 @@ describe("profiles", () => {
     ["type: uint16, ", "", /13:5: tags\[0\]\.type: the key "type" is missing/],
     ["poll_interval_ms: 1000", "poll_interval_ms: soon", /8:29: .*expected a number, found "soon"/],
     ["poll_interval_ms: 1000", "poll_interval_ms: 1", /1 is too small: at least 100/],
-    ['version: "1"', "version: 1", /put it in quotes/],
-    ["spray", "spry", /modes\.3: "spry" is not known here \(did you mean "spray"/],
-    ["type: uint16, group: fast", "type: uint16, group: fsat", /no group "fsat" \(did you mean "fast"/],
-    ["name: minutes", "name: mode", /the name "mode" is taken \(first used by tags\[0\]\)/],
+    ['version: "1"', "version: 1", /put the value in quotes/],
+    ["spray", "spry", /modes\.3: unknown value "spry" \(did you mean "spray"/],
+    ["type: uint16, group: fast", "type: uint16, group: fsat", /group "fsat" does not exist \(did you mean "fast"/],
+    ["name: minutes", "name: mode", /the name "mode" is already in use \(first used in tags\[0\]\)/],
     ["role: mode, ", "", /12:1: tags: no tag has the role mode/],
-    ["role: mode, ", "role: mode_bit, ", /a mode_bit needs its mode/],
-    ["role: mode, ", "role: mode, mode: spray, ", /only a mode_bit has a mode/],
+    ["role: mode, ", "role: mode_bit, ", /a tag with the role mode_bit needs a mode/],
+    ["role: mode, ", "role: mode, mode: spray, ", /only a tag with the role mode_bit has a mode/],
     [
       "role: filter_minutes, filter: exhaust_filter",
       "role: mode_bit, mode: spray",
-      /bay 0 has a mode tag and a mode_bit/,
+      /bay 0 has both a mode tag and a mode_bit/,
     ],
-    ["role: mode, ", "role: mode_bit, mode: spray, ", /the bits of bay 0 make the tag "mode"/],
-    ["role: filter_minutes, filter: exhaust_filter", "role: mode", /a second mode tag for bay 0/],
-    ["type: uint16", "type: string, length: 2, deadband_percent: 5", /a string has no deadband in percent/],
+    ["role: mode, ", "role: mode_bit, mode: spray, ", /the mode bits of bay 0 form a tag "mode"/],
+    ["role: filter_minutes, filter: exhaust_filter", "role: mode", /bay 0 already has a mode tag/],
+    [
+      "type: uint16",
+      "type: string, length: 2, deadband_percent: 5",
+      /a tag of type string cannot have a deadband in percent/,
+    ],
     [
       "type: uint32",
       "type: uint32, deadband_percent: 5, counter: { step: 1, retained: true }",
-      /a counter has no deadband in percent/,
+      /a counter cannot have a deadband in percent/,
     ],
-    ["type: uint16", "type: string, length: 2, between: { min: 1, max: 2 }", /a string has no limits/],
-    ["type: uint16", "type: uint16, between: { min: 2, max: 2 }", /min lies below max/],
-    ["filter: exhaust_filter, ", "", /needs a filter/],
-    ["role: filter_minutes", "role: gas", /only tags with a role filter_/],
-    ["400002", "400250", /lies in the declared hole 200\.\.300/],
-    ["400002", "400200", /lies in the declared hole/],
-    ["400002", "465536", /reaches beyond the last address/],
-    ["400001", "1", /table coil holds bool only/],
+    ["type: uint16", "type: string, length: 2, between: { min: 1, max: 2 }", /a tag of type string cannot have limits/],
+    ["type: uint16", "type: uint16, between: { min: 2, max: 2 }", /min must be less than max/],
+    ["filter: exhaust_filter, ", "", /needs the setting filter/],
+    ["role: filter_minutes", "role: gas", /only a tag with a role filter_/],
+    ["400002", "400250", /the address is in the declared hole 200\.\.300/],
+    ["400002", "400200", /the address is in the declared hole/],
+    ["400002", "465536", /beyond the last address/],
+    ["400001", "1", /table coil has only values of type bool/],
     ["type: uint16", "type: bool", /needs a bit, 0 to 15/],
     ["type: uint16", "type: string", /needs a length/],
-    ["type: uint16", "type: uint16, bit: 1", /only a bool has a bit/],
-    ["type: uint16", "type: uint16, sentinels: [-1]", /-1 can never be read as uint16/],
-    ["type: uint32", "type: uint64, sentinels: [18446744073709551615]", /can never be read|not exact/],
-    ["type: uint16", "type: uint16, labels: { '-1': x }", /-1 can never be read as uint16/],
-    ["type: uint32", "type: float32, labels: { '1': x }", /only whole numbers have/],
-    ["type: uint16", "type: uint16, scale: 0.1, labels: { '1': x }", /no scale and no offset/],
-    ["type: uint16", "type: string, length: 2, word_order: low_first", /stand in their order/],
-    ["type: uint16", "type: string, length: 2, byte_order: low_first", /has a string_order/],
-    ["type: uint16", "type: uint16, string_order: low_first", /only a string has/],
-    ["type: uint32", "type: bcd16, counter: { step: 1, modulus: 65536, retained: true }", /a bcd16 wraps at 10000/],
-    ["word_order: low_first", "tables: [input]", /serves input, not holding/],
-    ["type: uint16", "type: uint16, min: 2, max: 1", /min is above max/],
-    ["[200, 300]", "[300, 200]", /holes\.holding\[0\]: the range ends/],
-    ['version: "1"', 'version: "1"\nversion: "2"', /3:1: Map keys must be unique/],
+    ["type: uint16", "type: uint16, bit: 1", /only a bool can have a bit/],
+    ["type: uint16", "type: uint16, sentinels: [-1]", /-1 is outside the range of type uint16/],
+    [
+      "type: uint32",
+      "type: uint64, sentinels: [18446744073709551615]",
+      /outside the range|too large for an exact number/,
+    ],
+    ["type: uint16", "type: uint16, labels: { '-1': x }", /-1 is outside the range of type uint16/],
+    ["type: uint32", "type: float32, labels: { '1': x }", /only whole numbers can/],
+    ["type: uint16", "type: uint16, scale: 0.1, labels: { '1': x }", /cannot have scale or offset/],
+    ["type: uint16", "type: string, length: 2, word_order: low_first", /a string has no word_order/],
+    ["type: uint16", "type: string, length: 2, byte_order: low_first", /a string has no byte_order: use string_order/],
+    ["type: uint16", "type: uint16, string_order: low_first", /only a string can have/],
+    [
+      "type: uint32",
+      "type: bcd16, counter: { step: 1, modulus: 65536, retained: true }",
+      /a counter of type bcd16 wraps at 10000/,
+    ],
+    ["word_order: low_first", "tables: [input]", /has the tables input, not holding/],
+    ["type: uint16", "type: uint16, min: 2, max: 1", /min is greater than max/],
+    ["[200, 300]", "[300, 200]", /holes\.holding\[0\]: the end of the range/],
+    ['version: "1"', 'version: "1"\nversion: "2"', /3:1: the key occurs twice/],
     ["groups:", "groups: [", /p\.yaml:\d+:\d+: /],
     ["protocol: modbus", "protocol: modbus\n__proto__: { x: 1 }", /"__proto__" is not allowed/],
     ["limits: { minutes: 6000 }", "limits: { constructor: 1 }", /"constructor" is not allowed/],
@@ -171,10 +185,10 @@ describe("profiles", () => {
   test("a file that is empty, missing, too large, too deep or made of aliases is rejected", () => {
     expect(refusal("").message).toBe("p.yaml: is empty");
     expect(refusal("# x".repeat(400_000)).message).toMatch(/is longer than/);
-    expect(refusal("[".repeat(100_000)).message).toMatch(/^p\.yaml:1:\d+: is nested too deep/);
+    expect(refusal("[".repeat(100_000)).message).toMatch(/^p\.yaml:1:\d+: nested too deeply/);
     const bomb = ["a0: &a0 [x, x]", ...Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}]`)];
     expect(refusal(bomb.join("\n")).message).toMatch(/alias/i);
-    expect(() => loadProfile(join(dir, "none.yaml"))).toThrow(/can't be read/);
+    expect(() => loadProfile(join(dir, "none.yaml"))).toThrow(/cannot be read/);
     writeFileSync(join(dir, "large.yaml"), Buffer.alloc(2_000_000, 0x23));
     expect(() => loadProfile(join(dir, "large.yaml"))).toThrow(/has 2000000 bytes/);
   });

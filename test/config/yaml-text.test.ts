@@ -7,18 +7,16 @@ import { message } from "../../src/domain/message.ts";
 import { render } from "../../src/domain/messages/render.ts";
 
 it.each([
-  "Missing , or : between flow map items",
-  "Missing space after : in flow sequence",
-  "Flow sequence must end with a ]",
-  "Missing closing 'quote",
-  "All mapping items must start at the same column",
-  "Unexpected map-value-ind token in YAML stream",
-  "Unexpected scalar at node end",
-  "Plain value cannot start with reserved character @",
-])("a usual mistake of YAML is a message of the agent: %s", (words) => {
-  const text = yamlText(words);
-  expect(typeof text).toBe("object");
-  expect(render(text)).toBe(words);
+  ["Missing , or : between flow map items", "a comma or a colon is missing between two entries in brackets"],
+  ["Missing space after : in flow sequence", "a space is missing after the colon"],
+  ["Flow sequence must end with a ]", "the closing ] is missing"],
+  ["Missing closing 'quote", "the closing single quote is missing"],
+  ["All mapping items must start at the same column", "all keys of a mapping must start in the same column"],
+  ["Unexpected map-value-ind token in YAML stream", "unexpected here: a colon"],
+  ["Unexpected scalar at node end", "unexpected after the value: text"],
+  ["Plain value cannot start with reserved character @", "a value cannot start with @: put it in quotes"],
+])("a usual mistake of YAML is a message of the agent: %s", (words, expected) => {
+  expect(render(yamlText(words))).toBe(expected);
 });
 
 it("other words of the YAML parser stay, without their part that quotes the file", () => {
@@ -27,13 +25,13 @@ it("other words of the YAML parser stay, without their part that quotes the file
 });
 
 it.each([
-  ["a: [1, 2", "yaml.list_end_nested"],
-  ["[1, 2", "yaml.list_end"],
-  ["a: { b: 1 ", "yaml.map_end_nested"],
-  ["{ b: 1 ", "yaml.map_end"],
-  ["a: ['x' 'y']", "yaml.missing_colon_list"],
-  ["a: {, }", "yaml.comma_map"],
-  ["a: [, ]", "yaml.comma_list"],
+  ["a: [1, 2", "yaml.bracket_end_nested"],
+  ["[1, 2", "yaml.bracket_end"],
+  ["a: { b: 1 ", "yaml.bracket_end_nested"],
+  ["{ b: 1 ", "yaml.bracket_end"],
+  ["a: ['x' 'y']", "yaml.missing_colon"],
+  ["a: {, }", "yaml.extra_comma"],
+  ["a: [, ]", "yaml.extra_comma"],
   ["a: 1\n  b: 2", "yaml.nested_map"],
   ["a:\n   b: 1\n  c: 2", "yaml.map_column"],
   ["a:\n   - b\n  - c", "yaml.list_as_key"],
@@ -44,11 +42,11 @@ it.each([
   ["a: 'x", "yaml.single_quote"],
   ['a: "x', "yaml.double_quote"],
   ['a: "x"#y', "yaml.comment"],
-  ["a: @x", "yaml.start_reserved"],
-  ["a: %x", "yaml.start_directive"],
+  ["a: @x", "yaml.start_sign"],
+  ["a: %x", "yaml.start_sign"],
   ["? [a]\n: b", "yaml.string_keys"],
   ["a: !x b", "yaml.tag"],
-  ["a: ]", "yaml.unexpected_in_stream"],
+  ["a: ]", "yaml.unexpected"],
   ["a: 'b' c", "yaml.unexpected_at_end"],
   ["a: b\n---\nc: d", "yaml.documents"],
 ])("the YAML parser's fault of %j is the message %s", (text, code) => {

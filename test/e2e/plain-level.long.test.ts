@@ -73,7 +73,7 @@ it("a service without generations and broker > counts as up while it answers, an
   await site.clock.runUntil(() => booth()?.provisioning.state === "active", 10 * MINUTE_MS);
   await site.clock.run(20 * MINUTE_MS);
   expect(statusText(agent.status())).not.toMatch(/DOWN|acked/);
-  expect(statusText(agent.status())).toContain("kept here alone: this service takes no readings");
+  expect(statusText(agent.status())).toContain("stored only on the gateway: this service does not accept readings");
   const findings = agentFindings(agent.status());
   expect(findings.filter(({ state }) => state !== "ok")).toEqual([]);
   site.service.way.down = true;

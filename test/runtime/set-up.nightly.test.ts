@@ -135,7 +135,7 @@ describe("a change on trial", () => {
     const site = await freshBox(1);
     await runningAgent(site);
     await asked(site, "/setup/booth", firstAt(NOBODY));
-    await expect(asked(site, "/setup/booth", firstAt(site.plc.port))).rejects.toThrow("a change is being tried");
+    await expect(asked(site, "/setup/booth", firstAt(site.plc.port))).rejects.toThrow("A change is on trial");
     const kept = await asked(site, "/setup/settle", { keep: true });
     expect(kept).toMatchObject({ trial: null, booths: [{ address: `127.0.0.1:${NOBODY}` }] });
     // The right address after all.
@@ -151,11 +151,14 @@ describe("a change on trial", () => {
     writeFileSync(site.configFile, stringify({ ...own, service: { url: site.service.url }, booths: [booth] }));
     await runningAgent(site);
     const refusals: [object, RegExp][] = [
-      [{ id: "booth-7", modbus: { host: "127.0.0.2" } }, /modbus of booth-7 stands in .*gateway\.yaml, which wins/],
-      [firstAt(NOBODY, { profile: "clik-booth" }), /there is no profile "clik-booth" \(did you mean "click-booth"/],
-      [firstAt(NOBODY, { tz: "Mars/Olympus" }), /"Mars\/Olympus" is no time zone/],
-      [firstAt(NOBODY, { id: "Booth 1" }), /a booth's name has lower-case letters/],
-      [{ id: "booth-2", profile: "click-booth" }, /a booth needs modbus or opcua/],
+      [
+        { id: "booth-7", modbus: { host: "127.0.0.2" } },
+        /gateway\.yaml sets modbus of booth-7, and it takes precedence/,
+      ],
+      [firstAt(NOBODY, { profile: "clik-booth" }), /profile "clik-booth" does not exist \(did you mean "click-booth"/],
+      [firstAt(NOBODY, { tz: "Mars/Olympus" }), /unknown time zone "Mars\/Olympus"/],
+      [firstAt(NOBODY, { id: "Booth 1" }), /A booth's name has lower-case letters/],
+      [{ id: "booth-2", profile: "click-booth" }, /a booth needs either modbus or opcua/],
       [
         { id: "booth-2", profile: "plcnext-booth", opcua: { endpoint: "opc.tcp://plc", password_file: "/etc/shadow" } },
         /POST \{id, profile/,
@@ -163,7 +166,9 @@ describe("a change on trial", () => {
       [{ id: "booth-2", profile: "click-booth", modbus: { serial: { path: "/etc/shadow" } } }, /POST \{id, profile/],
     ];
     for (const [body, why] of refusals) await expect(asked(site, "/setup/booth", body)).rejects.toThrow(why);
-    await expect(asked(site, "/setup/service", { url: "https://other.example" })).rejects.toThrow("which wins");
+    await expect(asked(site, "/setup/service", { url: "https://other.example" })).rejects.toThrow(
+      "it takes precedence",
+    );
     // What the file leaves open is the set-up's to say.
     await asked(site, "/setup/booth", { id: "booth-7", tz: "America/Denver" });
     const { booths } = await once(site, "it is kept", ({ trial }) => trial === null);

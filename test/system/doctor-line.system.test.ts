@@ -43,7 +43,11 @@ async function plcFinding(path: string, unit_id: number): Promise<Finding | unde
 it("doctor asks the device on a serial line, and distinguishes a silent device from a line that does not exist", async () => {
   const { near, far } = await bed.ptyPair("doctor");
   await deviceAt(far);
-  expect(await plcFinding(near, 5)).toEqual({ what: "PLC of booth-1", state: "ok", text: `unit 5 answers at ${near}` });
+  expect(await plcFinding(near, 5)).toEqual({
+    what: "PLC of booth-1",
+    state: "ok",
+    text: `unit ID 5 answers at ${near}`,
+  });
   expect(await plcFinding(near, 6)).toMatchObject({
     state: "bad",
     text: expect.stringContaining("no answer") as string,
@@ -51,7 +55,7 @@ it("doctor asks the device on a serial line, and distinguishes a silent device f
   });
   expect(await plcFinding(`${near}-gone`, 5)).toMatchObject({
     state: "bad",
-    text: `${near}-gone: it isn't there`,
+    text: `${near}-gone: the device does not exist`,
     todo: expect.stringContaining("plug the adapter") as string,
   });
 });

@@ -17,7 +17,7 @@ const BOTH = ["id", "serial_number"] as const;
 async function faultless(site: PlainSite): Promise<void> {
   const text = (await site.command("status")).out;
   expect(text).not.toMatch(/DOWN|acked/);
-  expect(text).toContain("kept here alone: this service takes no readings");
+  expect(text).toContain("stored only on the gateway: this service does not accept readings");
   const { findings } = JSON.parse((await site.command("doctor", "--json")).out) as Examination;
   const ofService = findings.filter(({ what }) => ["service", "service link", "readings of booth-1"].includes(what));
   expect(ofService.map(({ what, state }) => `${what}: ${state}`).sort()).toEqual([
@@ -64,7 +64,7 @@ it("with a strict plain service that returns only the document's 19 fields, a si
   expect(site.writes()).toEqual([POSTED, COMPLETED]);
   const socket = join(dirname(site.configFile), "agent.sock");
   await expect(askAgent(socket, { method: "GET", path: "/booth_fields" })).rejects.toThrow(
-    "this service shows no id of booth-1: size and brand can't be asked for without one",
+    "The service returns no ID for booth-1: without it, the agent cannot request size and brand",
   );
   await faultless(site);
 });

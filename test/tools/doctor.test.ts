@@ -76,7 +76,7 @@ describe("examinationOf", () => {
       "  3. look at b",
       "",
     ]);
-    expect(examinationText(examinationOf([ok("a", "well")]))).toContain("Nothing is to be done.");
+    expect(examinationText(examinationOf([ok("a", "well")]))).toContain("Nothing to do.");
   });
 });
 
@@ -171,9 +171,9 @@ describe("the way to a server", () => {
 
   it.each([
     [failed("DNS", "ENOTFOUND"), /check the name service\.example/],
-    [failed("DNS", "EAI_AGAIN"), /uplink and name servers/],
-    [failed("TCP", "ECONNREFUSED"), /check the port .* nothing listens at service\.example:443/],
-    [failed("TCP", "ETIMEDOUT"), /let outgoing TCP to service\.example:443 through the firewall/],
+    [failed("DNS", "EAI_AGAIN"), /network connection .* and DNS servers/],
+    [failed("TCP", "ECONNREFUSED"), /check the port .* no server listens at service\.example:443/],
+    [failed("TCP", "ETIMEDOUT"), /allow outgoing TCP connections to service\.example:443 in the firewall/],
     [failed("proxy", ""), /service\.proxy_url/],
     [failed("TLS", "CERT_HAS_EXPIRED"), /clock .*; if it is right, the certificate/],
     [failed("TLS", "CERT_NOT_YET_VALID"), /clock/],
@@ -181,7 +181,7 @@ describe("the way to a server", () => {
     [failed("TLS", "DEPTH_ZERO_SELF_SIGNED_CERT"), /service\.ca_file/],
     [failed("TLS", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"), /service\.ca_file/],
     [failed("TLS", "EPROTO"), /TLS 1\.2/],
-    [failed("HTTP", "ECONNRESET"), /what stands between/],
+    [failed("HTTP", "ECONNRESET"), /check the proxies and load balancers on the path/],
   ])("advises what to do about %j", (outcome, todo) => {
     const found = serverFindings("service", { target, reached: outcome }, clock);
     expect(found.map(({ state }) => state)).toEqual(["bad"]);
@@ -194,7 +194,7 @@ describe("the way to a server", () => {
     const todoOf = (outcome: Reached): string =>
       render(serverFindings("service", { target: through, reached: outcome }, clock)[0]?.todo ?? "");
     expect(todoOf(failed("DNS", "ENOTFOUND"))).toContain("the name proxy.example");
-    expect(todoOf(failed("TCP", "ECONNREFUSED"))).toContain("nothing listens at proxy.example:3128");
+    expect(todoOf(failed("TCP", "ECONNREFUSED"))).toContain("no server listens at proxy.example:3128");
     expect(todoOf(failed("TLS", "EPROTO"))).toContain("service.example:443");
   });
 

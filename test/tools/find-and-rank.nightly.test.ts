@@ -48,7 +48,7 @@ describe("ranking", () => {
     const nobody = rankAt({ modbus: { host: "127.0.0.1", port: 9 }, said: [] }, { tools, config, ...call() });
     await expect(nobody).rejects.toThrow(/^127\.0\.0\.1:9: .*; /);
     const none = rankAt({ modbus: {}, said: [] }, { tools, config, ...call() });
-    await expect(none).rejects.toThrow("give host (and port), or serial");
+    await expect(none).rejects.toThrow("set host (and port), or serial");
   });
 });
 
@@ -70,8 +70,8 @@ describe("an OPC UA server", () => {
 
   it.each([
     ["opc.tcp://127.0.0.1:9", /./],
-    ["http://127.0.0.1", /an endpoint is opc\.tcp/],
-    ["opc.tcp:", /an endpoint is opc\.tcp/],
+    ["http://127.0.0.1", /an endpoint has the form opc\.tcp/],
+    ["opc.tcp:", /an endpoint has the form opc\.tcp/],
   ])("is refused with a reason if the endpoint is wrong: %s", async (endpoint, why) => {
     await expect(findPlcs(tools, { where: "opcua", endpoint }, call())).rejects.toThrow(why);
   });

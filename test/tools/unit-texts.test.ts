@@ -16,12 +16,12 @@ function usual(name: string): UsualTag {
 
 describe("unitTrouble", () => {
   it.each([
-    ["minuets", "filter_minutes", 'Tag x: the unit "minuets" is not known. Did you mean "min"?'],
-    ["degFF", "air_temperature", 'Tag x: the unit "degFF" is not known. Did you mean "F"?'],
-    ["kwhh", undefined, 'Tag x: the unit "kwhh" is not known. Did you mean "kWh"?'],
-    ["m", "hour_meter", 'Tag x: the unit "m" does not fit the role hour_meter. Write one of s, ms, min, h, d.'],
-    ["qq", "filter_minutes", 'Tag x: the unit "qq" is not known. Write one of s, ms, min, h, d.'],
-    ["", "hour_meter", "Tag x: the role hour_meter needs a unit. Write one of s, ms, min, h, d."],
+    ["minuets", "filter_minutes", 'Tag x: unknown unit "minuets". Did you mean "min"?'],
+    ["degFF", "air_temperature", 'Tag x: unknown unit "degFF". Did you mean "F"?'],
+    ["kwhh", undefined, 'Tag x: unknown unit "kwhh". Did you mean "kWh"?'],
+    ["m", "hour_meter", 'Tag x: the unit "m" does not fit the role hour_meter. Use one of s, ms, min, h, d.'],
+    ["qq", "filter_minutes", 'Tag x: unknown unit "qq". Use one of s, ms, min, h, d.'],
+    ["", "hour_meter", "Tag x: the role hour_meter needs a unit. Use one of s, ms, min, h, d."],
     ["minutes", "filter_minutes", null],
     ["-", undefined, null],
     ["ppm", undefined, null],
@@ -87,9 +87,9 @@ describe("a profile that is in use", () => {
       ["flow", undefined],
     ]);
     expect(unitWarnings(profile).map((text) => render(text))).toEqual([
-      'Tag used: the unit "minuets" is not known. Did you mean "min"? Until then no figure is made of the role filter_minutes.',
-      "Tag pressure: a deadband of 2 inWC is 498 Pa and hides every change. Write the deadband in inWC.",
-      expect.stringContaining('Tag flow: the unit "furlong" is not known.'),
+      'Tag used: unknown unit "minuets". Did you mean "min"? Until then, no figure is calculated from the role filter_minutes.',
+      "Tag pressure: a deadband of 2 inWC equals 498 Pa and hides every change. Give the deadband in inWC.",
+      expect.stringContaining('Tag flow: unknown unit "furlong".'),
     ]);
   });
 
@@ -97,10 +97,7 @@ describe("a profile that is in use", () => {
     const file = join(temporaryFolder(), "small.yaml");
     writeFileSync(file, PROFILE.replace("UNIT", "minuets"));
     const { code, out } = await say(["check", file]);
-    expect([code, out]).toEqual([
-      0,
-      expect.stringContaining('\n  warning: Tag used: the unit "minuets" is not known.'),
-    ]);
+    expect([code, out]).toEqual([0, expect.stringContaining('\n  warning: Tag used: unknown unit "minuets".')]);
     const json: unknown = JSON.parse((await say(["check", file, "--json"])).out);
     expect(json).toMatchObject({ ok: true, warnings: [{}, {}, {}].map(() => expect.any(String) as unknown) });
   });
@@ -119,7 +116,7 @@ describe("profile add", () => {
     async (more) => {
       const { code, out, err } = await added("exhaust_minutes", more);
       expect([code, out]).toEqual([2, ""]);
-      expect(err).toContain("Tag exhaust_minutes: the unit");
+      expect(err).toContain("Tag exhaust_minutes: ");
     },
   );
 

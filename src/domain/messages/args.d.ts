@@ -360,7 +360,7 @@ export interface MessageArgs<Arg> {
   readonly "ask.forgotten": NoArgs;
   readonly "ask.refused": { readonly reason: Arg };
   readonly "ask.on_trial": NoArgs;
-  readonly "ask.fixed": { readonly what: Arg; readonly file: Arg };
+  readonly "ask.fixed": { readonly file: Arg; readonly what: Arg };
   readonly "ask.bound_service": NoArgs;
   readonly "ask.key_host": { readonly url: Arg };
   readonly "ask.booth_name": NoArgs;
@@ -457,7 +457,6 @@ export interface MessageArgs<Arg> {
   readonly "config.text": NoArgs;
   readonly "config.a_number": NoArgs;
   readonly "config.nothing": NoArgs;
-  readonly "config.a_mapping": NoArgs;
   readonly "config.one_of": { readonly names: Arg };
   readonly "config.client_pair": NoArgs;
   readonly "config.one_key": NoArgs;
@@ -491,7 +490,7 @@ export interface MessageArgs<Arg> {
   readonly "config.name_taken": { readonly name: Arg };
   readonly "config.no_booth": { readonly booth: Arg };
   readonly "config.one_kind": { readonly kinds: Arg };
-  readonly "config.strange_key": { readonly key: Arg; readonly kind: Arg };
+  readonly "config.strange_key": { readonly kind: Arg; readonly key: Arg };
   readonly "config.token_or_user": NoArgs;
   readonly "config.instant": NoArgs;
   readonly "config.topic": NoArgs;
@@ -562,7 +561,7 @@ export interface MessageArgs<Arg> {
   readonly "config.only_mode_bit": NoArgs;
   readonly "config.needs_mode": NoArgs;
   readonly "config.mode_and_bit": { readonly bay: Arg };
-  readonly "config.mode_bit_tag": { readonly bay: Arg; readonly tag: Arg; readonly name: Arg };
+  readonly "config.mode_bit_tag": { readonly bay: Arg; readonly tag: Arg };
   readonly "config.bits_group": { readonly bay: Arg; readonly group: Arg };
   readonly "config.tag_name": NoArgs;
   readonly "config.scale_zero": NoArgs;
@@ -575,7 +574,6 @@ export interface MessageArgs<Arg> {
   readonly "config.file_name": { readonly name: Arg };
   readonly "config.known": { readonly names: Arg; readonly folders: Arg };
   readonly "config.none": NoArgs;
-  readonly "config.no_such_profile": NoArgs;
   readonly "config.node_or_path": NoArgs;
   readonly "config.needs_node": NoArgs;
   readonly "config.draft_long": NoArgs;
@@ -590,7 +588,7 @@ export interface MessageArgs<Arg> {
   readonly "config.no_poll_group": { readonly profile: Arg; readonly group: Arg };
   readonly "config.has_groups": { readonly groups: Arg };
   readonly "config.other_link": { readonly profile: Arg; readonly protocol: Arg; readonly link: Arg };
-  readonly "config.give_link": { readonly protocol: Arg; readonly link: Arg };
+  readonly "config.give_link": { readonly link: Arg; readonly protocol: Arg };
   readonly "config.cut": NoArgs;
   readonly "config.cut_hint": { readonly file: Arg };
   readonly "config.no_file_hint": NoArgs;
@@ -605,8 +603,8 @@ export interface MessageArgs<Arg> {
   readonly "config.key_refused": { readonly key: Arg };
   readonly "config.too_small": { readonly value: Arg; readonly least: Arg };
   readonly "config.too_large": { readonly value: Arg; readonly most: Arg };
-  readonly "config.characters": { readonly count: Arg };
-  readonly "config.entries": { readonly count: Arg };
+  readonly "config.characters": { readonly count: number };
+  readonly "config.entries": { readonly count: number };
   readonly "config.found": { readonly message: Arg; readonly found: Arg };
   readonly "config.invalid": NoArgs;
   readonly "config.and_more": { readonly text: Arg; readonly count: Arg };
@@ -622,20 +620,14 @@ export interface MessageArgs<Arg> {
   readonly "yaml.entries": { readonly count: Arg; readonly most: Arg };
   readonly "yaml.twice": NoArgs;
   readonly "yaml.documents": NoArgs;
-  readonly "yaml.missing_comma_map": NoArgs;
-  readonly "yaml.missing_comma_list": NoArgs;
-  readonly "yaml.missing_colon_map": NoArgs;
-  readonly "yaml.missing_colon_list": NoArgs;
-  readonly "yaml.space_after_colon_map": NoArgs;
-  readonly "yaml.space_after_colon_list": NoArgs;
-  readonly "yaml.map_end": { readonly bracket: Arg };
-  readonly "yaml.list_end": { readonly bracket: Arg };
-  readonly "yaml.map_end_nested": { readonly bracket: Arg };
-  readonly "yaml.list_end_nested": { readonly bracket: Arg };
+  readonly "yaml.missing_comma": NoArgs;
+  readonly "yaml.missing_colon": NoArgs;
+  readonly "yaml.space_after_colon": NoArgs;
+  readonly "yaml.bracket_end": { readonly bracket: Arg };
+  readonly "yaml.bracket_end_nested": { readonly bracket: Arg };
   readonly "yaml.end_indent": NoArgs;
   readonly "yaml.block_in_flow": NoArgs;
-  readonly "yaml.comma_map": NoArgs;
-  readonly "yaml.comma_list": NoArgs;
+  readonly "yaml.extra_comma": NoArgs;
   readonly "yaml.map_column": NoArgs;
   readonly "yaml.list_column": NoArgs;
   readonly "yaml.no_dash": NoArgs;
@@ -652,7 +644,6 @@ export interface MessageArgs<Arg> {
   readonly "yaml.string_keys": NoArgs;
   readonly "yaml.tag": NoArgs;
   readonly "yaml.unexpected": { readonly token: Arg };
-  readonly "yaml.unexpected_in_stream": { readonly token: Arg };
   readonly "yaml.unexpected_at_end": { readonly token: Arg };
   readonly "yaml.token_scalar": NoArgs;
   readonly "yaml.token_double_quoted": NoArgs;
@@ -665,10 +656,7 @@ export interface MessageArgs<Arg> {
   readonly "yaml.token_list_start": NoArgs;
   readonly "yaml.token_list_end": NoArgs;
   readonly "yaml.token_end": NoArgs;
-  readonly "yaml.start_flow": { readonly sign: Arg };
-  readonly "yaml.start_block": { readonly sign: Arg };
-  readonly "yaml.start_reserved": { readonly sign: Arg };
-  readonly "yaml.start_directive": { readonly sign: Arg };
+  readonly "yaml.start_sign": { readonly sign: Arg };
   readonly "yaml.no_token": NoArgs;
   readonly "notice.one_way": NoArgs;
   readonly "notice.quiet_length": NoArgs;
@@ -1138,5 +1126,4 @@ export interface MessageArgs<Arg> {
   readonly "text.correct_entry": NoArgs;
   readonly "output.left_out": { readonly name: Arg; readonly reason: Arg; readonly advice: Arg };
   readonly "notice.left_out": { readonly name: Arg; readonly reason: Arg; readonly advice: Arg };
-  readonly "ask.service_url": { readonly fault: Arg };
 }

@@ -17,7 +17,7 @@ export function agentFindings(status: AgentStatus): readonly Finding[] {
   return present([
     ok("agent", message("doctor.runs", { time: lasting(at - status.started_at), gateway: status.gateway_id })),
     ...status.disabled.map(({ booth, reason, advice }) => bad(`${booth} is left out`, reason, advice)),
-    lacks.length > 0 && warn("set-up", message("doctor.lacks", { what: lacks.join(" and no ") }), SET_UP_HOW),
+    lacks.length > 0 && warn("set-up", message("doctor.lacks", { what: lacks.join(", ") }), SET_UP_HOW),
     clockFinding(status),
     ...status.booths.flatMap((booth) => boothFindings(booth, at)),
     lacks.length === 0

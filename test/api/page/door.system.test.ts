@@ -28,9 +28,9 @@ it("on the network the page is encrypted, asks for the PIN, and locks after five
     await page.getByText(`${left === 1 ? "one more try" : `${left} more tries`}, then it is locked`).waitFor();
   }
   await enterPin(page, wrong);
-  await page.getByText("locked after too many wrong PINs").waitFor();
+  await page.getByText("Sign-in is locked after too many wrong PINs").waitFor();
   await enterPin(page, pin);
-  await page.getByText("locked after too many wrong PINs").waitFor();
+  await page.getByText("Sign-in is locked after too many wrong PINs").waitFor();
   await screenshot(page, "pin-locked", { whole: false });
 
   // A new PIN ends the lock. The port, and so the address, is another one.

@@ -89,7 +89,7 @@ it("a wrong serial number says so, with what to do, and can be corrected at once
   expect(await page.getByText("Is it O or 0, I or 1?").count()).toBe(0);
   await screenshot(page, "setup-wrong-serial");
   await enterSerial(page, "AB CD");
-  await page.getByText("a serial number has letters, digits and single dashes").waitFor();
+  await page.getByText("A serial number has letters, digits and single dashes").waitFor();
   await enterSerial(page, SERIAL);
   await page.getByRole("form", { name: "Is this the booth in front of you?" }).waitFor();
   expect(faults).toEqual([]);

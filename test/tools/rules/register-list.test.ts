@@ -145,8 +145,8 @@ C-000003,ESD_OK,false,True,000009,000009,,,
       ["Door", "bool", "holding:2.4"],
       ["Temp", "float32", "input:4"],
     ]);
-    expect(coil?.[2]).toContain("refused: 10028 can be read in two ways");
-    expect(bad).toEqual(["Y", "?", 'refused: "x" is no Modbus address']);
+    expect(coil?.[2]).toContain("refused: 10028 is ambiguous");
+    expect(bad).toEqual(["Y", "?", 'refused: "x" is not a Modbus address']);
   });
 
   it("read 400001.0 of a spreadsheet as a register, and refuse a bit of a number", () => {
