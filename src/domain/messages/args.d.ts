@@ -378,7 +378,7 @@ export interface MessageArgs {
   readonly "disk.read_only": { readonly detail: MessageArg };
   readonly "fit.unread": { readonly reason: MessageArg };
   readonly "fit.named": { readonly name: MessageArg };
-  readonly "fit.tags": { readonly answering: MessageArg; readonly count: MessageArg; readonly plausible: MessageArg };
+  readonly "fit.tags": { readonly answering: MessageArg; readonly count: number; readonly plausible: MessageArg };
   readonly "fit.mode": { readonly label: MessageArg; readonly value: MessageArg; readonly mode: MessageArg };
   readonly "fit.odd": {
     readonly label: MessageArg;
@@ -386,7 +386,7 @@ export interface MessageArgs {
     readonly unit: MessageArg;
     readonly usual: MessageArg;
   };
-  readonly "fit.more_odd": { readonly count: MessageArg };
+  readonly "fit.more_odd": { readonly count: number };
   readonly "operation.failed": { readonly error: MessageArg };
   readonly "operation.retried": NoArgs;
   readonly "notice.server_says": { readonly answer: MessageArg };
@@ -778,7 +778,7 @@ export interface MessageArgs {
   readonly "workshop.next": NoArgs;
   readonly "workshop.trace_modbus": NoArgs;
   readonly "workshop.reads_right": NoArgs;
-  readonly "workshop.wrong": { readonly wrong: MessageArg; readonly tags: MessageArg };
+  readonly "workshop.wrong": { readonly wrong: MessageArg; readonly tags: number };
   readonly "workshop.write": { readonly file: MessageArg };
   readonly "workshop.not_written": NoArgs;
   readonly "workshop.a_tag": NoArgs;
@@ -796,15 +796,14 @@ export interface MessageArgs {
     readonly wanted: MessageArg;
   };
   readonly "workshop.text_is": { readonly place: MessageArg; readonly text: MessageArg };
-  readonly "workshop.others_fit": { readonly count: MessageArg };
+  readonly "workshop.others_fit": { readonly count: number };
   readonly "workshop.roughly": NoArgs;
   readonly "workshop.nothing_fits": NoArgs;
   readonly "workshop.nothing_plausible": NoArgs;
   readonly "workshop.refuses": { readonly span: MessageArg; readonly code: MessageArg };
   readonly "workshop.for_modbus": { readonly profile: MessageArg };
   readonly "workshop.too_many_variables": { readonly count: MessageArg; readonly most: MessageArg };
-  readonly "workshop.no_opcua": NoArgs;
-  readonly "workshop.browsing": { readonly found: MessageArg };
+  readonly "workshop.browsing": { readonly found: number };
   readonly "workshop.too_many_names": {
     readonly file: MessageArg;
     readonly count: MessageArg;
@@ -835,7 +834,7 @@ export interface MessageArgs {
   readonly "workshop.ask_word": { readonly word: MessageArg; readonly column: MessageArg };
   readonly "workshop.ask_scale": { readonly scale: MessageArg; readonly column: MessageArg; readonly name: MessageArg };
   readonly "workshop.ask_units": { readonly units: MessageArg };
-  readonly "workshop.ask_same": { readonly count: MessageArg; readonly names: MessageArg };
+  readonly "workshop.ask_same": { readonly count: number; readonly names: MessageArg };
   readonly "workshop.ask_by_name": { readonly tags: MessageArg };
   readonly "workshop.too_many_words": { readonly column: MessageArg; readonly words: MessageArg };
   readonly "workshop.no_block": NoArgs;
@@ -871,7 +870,7 @@ export interface MessageArgs {
   readonly "workshop.no_name": { readonly text: MessageArg };
   readonly "workshop.unknown_type": { readonly tag: MessageArg; readonly type: MessageArg };
   readonly "workshop.wants_node": { readonly tag: MessageArg };
-  readonly "workshop.wrong_table": { readonly tag: MessageArg; readonly type: MessageArg; readonly table: MessageArg };
+  readonly "workshop.wrong_table": { readonly tag: MessageArg; readonly table: MessageArg; readonly type: MessageArg };
   readonly "workshop.does_mode": { readonly tag: MessageArg };
   readonly "workshop.list": { readonly file: MessageArg; readonly maker: MessageArg; readonly columns: MessageArg };
   readonly "workshop.not_used": { readonly names: MessageArg };
@@ -880,7 +879,7 @@ export interface MessageArgs {
   readonly "workshop.left_out": { readonly line: MessageArg; readonly why: MessageArg };
   readonly "workshop.exported": {
     readonly file: MessageArg;
-    readonly tags: MessageArg;
+    readonly tags: number;
     readonly profile: MessageArg;
     readonly version: MessageArg;
   };
@@ -901,8 +900,8 @@ export interface MessageArgs {
   readonly "workshop.there_are": { readonly names: MessageArg };
   readonly "workshop.none_yet": NoArgs;
   readonly "workshop.no_such_profile": {
-    readonly profile: MessageArg;
     readonly folder: MessageArg;
+    readonly profile: MessageArg;
     readonly hint: MessageArg;
   };
   readonly "workshop.not_pair": { readonly pair: MessageArg };
@@ -984,7 +983,6 @@ export interface MessageArgs {
   readonly "test.huge": NoArgs;
   readonly "test.fell": NoArgs;
   readonly "test.grew": { readonly by: MessageArg; readonly seconds: MessageArg };
-  readonly "fit.not_read": NoArgs;
   readonly "fit.on_off": NoArgs;
   readonly "fit.a_text": NoArgs;
   readonly "fit.any": NoArgs;
@@ -1000,17 +998,12 @@ export interface MessageArgs {
   readonly "workshop.several": NoArgs;
   readonly "workshop.which_one": { readonly places: MessageArg };
   readonly "workshop.no_names": NoArgs;
-  readonly "workshop.none_new": { readonly count: MessageArg };
-  readonly "workshop.none_below": { readonly count: MessageArg; readonly part: MessageArg };
-  readonly "workshop.browsed": { readonly count: MessageArg; readonly taken: MessageArg };
-  readonly "workshop.browsed_some": {
-    readonly count: MessageArg;
-    readonly taken: MessageArg;
-    readonly left: MessageArg;
-  };
-  readonly "test.mode": { readonly raw: MessageArg; readonly mode: MessageArg; readonly reads: MessageArg };
+  readonly "workshop.none_new": { readonly count: number };
+  readonly "workshop.none_below": { readonly count: number; readonly part: MessageArg };
+  readonly "workshop.browsed": { readonly count: number; readonly taken: MessageArg; readonly left: number };
+  readonly "test.mode": { readonly raw: MessageArg; readonly mode: MessageArg; readonly reads: number };
   readonly "test.not_mapped": NoArgs;
-  readonly "test.look_at": { readonly count: MessageArg };
+  readonly "test.look_at": { readonly count: number };
   readonly "tag.active_error": NoArgs;
   readonly "tag.active_warning": NoArgs;
   readonly "tag.air_temperature": NoArgs;
@@ -1101,6 +1094,10 @@ export interface MessageArgs {
   readonly "detect.no_tag": { readonly why: MessageArg; readonly profile: MessageArg };
   readonly "detect.no_type": { readonly name: MessageArg; readonly names: MessageArg };
   readonly "detect.reading": { readonly place: MessageArg };
+  readonly "detect.as_stated": NoArgs;
+  readonly "detect.from_one": NoArgs;
+  readonly "detect.from_zero": NoArgs;
+  readonly "detect.other_table": NoArgs;
   readonly "detect.best": { readonly value: MessageArg; readonly point: MessageArg };
   readonly "detect.also": {
     readonly count: number;
@@ -1111,7 +1108,7 @@ export interface MessageArgs {
   readonly "detect.give_expect": NoArgs;
   readonly "detect.manual_decides": NoArgs;
   readonly "find.asking": { readonly endpoint: MessageArg };
-  readonly "find.looked": { readonly looked: MessageArg; readonly total: MessageArg; readonly found: MessageArg };
+  readonly "find.looked": { readonly looked: MessageArg; readonly total: MessageArg; readonly found: number };
   readonly "find.on_line": {
     readonly path: MessageArg;
     readonly baud_rate: MessageArg;
@@ -1122,7 +1119,7 @@ export interface MessageArgs {
   readonly "rank.too_long": NoArgs;
   readonly "tool.no_booth": { readonly booth: MessageArg; readonly known: MessageArg };
   readonly "tool.which_booth": { readonly names: MessageArg };
-  readonly "tool.which_opcua": { readonly count: MessageArg };
+  readonly "tool.which_opcua": { readonly count: number };
   readonly "tool.which_plc": NoArgs;
   readonly "tool.no_number": { readonly option: MessageArg; readonly text: MessageArg };
   readonly "tool.no_number_within": {
@@ -1131,10 +1128,15 @@ export interface MessageArgs {
     readonly min: MessageArg;
     readonly max: MessageArg;
   };
+  readonly "tool.no_duration": { readonly option: MessageArg; readonly text: MessageArg; readonly most: MessageArg };
   readonly "tool.no_link": NoArgs;
   readonly "tool.link_ended": { readonly reason: MessageArg };
   readonly "probe.no_address": { readonly text: MessageArg };
   readonly "probe.units": { readonly text: MessageArg; readonly most: MessageArg };
+  readonly "probe.unit_step": { readonly unit: MessageArg; readonly number: MessageArg; readonly of: MessageArg };
+  readonly "probe.round_trip": NoArgs;
+  readonly "probe.identification": NoArgs;
+  readonly "probe.counting": NoArgs;
   readonly "probe.no_modbus": { readonly at: MessageArg; readonly why: MessageArg };
   readonly "probe.opcua": { readonly at: MessageArg };
   readonly "probe.no_opcua": { readonly at: MessageArg };
