@@ -48,9 +48,9 @@ describe("booth-gateway profile", () => {
       const learned = await site.run("learn modes --for 1s", { ask: operator(site) });
       expect(learned).toMatchObject({
         code: 0,
-        err: expect.stringContaining("holding:0-499; 5 requests a second at most") as string,
+        err: expect.stringContaining("holding:0-499 with at most 5 requests per second") as string,
       });
-      expect(learned.out).toContain("it can be used");
+      expect(learned.out).toContain("the profile is complete");
       const made = loadProfile(site.file);
       const codes = Object.entries(site.profile.modes).filter(([, mode]) =>
         (DRAWN_MODES as readonly string[]).includes(mode),
@@ -59,7 +59,7 @@ describe("booth-gateway profile", () => {
       expect(await say(["check", site.file])).toMatchObject({ code: 0, err: "" });
       const tested = await site.run("test --for 2s");
       expect(tested).toMatchObject({ code: 0, err: "" });
-      expect(tested.out).toContain("it reads right");
+      expect(tested.out).toContain("all tags are plausible");
 
       // Other instants and modes than those of the search.
       for (const mode of ["bake", "idle"] as const) {
@@ -90,12 +90,12 @@ describe("booth-gateway profile", () => {
       site.clock.pace(0);
       const [, name] = /show of (\w+) now/.exec(question) ?? [];
       if (name !== undefined) return Promise.resolve(site.shows(name));
-      return Promise.resolve(question.startsWith("Write") ? "y" : (tagAt(question)?.name ?? "-"));
+      return Promise.resolve(question.startsWith("Save these lines") ? "y" : (tagAt(question)?.name ?? "-"));
     };
     site.clock.pace(300);
     const said = await site.run("learn counters --for 90m", { ask });
     expect(said).toMatchObject({ code: 0 });
-    expect(said.out).toMatch(/^register +type +now +per hour +grew in +rested in$/m);
+    expect(said.out).toMatch(/^register +type +now +per hour +increased in +unchanged in$/m);
     const made = loadProfile(site.file);
     const names = made.tags.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(["run_minutes", "gas", "energy", "uptime_s", "exhaust_minutes"]));

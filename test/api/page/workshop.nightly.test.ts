@@ -56,7 +56,7 @@ it("a profile is made on the page, from its name to the booth that uses it; noth
   await page.getByRole("button", { name: /^0: Spare \(7\): holding:7( reads|$)/ }).waitFor();
   await mustBeUsable(page);
   await page.getByRole("button", { name: /^1: Spare \(7\): holding:6( reads|$)/ }).click();
-  await page.getByText("Write this to the profile?").waitFor();
+  await page.getByText("Save these lines in the profile?").waitFor();
   await press(page, "No");
 
   plc.set("spray");
@@ -67,7 +67,7 @@ it("a profile is made on the page, from its name to the booth that uses it; noth
   await add.getByLabel("Address as the manual has it").fill(`${tag.point.table}:${tag.point.address}`);
   await add.getByLabel("The display shows").fill(plc.shows(tag.name));
   await press(page, "Find it");
-  await page.getByText("Write this to the profile?").waitFor();
+  await page.getByText("Save these lines in the profile?").waitFor();
   await mustBeUsable(page);
   await screenshot(page, "workshop-2-add");
   await press(page, "Yes");
@@ -83,7 +83,7 @@ it("a profile is made on the page, from its name to the booth that uses it; noth
   await learn.getByLabel("How long").fill("1s");
   await press(page, "Begin to learn");
   // The list is shown before it is imported.
-  await page.getByText(`Reads ${range}; 5 requests a second at most`).waitFor();
+  await page.getByText(`Reading ${range} with at most 5 requests per second`).waitFor();
   for (const mode of [...modes, modes[0]]) {
     await page.getByText(`Set the booth to ${mode}`).waitFor();
     if (mode === "spray") await screenshot(page, "workshop-3-learn");
@@ -91,14 +91,14 @@ it("a profile is made on the page, from its name to the booth that uses it; noth
     await press(page, "It is so");
     await page.getByText(`Set the booth to ${mode}`).waitFor({ state: "detached" });
   }
-  await page.getByText("Write this to the profile?").waitFor();
+  await page.getByText("Save these lines in the profile?").waitFor();
   await press(page, "Yes");
   await page.getByText("acme: 2 tags, and it can be used.").waitFor();
 
   const test = await opened(page, "Test it");
   await test.getByLabel("How long").fill("1s");
   await press(page, "Begin the test");
-  await page.getByText("it reads right").waitFor();
+  await page.getByText("all tags are plausible").waitFor();
   await mustBeUsable(page);
   await screenshot(page, "workshop-4-tested");
   await press(page, "Use acme");
