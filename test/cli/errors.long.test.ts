@@ -85,7 +85,7 @@ describe("commands end with a sentence that says what to do", { timeout: MANY_PR
     onTestFinished(() => void server.close());
     chmodSync(join(folder, "agent.sock"), 0);
     for (const { argv, ...told } of await tellEach([["status"], ["release", "--yes"]], file, { mortal: true })) {
-      const err = `booth-gateway ${argv[0] ?? ""}: no right to open the agent's socket ${folder}/agent.sock: use sudo, or join the group that owns it ("usermod -aG booth-gateway USER", then log in anew)\n`;
+      const err = `booth-gateway ${argv[0] ?? ""}: no right to open the agent's socket ${folder}/agent.sock; use sudo, or join the group that owns it ("usermod -aG booth-gateway USER", then log in again)\n`;
       expect({ argv, ...told }).toEqual({ argv, code: 77, out: "", err });
     }
     chmodSync(file, 0);

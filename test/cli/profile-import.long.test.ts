@@ -53,7 +53,7 @@ describe("booth-gateway profile import", () => {
     const before = readFileSync(site.file, "utf8");
     const head = "Name,Address,Type\n";
     for (const [text, why] of [
-      [head + "x".repeat(5_000_000), "is over 5 MB"],
+      [head + "x".repeat(5_000_000), "is larger than 5 MB"],
       [head + ",400001,REAL\n".repeat(20_001), "has more than 20000 rows"],
       [",".repeat(500_000) + head, "line 1 has more than 256 columns"],
     ] as const) {
@@ -114,7 +114,7 @@ describe("booth-gateway profile import", () => {
       { name: "air", address: "holding:3", type: "float32" },
       { name: "air_2", address: "holding:5" },
     ]);
-    expect(left).toEqual([{ line: 5, why: 'odd: the type "TIMER" isn\'t known here' }]);
+    expect(left).toEqual([{ line: 5, why: 'odd: the type "TIMER" is unknown' }]);
     expect(missing).toEqual(["no mode is mapped"]);
   });
 

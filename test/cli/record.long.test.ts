@@ -48,6 +48,6 @@ describe("booth-gateway record and booth-sim replay", { timeout: MANY_PROCESSES_
     expect(away.err).toMatch(/ECONNREFUSED; check the PLC's power/);
     const none = await runProgram(SIMULATORS, ["replay", site.configFile]);
     expect(none).toMatchObject({ code: 2, out: "" });
-    expect(none.err).toBe(`${site.configFile}:1: the line is not JSON\n`);
+    expect(none.err).toBe(`${site.configFile}:1: the line isn't JSON\n`);
   });
 });
