@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { loadProfile } from "../../src/config/profile.ts";
 import type { ProfileMode } from "../../src/domain/booth.ts";
 import type { ModbusTag } from "../../src/domain/profile.ts";
+import type { Text } from "../../src/domain/message.ts";
+import { render } from "../../src/domain/messages/render.ts";
 import { DRAWN_MODES, drawnProfile, readBy, workshopAt, type Workshop } from "./drawn-plc.ts";
 import { say } from "./say.ts";
 
@@ -22,8 +24,9 @@ async function addAll(site: Workshop): Promise<void> {
 }
 
 /** Answers as a person at the booth who sets the requested modes. */
-function operator(site: Workshop): (question: string) => Promise<string> {
-  return (question) => {
+function operator(site: Workshop): (asked: Text) => Promise<string> {
+  return (asked) => {
+    const question = render(asked);
     const [, mode] = /Set the booth to (\w+)/.exec(question) ?? [];
     if (mode !== undefined) site.set(mode as ProfileMode);
     return Promise.resolve(question.includes("Which one") ? "" : "y");
@@ -85,10 +88,11 @@ describe("booth-gateway profile", () => {
       const near = [0, -1].map((by) => placed.get(Number(address) + by));
       return near.find((tag) => tag?.point.table === table && tag?.point.type === "uint32");
     };
-    const ask = (question: string): Promise<string> => {
+    const ask = (asked: Text): Promise<string> => {
+      const question = render(asked);
       // Reading the display takes no simulated time.
       site.clock.pace(0);
-      const [, name] = /show of (\w+) now/.exec(question) ?? [];
+      const [, name] = /Which value of (\w+) is/.exec(question) ?? [];
       if (name !== undefined) return Promise.resolve(site.shows(name));
       return Promise.resolve(question.startsWith("Save these lines") ? "y" : (tagAt(question)?.name ?? "-"));
     };

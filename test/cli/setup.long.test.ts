@@ -41,7 +41,7 @@ it("setup asks a fresh box from the first question to the bound booth, and conti
   ]);
   await expect(setUp(site, first.io)).rejects.toThrow("left");
   expect(first.said()).toContain("service   none yet; no key yet");
-  expect(first.said()).toContain("Modbus TCP at 127.0.0.1:9: no.");
+  expect(first.said()).toContain("Modbus TCP at 127.0.0.1:9: not available.");
   expect(first.said()).toContain(`Modbus TCP at ${at}: answers`);
   const second = person([
     [new RegExp(`Go on with the PLC at ${at}`), "y"],

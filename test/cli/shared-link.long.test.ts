@@ -50,7 +50,7 @@ it(
     expect(probe).toMatchObject({ code: 0, err: "" });
     expect(probe.out).toMatch(/^ {2}unit IDs +1$/m);
     expect(probe.out).toContain("vendor: CLICK-like");
-    expect(probe.out).toContain("not counted: the agent reads this PLC");
+    expect(probe.out).toContain("not counted, because the agent reads this PLC");
     expect(record).toMatchObject({ code: 0, err: "" });
     const recorded = JSON.parse(record.out) as { silences: number; failures: number };
     expect(recorded.failures).toBe(0);

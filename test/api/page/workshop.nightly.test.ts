@@ -53,9 +53,9 @@ it("a profile is made on the page, from its name to the booth that uses it; noth
   await list.getByRole("button", { name: "Import it" }).click();
   await page.getByText("Do the list's register numbers count from 0 or from 1?").waitFor();
   // Each answer shows its register and the PLC's present value.
-  await page.getByRole("button", { name: /^0: Spare \(7\): holding:7( reads|$)/ }).waitFor();
+  await page.getByRole("button", { name: /^0: Spare \(7\): holding:7( is|$)/ }).waitFor();
   await mustBeUsable(page);
-  await page.getByRole("button", { name: /^1: Spare \(7\): holding:6( reads|$)/ }).click();
+  await page.getByRole("button", { name: /^1: Spare \(7\): holding:6( is|$)/ }).click();
   await page.getByText("Save these lines in the profile?").waitFor();
   await press(page, "No");
 
