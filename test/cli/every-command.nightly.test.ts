@@ -21,7 +21,7 @@ interface Row {
 
 const NO_FILE: Said = ["--config {folder}/none.yaml", 78, /there is no such file/];
 const NO_BOOTH: Said = ["--booth booth-9", 2, /the configuration has no booth "booth-9"/];
-const UNASKED: Said = ["", 1, /nobody to ask: repeat the command with --yes/];
+const UNASKED: Said = ["", 1, /nobody to ask: run it again with --yes/];
 const bind: Said = [`${SERIAL} --yes --key-file {folder}/typed`, 0, / active\n$/];
 
 /** Each command with a running agent: as text, as JSON, and failing. In an order in which they can run. */

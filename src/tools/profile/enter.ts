@@ -47,7 +47,7 @@ export async function enter(call: Call, draft: Draft, change: Change): Promise<n
   if (values["yes"] !== true) {
     await mustAgree(io, {
       question: message("workshop.write", { file }),
-      nobody: "repeat the command with --yes",
+      nobody: "run it again with --yes",
       no: message("workshop.not_written"),
     });
   }
