@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { errorMessage } from "../domain/error-message.ts";
+import { message } from "../domain/message.ts";
 import { DEFAULT_CONFIG, DEFAULT_RUNTIME_DIR } from "../domain/plc-address.ts";
 import type { AgentStatus, BoothStatus } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
@@ -60,7 +61,7 @@ export async function agentOf(call: Pick<Call, "values" | "io">) {
     /** The status of the named booth, or of the first. Rejects with a CommandError for an unknown booth. */
     async booth(named: string | undefined): Promise<BoothStatus> {
       const found = (await status()).booths.find(({ booth }) => named === undefined || booth === named);
-      if (found === undefined) throw new CommandError("the agent serves no such booth");
+      if (found === undefined) throw new CommandError("the agent reads no booth of that name");
       return found;
     },
     /** The name of the booth that --booth names, else of the only one. Rejects with a CommandError if there are several. */
@@ -70,7 +71,7 @@ export async function agentOf(call: Pick<Call, "values" | "io">) {
       const names = (await status()).booths.map(({ booth }) => booth);
       const [only] = names;
       if (only !== undefined && names.length === 1) return only;
-      throw new CommandError(`name the booth with --booth: ${names.join(", ")}`, EXIT.usage);
+      throw new CommandError(message("tool.which_booth", { names: names.join(", ") }), EXIT.usage);
     },
     /** A report of a booth. */
     report: <T>(booth: string, operation: string, query: URLSearchParams): Promise<T> =>
@@ -99,7 +100,7 @@ export async function askAgent(socket: string, call: AgentCall): Promise<unknown
 /** Reads the events of the API's `looking` stream. */
 async function conversation(socket: string, call: AgentCall, progress: (text: string) => void): Promise<unknown> {
   let rest = "";
-  let failed = "the agent broke off";
+  let failed = "the agent closed the connection before its answer was complete";
   let done: unknown;
   const answer = await exchange(socket, call, (chunk) => {
     const events = (rest + chunk).split("\n\n");
@@ -108,7 +109,7 @@ async function conversation(socket: string, call: AgentCall, progress: (text: st
       const [, name = "", data = "null"] = /^event: (\w+)\ndata: (.*)$/.exec(event) ?? [];
       const said = JSON.parse(data) as { readonly text?: string; readonly error?: string } | null;
       if (name === "progress") progress(said?.text ?? "");
-      if (name === "failed") failed = said?.error ?? "it failed";
+      if (name === "failed") failed = said?.error ?? "the action failed";
       if (name === "done") done = said;
     }
   });
@@ -136,14 +137,14 @@ const NOT_RUNNING = ["ENOENT", "ECONNREFUSED", "ENOTSOCK"];
 
 function unavailable(socket: string, patience_ms: Milliseconds, error: unknown): CommandError {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const log = 'look with "journalctl -u booth-gateway -n 50"';
-  let text = `the agent broke off its answer (${errorMessage(error)}, at ${socket}): try again, or ${log}`;
+  const log = 'read its log with "journalctl -u booth-gateway -n 50"';
+  let text = `the agent closed the connection before its answer was complete (${errorMessage(error)}, at ${socket}); try again, or ${log}`;
   if (code === "EACCES")
-    text = `no right to open the agent's socket ${socket}: use sudo, or join the group that owns it ("usermod -aG booth-gateway USER", then log in anew)`;
+    text = `no right to open the agent's socket ${socket}; use sudo, or join the group that owns it ("usermod -aG booth-gateway USER", then log in again)`;
   if (code === TIMED_OUT)
-    text = `the agent is running but gave no answer within ${patience_ms / 1000} s (${socket}): it is busy or stands still; try again, or ${log}`;
+    text = `the agent is running but did not answer within ${patience_ms / 1000} s (${socket}); it is busy or hangs; try again, or ${log}`;
   if (NOT_RUNNING.includes(code))
-    text = `the agent isn't running (no answer at ${socket}): start it with "systemctl start booth-gateway" or "booth-gateway run"`;
+    text = `the agent is not running (no answer at ${socket}); start it with "systemctl start booth-gateway" or "booth-gateway run"`;
   return new CommandError(text, code === "EACCES" ? EXIT.rights : EXIT.unavailable, error);
 }
 

@@ -180,7 +180,7 @@ export function tarOf(files: readonly ArchiveFile[], time: number): Buffer {
 }
 
 function headerOf(name: string, size: number, time: number): Buffer {
-  if (!/^[\x21-\x7e]{1,100}$/.test(name)) throw new Error(`${name} is no name for a file of an archive`);
+  if (!/^[\x21-\x7e]{1,100}$/.test(name)) throw new Error(`${name} is not a valid file name in an archive`);
   const octal = (value: number, width: number): string => `${value.toString(8).padStart(width - 1, "0")}\0`;
   const owner = octal(0, 8);
   // The sum of the bytes counts its own eight places as blanks.

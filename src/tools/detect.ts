@@ -213,7 +213,7 @@ function candidateRows(candidates: readonly Candidate[], { best }: Finding): rea
     });
     return [[`${place.table}:${place.address}`, place.reading, type, raw, ...cells]];
   });
-  const head = ["address (0-based)", "the manual", "type", "registers", ...ORDERS.map(({ letters }) => letters)];
+  const head = ["address (0-based)", "manual", "type", "registers", ...ORDERS.map(({ letters }) => letters)];
   return [head, ...lines];
 }
 

@@ -89,7 +89,7 @@ export async function findPlcs(
     const texts = offers.map(
       ({ policy, name, fingerprint }) => `  ${policy}  ${name}  SHA-256 ${fingerprint ?? "none"}\n`,
     );
-    const text = offers.length === 0 ? `${endpoint} offers nothing that can be used\n` : texts.join("");
+    const text = offers.length === 0 ? `${endpoint} offers no usable endpoint\n` : texts.join("");
     return { answer: { where: "opcua", endpoint, offers }, text };
   } finally {
     io.progress("");
@@ -187,15 +187,16 @@ async function lookOnLine(tools: PlcTools, path: string, io: SearchIo): Promise<
 function subnetsText({ looked, subnets, found }: SearchedSubnets): string {
   const where = `${looked} addresses of ${subnets.join(", ") || "no network"}`;
   const lines = found.map(({ host, port, protocol }) => `  ${host}:${port}  ${protocol}\n`).join("");
-  return `${where}: ${found.length === 0 ? "no PLC answers" : "these answer"}\n${lines}`;
+  return `${where}: ${found.length === 0 ? "no PLC answers" : "PLCs found"}\n${lines}`;
 }
 
 function linesText({ lines, found }: SearchedLines): string {
-  if (lines.length === 0) return "This box has no serial line that the service may open.\n";
-  if (found.length === 0) return `Nobody answers on ${lines.join(", ")}: check wiring, power, speed and unit id.\n`;
+  if (lines.length === 0) return "The gateway has no serial line that the agent may open.\n";
+  if (found.length === 0)
+    return `No device answers on ${lines.join(", ")}; check wiring, power, baud rate and unit ID.\n`;
   const texts = found.map(
     ({ serial: { path, baud_rate, parity }, unit_id, said }) =>
-      `  ${path}  ${baud_rate} baud, parity ${parity}, unit id ${unit_id}  ${said.join(" ")}\n`,
+      `  ${path}  ${baud_rate} baud, parity ${parity}, unit ID ${unit_id}  ${said.join(" ")}\n`,
   );
   return texts.join("");
 }

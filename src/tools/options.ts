@@ -1,3 +1,4 @@
+import { message } from "../domain/message.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import { CommandError, EXIT, type Values } from "./command.ts";
 
@@ -16,5 +17,5 @@ export function lengthOption(values: Values, name: string, longest_h: number): M
   const [, digits, unit = ""] = /^(\d{1,6}(?:\.\d+)?)([smh])$/.exec(text) ?? [];
   const ms = Number(digits) * (UNITS_MS[unit] ?? NaN);
   if (ms > 0 && ms <= longest_h * 3_600_000) return ms;
-  throw new CommandError(`--${name} ${text} is no time such as 90s, 10m or 2h, up to ${longest_h}h`, EXIT.usage);
+  throw new CommandError(message("tool.no_duration", { option: name, text, most: longest_h }), EXIT.usage);
 }

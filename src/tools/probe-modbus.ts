@@ -1,4 +1,4 @@
-import type { Text } from "../domain/message.ts";
+import { message, type Text } from "../domain/message.ts";
 import type { DeviceObject, PlcTools, ToolConnection } from "../acquisition/port.ts";
 import { LinkError, type LinkErrorKind } from "../domain/link-error.ts";
 import type { Milliseconds } from "../domain/units.ts";
@@ -83,7 +83,7 @@ export async function probeModbus(device: Device, units: readonly number[], ask:
 async function askUnits(link: Reopening, units: readonly number[], ask: Ask) {
   const answers: { readonly unit: number; readonly answer: UnitAnswer }[] = [];
   for (const [index, unit] of units.entries()) {
-    ask.progress(`unit id ${unit}, ${index + 1} of ${units.length}`);
+    ask.progress(message("probe.unit_step", { unit, number: index + 1, of: units.length }));
     const isKnown = answers.some(({ answer }) => answer === "answers");
     // A device that has answered and accepts no more connections has given all that it will.
     if (isKnown && !(await link.connects())) break;
@@ -108,7 +108,7 @@ function failedAnswer(error: unknown, isKnown: boolean): UnitAnswer {
 
 /** Measures up to ROUND_TRIPS round trips, fewer if the connection fails. */
 async function measure(link: Reopening, unit: number, { tools, progress }: Ask): Promise<readonly number[]> {
-  progress("round trip");
+  progress(message("probe.round_trip"));
   const times: number[] = [];
   try {
     while (times.length < ROUND_TRIPS) {
@@ -123,7 +123,7 @@ async function measure(link: Reopening, unit: number, { tools, progress }: Ask):
 }
 
 async function identificationOf(link: Reopening, unit: number, { tools, signal, progress }: Ask) {
-  progress("identification");
+  progress(message("probe.identification"));
   try {
     await tools.sleep(REOPEN_PAUSE_MS, signal);
     const identification = await link.use((connection) => connection.identify(unit));
@@ -183,7 +183,7 @@ function reopening(device: Device, { tools, signal }: Ask) {
 
 /** Opens connections in turn and closes none before the last. Counts those that answer, because a PLC may accept and then drop one. */
 async function countConnections(device: Device, unit: number, { tools, signal, progress }: Ask) {
-  progress("how many connections it takes");
+  progress(message("probe.counting"));
   const open: ToolConnection[] = [];
   const closeAll = (): void => open.forEach((connection) => connection.close());
   signal.addEventListener("abort", closeAll, { once: true });

@@ -66,7 +66,7 @@ const OBJECTS: Readonly<Record<number, string>> = {
   0: "vendor",
   1: "product code",
   2: "revision",
-  3: "vendor's page",
+  3: "vendor URL",
   4: "product",
   5: "model",
   6: "application",
@@ -89,41 +89,43 @@ function foundLines(at: string, found: Found): (string | null)[] {
     const list = units.flatMap(({ unit, answer }) => (answer === wanted ? [unit] : [])).join(", ");
     return list === "" ? "" : `${before}${list}`;
   };
-  const others = `${those("silent", "; silent: ")}${those("absent", "; the gateway there has no: ")}`;
+  const others = `${those("silent", "; no answer: ")}${those("absent", "; not behind the Modbus gateway: ")}`;
   const isAny = units.length > 1 && units.every(({ answer }) => answer === "answers");
   return [
     `Modbus TCP at ${at}: answers`,
-    `  unit ids        ${those("answers")}${others}${those("breaks_off", "; it breaks off at: ")}`,
-    isAny ? "                  it answers to any: use the one its manual names, else 1" : null,
+    `  unit IDs        ${those("answers")}${others}${those("breaks_off", "; connection closed at: ")}`,
+    isAny ? "                  answers to every unit ID; use the one in its manual, or 1" : null,
     ...identificationLines(found),
     `  connections     ${connectionsText(found)}`,
-    `  round trip      ${round_trip_ms === null ? "not measured: it broke off" : `${round_trip_ms} ms, median of ${round_trips}`}`,
+    `  round trip      ${round_trip_ms === null ? "not measured, because the PLC closed the connection" : `${round_trip_ms} ms, median of ${round_trips}`}`,
   ];
 }
 
 function connectionsText({ connections, connections_tried }: Pick<Found, "connections" | "connections_tried">): string {
-  if (connections === null) return "not counted: the agent reads this PLC, and its own connection was used";
-  if (connections === 0) return "none any more: it answered, and then took no other; probe again in a moment";
+  if (connections === null) return "not counted, because the agent reads this PLC and its own connection was used";
+  if (connections === 0)
+    return "none: the PLC answered, but then accepted no other connection; probe again in a moment";
   const more = connections === connections_tried ? " or more" : "";
-  const only = connections < 2 ? ": the agent's own is the only one; HMI or programmer would take it away" : "";
+  const only =
+    connections < 2 ? "; the agent needs it, so an HMI or programming device cannot connect at the same time" : "";
   return `${connections}${more} at once${only}`;
 }
 
 function identificationLines({ identification, identification_failure }: Found): string[] {
   const told = (identification ?? []).filter(({ text }) => text !== "");
   if (identification_failure !== null) {
-    const how = HOW_IT_FAILED[identification_failure] ?? "it breaks the connection off at";
-    return [`  identification  none (${how} function 43/14, which polls never send)`];
+    const how = HOW_IT_FAILED[identification_failure] ?? "the PLC closes the connection at";
+    return [`  identification  none (${how} function 43/14, which the agent does not use for polling)`];
   }
-  if (told.length === 0) return ["  identification  none (it doesn't know function 43/14)"];
+  if (told.length === 0) return ["  identification  none (the PLC does not support function 43/14)"];
   return told.map(
     ({ id, text }, i) => `  ${(i === 0 ? "identification" : "").padEnd(16)}${OBJECTS[id] ?? `object ${id}`}: ${text}`,
   );
 }
 
 const HOW_IT_FAILED: Readonly<Partial<Record<LinkErrorKind, string>>> = {
-  timeout: "it is silent at",
-  malformed: "it answers something else to",
+  timeout: "no answer to",
+  malformed: "invalid answer to",
 };
 
 function missingText(modbus: Exclude<ModbusFinding, Found>): Message {

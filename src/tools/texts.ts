@@ -54,8 +54,8 @@ export function linkText(link: LinkStatus, now: number, style: Style = PLAIN): s
       return `${style.warn("DEGRADED")} for ${since}: ${sayings(link.reason, link.advice)}`;
     case "down": {
       const { next_try_at, attempt } = link;
-      const tried = attempt === 0 ? "" : attempt === 1 ? "1 failed try" : `${attempt} failed tries`;
-      const next = next_try_at === null ? "" : `next try in ${lasting(Math.max(0, next_try_at - now))}`;
+      const tried = attempt === 0 ? "" : attempt === 1 ? "1 failed attempt" : `${attempt} failed attempts`;
+      const next = next_try_at === null ? "" : `next attempt in ${lasting(Math.max(0, next_try_at - now))}`;
       return `${style.bad("DOWN")} for ${since}: ${sayings(link.reason, link.advice, [tried, next].filter(Boolean).join(", "))}`;
     }
   }
@@ -71,7 +71,7 @@ export function sayings(...texts: readonly Text[]): string {
 }
 
 /** The advice for a box that is not set up. */
-export const SET_UP_HOW = 'open the box\'s page ("booth-gateway page --for 30m"), or run "booth-gateway setup"';
+export const SET_UP_HOW = 'open the gateway\'s page ("booth-gateway page --for 30m"), or run "booth-gateway setup"';
 
 /** Says which parts are not set up, and how to set them up. */
 export function lackText(lacks: readonly Lacking[]): string {
@@ -85,9 +85,9 @@ export function storageText(storage: StorageStatus): string {
   const mb = (bytes: number): string => (bytes / 1_000_000).toFixed(1);
   return sayings(
     `${mb(used_bytes)} of ${mb(max_bytes)} MB used`,
-    hours_to_full === null ? "" : `without the service full in ${lasting(Math.round(hours_to_full * 3_600_000))}`,
+    hours_to_full === null ? "" : `full in ${lasting(Math.round(hours_to_full * 3_600_000))} without the service`,
     missing === null ? "" : `WARNING: ${render(missing)}`,
-    health.low ? "STORAGE LOW: others fill the disk, the space kept back is used up; free some" : "",
+    health.low ? "STORAGE LOW: the disk is full and the reserved space is used; free space on the disk" : "",
     health.damaged_files.length === 0 ? "" : `damaged files kept: ${health.damaged_files.join(", ")}`,
   );
 }

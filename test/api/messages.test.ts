@@ -63,9 +63,9 @@ it("an answer with said=true has the messages of an object by the names of its f
   const missing = { code: "bind.missing.ack", args: {}, text: "the service has not acknowledged any readings" };
   const said = {
     reason: { code: "bind.unverified", args: { missing }, text },
-    reasons: [{ code: "fit.more_odd", args: { count: 2 }, text: "2 more values are odd" }, null],
+    reasons: [{ code: "fit.more_odd", args: { count: 2 }, text: "2 more values are implausible" }, null],
   };
-  const english = { ...plain, reason: text, reasons: ["2 more values are odd", "?"] };
+  const english = { ...plain, reason: text, reasons: ["2 more values are implausible", "?"] };
   expect(rendered(body, { said: true })).toEqual({ booths: [{ ...english, said }] });
   expect(rendered(body)).toEqual({ booths: [english] });
 });

@@ -58,12 +58,12 @@ describe("the profile workshop over the local API", () => {
       { ok: true, list: null },
     ]);
     const again = await run({ action: "new", what: "acme" });
-    expect(again.at(-1)).toEqual(["failed", { error: expect.stringContaining("is there already") as string }]);
+    expect(again.at(-1)).toEqual(["failed", { error: expect.stringContaining("already exists") as string }]);
     expect((await put("/workshop/list", { name: "liste ä.csv", text: LIST }, "PUT")).status).toBe(200);
     const events = await run({ action: "import" });
     const tables = events.flatMap(([name, { rows }]) => (name === "table" ? (rows as readonly string[][]) : []));
     const said = tables.map((cells) => cells.join("  ")).join("\n");
-    expect(said).toContain("line 3 left out: ");
+    expect(said).toContain("line 3 skipped: ");
     expect(events.at(-1)?.[0]).toBe("done");
     const text = readFileSync(file, "utf8");
     expect(text).toMatch(/# sent-liste__\.csv:2, /);

@@ -28,7 +28,7 @@ describe("booth without a serial number", { timeout: MANY_PROCESSES_MS }, () => 
     const stopped = await command(site, "status");
     expect(stopped).toMatchObject({ code: 69, out: "" });
     expect(stopped.err).toMatch(
-      /^booth-gateway status: the agent isn't running \(no answer at [^\n]+\): start it with [^\n]+\n$/,
+      /^booth-gateway status: the agent is not running \(no answer at [^\n]+\); start it with [^\n]+\n$/,
     );
 
     const agent = site.startAgent();

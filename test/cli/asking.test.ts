@@ -37,13 +37,13 @@ async function fakeAgent(onConnection: (socket: Socket) => void): Promise<string
 }
 
 it.each<[string, () => Promise<string>, RegExp]>([
-  ["answers too slowly", () => fakeAgent(() => undefined), /^the agent is running but gave no answer within 1 s/],
+  ["answers too slowly", () => fakeAgent(() => undefined), /^the agent is running but did not answer within 1 s/],
   [
     "closes the connection",
     () => fakeAgent((socket) => socket.once("data", () => socket.destroy())),
-    /^the agent broke off its answer \(/,
+    /^the agent closed the connection before its answer was complete \(/,
   ],
-  ["doesn't listen", () => Promise.resolve(join(temporaryFolder(), "agent.sock")), /^the agent isn't running/],
+  ["doesn't listen", () => Promise.resolve(join(temporaryFolder(), "agent.sock")), /^the agent is not running/],
 ])("askAgent rejects with the reason and 69 if the agent %s", async (_, start, reason) => {
   const asked = askAgent(await start(), { method: "GET", path: "/status", patience_ms: 1_000 });
   expect(await failureOf(asked)).toMatchObject({ message: expect.stringMatching(reason) as string, exit: 69 });

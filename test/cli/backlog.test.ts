@@ -119,7 +119,7 @@ describe("linkText", () => {
   it.each<[LinkStatus, string]>([
     [{ kind: "up", since: AT - 5_000 }, "up for 5 s"],
     [{ kind: "degraded", since: AT, reason: "half of it", advice: "look" }, "DEGRADED for 0 ms: half of it; look"],
-    [down, "DOWN for 1 min: 127.0.0.1:502: ECONNREFUSED; check the cable; 3 failed tries, next try in 12 s"],
+    [down, "DOWN for 1 min: 127.0.0.1:502: ECONNREFUSED; check the cable; 3 failed attempts, next attempt in 12 s"],
     [{ ...down, attempt: 0, next_try_at: null, advice: "" }, "DOWN for 1 min: 127.0.0.1:502: ECONNREFUSED"],
   ])("describes a link that is $kind", (link, text) => {
     expect(linkText(link, AT)).toBe(text);

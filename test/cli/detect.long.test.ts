@@ -21,7 +21,7 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     expect({ code, err }).toEqual({ code: 0, err: "" });
     const point = site.profile.tags.find(({ name }) => name === "air_temperature")?.point;
     const address = `holding:${point?.address ?? -1}`;
-    expect(out).toMatch(/^address \(0-based\) +the manual +type +registers +ABCD +CDAB +BADC +DCBA$/m);
+    expect(out).toMatch(/^address \(0-based\) +manual +type +registers +ABCD +CDAB +BADC +DCBA$/m);
     expect(out).toMatch(new RegExp(`^${address} +as stated +float32 .* \\*`, "m"));
     expect(out).toContain(`in the profile: { address: "${address}", type: float32, word_order: low_first }`);
     expect(site.plc.counts.writes).toBe(0);
@@ -71,7 +71,7 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     const text = await site.gateway("detect", "air_temperature", ...at);
     expect(text).toMatchObject({ code: 1, err: "" });
     // Neighbouring registers may make a nearer number: the output has three.
-    expect(text.out.slice(text.out.indexOf("Nothing within 5 %"))).toMatch(
+    expect(text.out.slice(text.out.indexOf("No value within 5 %"))).toMatch(
       new RegExp(`^  ${String(shown).slice(0, 4)}.* \\(holding:${point}, float32, CDAB; 5\\.[1-9] %\\)$`, "m"),
     );
     const { out } = await site.gateway("detect", "air_temperature", ...at, "--json");
@@ -95,9 +95,9 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
       expect(told).toEqual({ code });
       expect([out, err].filter((text) => text !== "")).toEqual([expect.stringContaining(reason)]);
     };
-    await fails("holding:60000", 1, "No register there answers");
-    await fails("400001 --expect 123456.75", 1, "Nothing within 5 % of 123456.75. The nearest that was read:");
-    await fails("400001 --type float", 2, "float is no type to detect; there are float32, float64");
+    await fails("holding:60000", 1, "No register at this address can be read");
+    await fails("400001 --expect 123456.75", 1, "No value within 5 % of 123456.75. Nearest values:");
+    await fails("400001 --type float", 2, "the type float cannot be detected; supported types: float32, float64");
     await fails("humidity --profile click-booth", 2, "the profile click-booth has no tag of that name");
     await site.plc.offline();
     await fails("400001", 69, "(ECONNREFUSED); check that the PLC has power");

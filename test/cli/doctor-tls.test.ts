@@ -46,7 +46,7 @@ it("doctor reaches a service with TLS, or names the fault of its certificate", a
   const good = await urlOf(authority.issue("service", { days: 90 }));
 
   const well = await findingsOf(folder, good, ca_file);
-  expect(well.service).toMatchObject({ state: "ok", text: matching(/: DNS, TCP, TLS, HTTP are well$/) });
+  expect(well.service).toMatchObject({ state: "ok", text: matching(/: DNS, TCP, TLS, HTTP work$/) });
   expect(well.certificate).toMatchObject({ state: "ok", text: matching(/^expires in (89|90) days, on /) });
 
   const otherHost = await urlOf(authority.issue("service", { hosts: ["DNS:elsewhere.test"] }));

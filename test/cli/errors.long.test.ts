@@ -65,13 +65,13 @@ describe("commands end with a sentence that says what to do", { timeout: MANY_PR
     }
     const [status] = await tellEach([["status"]], file);
     expect(status).toMatchObject({ code: 69, out: "" });
-    expect(status?.err).toContain("the agent isn't running");
+    expect(status?.err).toContain("the agent is not running");
   });
 
-  it("with 69 if the agent isn't running", async () => {
+  it("with 69 if the agent is not running", async () => {
     const folder = temporaryFolder();
     for (const { argv, ...told } of await tellEach([...ASKING, ...DOING], configIn(folder))) {
-      const sentence = `the agent isn't running (no answer at ${folder}/agent.sock): start it with "systemctl start booth-gateway" or "booth-gateway run"`;
+      const sentence = `the agent is not running (no answer at ${folder}/agent.sock); start it with "systemctl start booth-gateway" or "booth-gateway run"`;
       const err = `booth-gateway ${argv[0] ?? ""}: ${sentence}\n`;
       expect({ argv, ...told }).toEqual({ argv, code: 69, out: "", err });
     }
@@ -85,7 +85,7 @@ describe("commands end with a sentence that says what to do", { timeout: MANY_PR
     onTestFinished(() => void server.close());
     chmodSync(join(folder, "agent.sock"), 0);
     for (const { argv, ...told } of await tellEach([["status"], ["release", "--yes"]], file, { mortal: true })) {
-      const err = `booth-gateway ${argv[0] ?? ""}: no right to open the agent's socket ${folder}/agent.sock: use sudo, or join the group that owns it ("usermod -aG booth-gateway USER", then log in anew)\n`;
+      const err = `booth-gateway ${argv[0] ?? ""}: no right to open the agent's socket ${folder}/agent.sock; use sudo, or join the group that owns it ("usermod -aG booth-gateway USER", then log in again)\n`;
       expect({ argv, ...told }).toEqual({ argv, code: 77, out: "", err });
     }
     chmodSync(file, 0);

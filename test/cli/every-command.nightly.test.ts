@@ -20,7 +20,7 @@ interface Row {
 }
 
 const NO_FILE: Said = ["--config {folder}/none.yaml", 78, /the file does not exist/];
-const NO_BOOTH: Said = ["--booth booth-9", 2, /there is no booth "booth-9"/];
+const NO_BOOTH: Said = ["--booth booth-9", 2, /the configuration has no booth "booth-9"/];
 const UNASKED: Said = ["", 1, /No terminal to ask on: run it again with --yes/];
 const bind: Said = [`${SERIAL} --yes --key-file {folder}/typed`, 0, / active\n$/];
 
@@ -40,7 +40,7 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
   page: {
     human: ["", 0, /^PIN +\d{4} \d{4} +\(for 30 min\)\non this box +http:/],
     json: ["", 0, /"pin":"\d{4} \d{4}"/],
-    fails: ["--for 99h", 2, /--for 99h is no time such as/],
+    fails: ["--for 99h", 2, /--for 99h is not a duration such as/],
   },
   label: {
     human: ["--config {folder}/labelled.yaml", 0, /address +https:\/\/[\d.]+:8443\/\nPIN +none set beforehand/],
@@ -84,9 +84,9 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
     fails: ["--booth booth-9", 1, /none of that name/],
   },
   probe: {
-    human: ["127.0.0.1:{plc} --units 1", 0, /unit ids +1\n/],
+    human: ["127.0.0.1:{plc} --units 1", 0, /unit IDs +1\n/],
     json: ["127.0.0.1:{plc} --units 1", 0, /"kind":"modbus","units":\[{"unit":1,"answer":"answers"}\]/],
-    fails: ["127.0.0.1:99999", 2, /is no address like/],
+    fails: ["127.0.0.1:99999", 2, /is not an address such as/],
   },
   detect: {
     human: ["cycle_count", 0, /in the profile: { address: "holding:16384"/],
@@ -101,9 +101,9 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
     fails: ["--out {folder}/none/x.trace", 2, /can't be written: ENOENT/],
   },
   profile: {
-    human: ["new long-a --from click", 0, /long-a\.yaml written; still missing/],
+    human: ["new long-a --from click", 0, /long-a\.yaml is saved; still missing/],
     json: ["new long-b --from click", 0, /"file":".*long-b\.yaml"/],
-    fails: ["new long-b --from click", 2, /is there already/],
+    fails: ["new long-b --from click", 2, /already exists/],
   },
   check: { human: ["", 0, /is in order/], json: ["", 0, /"booth-1"/], fails: NO_FILE },
   config: {
@@ -122,7 +122,7 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
     fails: ["test none", 1, /there is no notice none: office/],
   },
   doctor: {
-    human: ["--config {folder}/elsewhere.yaml", 1, /the agent isn't running[^]*what to do/i],
+    human: ["--config {folder}/elsewhere.yaml", 1, /the agent is not running[^]*what to do/i],
     json: ["--config {folder}/elsewhere.yaml", 1, /^{"ok":false,"findings":\[{/],
     fails: ["now", 2, /one word too many/],
   },

@@ -14,7 +14,7 @@ it("page prints a PIN that opens a session, opens the page on the network, and c
     runProgram(GATEWAY, ["page", "--config", site.configFile, ...argv]);
   const stopped = await page();
   expect(stopped.code).toBe(69);
-  expect(stopped.err).toMatch(/isn't running/);
+  expect(stopped.err).toMatch(/is not running/);
 
   await runningAgent(site);
   const plain = await page();
@@ -44,7 +44,7 @@ it("page prints a PIN that opens a session, opens the page on the network, and c
   expect((await enter(state.pin)).status).toBe(401);
   for (const odd of ["30", "0m", "13h", "x"]) {
     const wrong = await page("--for", odd);
-    expect([wrong.code, wrong.err.includes("is no time such as 90s, 10m or 2h, up to 12h")]).toEqual([2, true]);
+    expect([wrong.code, wrong.err.includes("is not a duration such as 90s, 10m or 2h, up to 12h")]).toEqual([2, true]);
   }
 });
 

@@ -38,7 +38,7 @@ describe("alignedText", () => {
     expect(alignedText(rows)).toBe(
       [
         "verdict  tag              reads\n",
-        "LOOK     mode                12  next to nothing: another word order or address?\n",
+        "CHECK    mode                12  almost zero; check word order and address\n",
         "OK       air_temperature      7\n",
       ].join(""),
     );
@@ -54,10 +54,10 @@ describe("print", () => {
     let out = "";
     const io = quietIo({ out: (text) => void (out += render(text)) });
     print({ values: { json: true }, io }, { missing: [message("workshop.a_tag")] }, () => "");
-    expect(JSON.parse(out)).toEqual({ missing: ["a tag"] });
+    expect(JSON.parse(out)).toEqual({ missing: ["at least one tag"] });
   });
 });
 
 it("textLines ends each text with a line break", () => {
-  expect(render(textLines([message("workshop.usable"), "b"]))).toBe("it can be used\nb\n");
+  expect(render(textLines([message("workshop.usable"), "b"]))).toBe("the profile is complete\nb\n");
 });

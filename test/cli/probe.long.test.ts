@@ -49,7 +49,7 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
     const { code, out, err } = await probe(`127.0.0.1:${site.plc.port}`);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toContain(`Modbus TCP at 127.0.0.1:${site.plc.port}: answers`);
-    expect(out).toContain("unit ids        1, 0, 255, 2, 3, 4, 5, 6, 7, 8, 9, 10");
+    expect(out).toContain("unit IDs        1, 0, 255, 2, 3, 4, 5, 6, 7, 8, 9, 10");
     expect(out).toContain("identification  vendor: CLICK-like");
     expect(out).toContain("product code: click-booth");
     expect(out).toContain("product: CLICK-like booth controller");
@@ -79,8 +79,8 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
   ])("shows the units of a PLC that closes at the request for its identification and %s", async (_, ends) => {
     const { code, out, err } = await probe(`127.0.0.1:${await closingPlc(ends)}`, "--units", "1,2");
     expect({ code, err }).toEqual({ code: 0, err: "" });
-    expect(out).toContain("unit ids        1, 2");
-    expect(out).toContain("identification  none (it breaks the connection off at function 43/14");
+    expect(out).toContain("unit IDs        1, 2");
+    expect(out).toContain("identification  none (the PLC closes the connection at function 43/14");
     expect(out).toContain("4 or more at once");
     expect(out).toMatch(/round trip +\d+(\.\d+)? ms, median of 10/);
   });
@@ -102,28 +102,26 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
     const silent = await plcSite({ manners: { drop_answers: true } });
     const nobody = await probe(`127.0.0.1:${silent.plc.port}`, "--units", "1");
     expect(nobody).toMatchObject({ code: 69, err: "" });
-    expect(nobody.out).toContain("It connects, and then it is silent. None of the unit ids 1 answers");
+    expect(nobody.out).toContain("The connection is accepted, but no device with the unit IDs 1 answers");
     await silent.plc.offline();
     const refused = await probe(`127.0.0.1:${silent.plc.port}`);
     expect(refused).toMatchObject({ code: 69, err: "" });
-    expect(refused.out).toContain("no. Refused: the machine is there but nothing listens at that port");
+    expect(refused.out).toContain("not available. The connection is refused: nothing listens on this port");
     const port = await otherServer((socket) => socket.once("data", () => socket.write("220 mail.example ready\r\n")));
     const mail = await probe(`127.0.0.1:${port}`);
     expect(mail).toMatchObject({ code: 69, err: "" });
-    expect(mail.out).toContain("no. Something answers that isn't Modbus TCP");
+    expect(mail.out).toContain("not available. The answer is not Modbus TCP");
   });
 
   it("recognises a gateway without a device, and a PLC whose only connection is taken", async () => {
     const gateway = await plcSite({ manners: { exception: 11 } });
     const behind = await probe(`127.0.0.1:${gateway.plc.port}`, "--units", "1,2");
     expect(behind.code).toBe(69);
-    expect(behind.out).toContain(
-      "None of the unit ids 1, 2 answers: a Modbus gateway is there, but no device behind it",
-    );
+    expect(behind.out).toContain("A Modbus gateway answers, but no device with the unit IDs 1, 2 answers through it");
     const taken = await plcSite({ manners: { max_connections: 0 } });
     const held = await probe(`127.0.0.1:${taken.plc.port}`);
     expect(held.code).toBe(69);
-    expect(held.out).toContain("another master (an HMI, a programmer) may hold the only one");
+    expect(held.out).toContain("another master (an HMI, a programming device) may use its only connection");
   });
 
   it("rejects a wrong address or unit id with 2", async () => {

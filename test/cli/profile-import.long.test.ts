@@ -53,7 +53,7 @@ describe("booth-gateway profile import", () => {
     const before = readFileSync(site.file, "utf8");
     const head = "Name,Address,Type\n";
     for (const [text, why] of [
-      [head + "x".repeat(5_000_000), "is over 5 MB"],
+      [head + "x".repeat(5_000_000), "is larger than 5 MB"],
       [head + ",400001,REAL\n".repeat(20_001), "has more than 20000 rows"],
       [",".repeat(500_000) + head, "line 1 has more than 256 columns"],
     ] as const) {
@@ -73,9 +73,9 @@ describe("booth-gateway profile import", () => {
     const said = await site.run(`import ${file} --base 1 --yes ${at}`);
     expect(said).toMatchObject({ code: 0, err: "" });
     // The rows that show how the list counts have the PLC's values.
-    expect(said.out).toMatch(/^Numbers in the list count from 1: .* \(\d+\): \w+:\d+ reads .+; .* reads .+$/m);
-    expect(said.out).toContain("a list as generic exports it; columns name, address, function, type, word_order");
-    expect(said.out).toContain("it can be used");
+    expect(said.out).toMatch(/^The list's numbers count from 1: .* \(\d+\): \w+:\d+ is .+ now; .* is .+ now$/m);
+    expect(said.out).toContain("format generic; columns name, address, function, type, word_order");
+    expect(said.out).toContain("the profile is complete");
     const made = loadProfile(site.file);
     expect(made.modes).toEqual(site.profile.modes);
     expect(made.tags.map(({ role }) => role)).toEqual(site.profile.tags.map(({ role }) => role));
@@ -104,9 +104,9 @@ describe("booth-gateway profile import", () => {
     const said = await say(["profile", "import", file, "--config", config, "--json"], { io: { ask } });
     expect(said).toMatchObject({ code: 0, err: "" });
     expect(asked).toEqual([
-      "Which table do the list's register numbers mean, and do they count from 0 or from 1?",
-      "Does booth_state tell the booth's mode?",
-      expect.stringContaining("Write this to"),
+      "Which table do the list's register numbers belong to, and do they count from 0 or from 1?",
+      "Does booth_state contain the booth's mode?",
+      expect.stringContaining("Save these lines in"),
     ]);
     const { tags, left, missing } = JSON.parse(said.out) as Record<string, { name: string; address: string }[]>;
     expect(tags).toMatchObject([
@@ -114,7 +114,7 @@ describe("booth-gateway profile import", () => {
       { name: "air", address: "holding:3", type: "float32" },
       { name: "air_2", address: "holding:5" },
     ]);
-    expect(left).toEqual([{ line: 5, why: 'odd: the type "TIMER" isn\'t known here' }]);
+    expect(left).toEqual([{ line: 5, why: 'odd: the type "TIMER" is unknown' }]);
     expect(missing).toEqual(["no raw value is assigned to a mode"]);
   });
 
@@ -125,7 +125,7 @@ describe("booth-gateway profile import", () => {
     await say(["profile", "new", "acme", "--config", config]);
     const said = await say(["profile", "import", join(folder, "x.csv"), "--config", config, "--yes"]);
     expect(said).toMatchObject({ code: 2, out: "" });
-    expect(said.err).toContain("no line has the heads of a register list, a name (Name, Tag Name");
+    expect(said.err).toContain("no line has the column heads of a register list: a name (Name, Tag Name");
   });
 });
 

@@ -44,7 +44,7 @@ describe("profile import", () => {
     );
     expect(said).toMatchObject({ code: 0, err: "" });
     expect(said.out).toContain(
-      "Numbers in the list count from 0: Booth mode (0): holding:0; Cycle count (1): holding:1; Air (3): holding:3\n",
+      "The list's numbers count from 0: Booth mode (0): holding:0; Cycle count (1): holding:1; Air (3): holding:3\n",
     );
     expect(tags().map(place)).toEqual([
       ["booth_mode", "holding:0"],

@@ -67,7 +67,7 @@ describe("booth-gateway profile learn modes", () => {
     await site.run("new acme");
     const said = await site.run("learn modes --modes idle,spray,flash,bake --range holding:0-20");
     // Printed before the first read.
-    const err = "Reads holding:0-20; 5 requests a second at most, and nothing is written to the PLC.\n";
+    const err = "Reading holding:0-20 with at most 5 requests per second. The gateway writes nothing to the PLC.\n";
     expect(said).toMatchObject({ code: 0, err });
     const stays = ["idle", "spray", "flash", "bake", "idle once more"].map((mode) => `Set the booth to ${mode}`);
     expect(site.asked.slice(0, 5).map((one) => one.split(",")[0])).toEqual(stays);
@@ -96,7 +96,7 @@ describe("booth-gateway profile learn modes", () => {
     expect(await site.run(learn, {}, { ask: leaving })).toMatchObject({ code: 1 });
     site.asked.length = 0;
     expect(await site.run(learn)).toMatchObject({ code: 0 });
-    expect(site.asked[0]).toContain("Go on after idle, spray, which were learned before?");
+    expect(site.asked[0]).toContain("The modes idle, spray are already learned. Continue with the others?");
     expect(site.asked.slice(1, 3).map((one) => one.split(",")[0])).toEqual([
       "Set the booth to bake",
       "Set the booth to idle once more",
@@ -118,9 +118,9 @@ describe("booth-gateway profile learn modes", () => {
       "to purge": "s",
       "Which one": "2",
     });
-    expect(said).toMatchObject({ code: 0, err: expect.stringContaining("Reads holding:0-9;") as string });
+    expect(said).toMatchObject({ code: 0, err: expect.stringContaining("Reading holding:0-9 with") as string });
     expect(loadProfile(site.file).modes).toEqual({ "10": "idle", "30": "spray", "60": "bake" });
-    expect(readFileSync(site.file, "utf8")).toMatch(/"30": spray # learned on [\d-]+ in 20 looks at 4 stays/);
+    expect(readFileSync(site.file, "utf8")).toMatch(/"30": spray # learned on [\d-]+ from 20 readings in 4 modes/);
   });
 
   it("fails without a terminal, with an unknown mode, without a matching register, and without a yes", async () => {
@@ -129,19 +129,22 @@ describe("booth-gateway profile learn modes", () => {
     const before = readFileSync(site.file, "utf8");
     const learn = "learn modes --modes idle,spray --range holding:0-9";
     const nobody = await site.run(learn, {}, { ask: () => Promise.resolve(null) });
-    expect(nobody).toMatchObject({ code: 1, err: expect.stringContaining("learn modes needs a terminal") as string });
+    expect(nobody).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("run profile learn modes on a terminal") as string,
+    });
     const typed = await site.run("learn modes --modes idle,sprya");
     expect(typed).toMatchObject({ code: 2, err: expect.stringContaining("(did you mean spray?)") as string });
     const nothing = await site.run(learn);
     expect(nothing).toMatchObject({
       code: 1,
-      err: expect.stringContaining("no register held still in each mode") as string,
+      err: expect.stringContaining("no register is constant in each mode") as string,
     });
     const told = workshop((mode) => ({ "holding:1": mode === "idle" ? 1 : 2 }));
     await told.run("new acme");
-    expect(await told.run(learn, { "Write this": "n" })).toMatchObject({
+    expect(await told.run(learn, { "Save these lines": "n" })).toMatchObject({
       code: 1,
-      err: expect.stringContaining("nothing was written") as string,
+      err: expect.stringContaining("the profile was not changed") as string,
     });
     expect(readFileSync(site.file, "utf8")).toBe(before);
     expect(await site.run("learn mods")).toMatchObject({

@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { loadProfile } from "../../src/config/profile.ts";
 import type { ProfileMode } from "../../src/domain/booth.ts";
 import type { ModbusTag } from "../../src/domain/profile.ts";
+import type { Text } from "../../src/domain/message.ts";
+import { render } from "../../src/domain/messages/render.ts";
 import { DRAWN_MODES, drawnProfile, readBy, workshopAt, type Workshop } from "./drawn-plc.ts";
 import { say } from "./say.ts";
 
@@ -22,8 +24,9 @@ async function addAll(site: Workshop): Promise<void> {
 }
 
 /** Answers as a person at the booth who sets the requested modes. */
-function operator(site: Workshop): (question: string) => Promise<string> {
-  return (question) => {
+function operator(site: Workshop): (asked: Text) => Promise<string> {
+  return (asked) => {
+    const question = render(asked);
     const [, mode] = /Set the booth to (\w+)/.exec(question) ?? [];
     if (mode !== undefined) site.set(mode as ProfileMode);
     return Promise.resolve(question.includes("Which one") ? "" : "y");
@@ -48,9 +51,9 @@ describe("booth-gateway profile", () => {
       const learned = await site.run("learn modes --for 1s", { ask: operator(site) });
       expect(learned).toMatchObject({
         code: 0,
-        err: expect.stringContaining("holding:0-499; 5 requests a second at most") as string,
+        err: expect.stringContaining("holding:0-499 with at most 5 requests per second") as string,
       });
-      expect(learned.out).toContain("it can be used");
+      expect(learned.out).toContain("the profile is complete");
       const made = loadProfile(site.file);
       const codes = Object.entries(site.profile.modes).filter(([, mode]) =>
         (DRAWN_MODES as readonly string[]).includes(mode),
@@ -59,7 +62,7 @@ describe("booth-gateway profile", () => {
       expect(await say(["check", site.file])).toMatchObject({ code: 0, err: "" });
       const tested = await site.run("test --for 2s");
       expect(tested).toMatchObject({ code: 0, err: "" });
-      expect(tested.out).toContain("it reads right");
+      expect(tested.out).toContain("all tags are plausible");
 
       // Other instants and modes than those of the search.
       for (const mode of ["bake", "idle"] as const) {
@@ -85,17 +88,18 @@ describe("booth-gateway profile", () => {
       const near = [0, -1].map((by) => placed.get(Number(address) + by));
       return near.find((tag) => tag?.point.table === table && tag?.point.type === "uint32");
     };
-    const ask = (question: string): Promise<string> => {
+    const ask = (asked: Text): Promise<string> => {
+      const question = render(asked);
       // Reading the display takes no simulated time.
       site.clock.pace(0);
-      const [, name] = /show of (\w+) now/.exec(question) ?? [];
+      const [, name] = /Which value of (\w+) is/.exec(question) ?? [];
       if (name !== undefined) return Promise.resolve(site.shows(name));
-      return Promise.resolve(question.startsWith("Write") ? "y" : (tagAt(question)?.name ?? "-"));
+      return Promise.resolve(question.startsWith("Save these lines") ? "y" : (tagAt(question)?.name ?? "-"));
     };
     site.clock.pace(300);
     const said = await site.run("learn counters --for 90m", { ask });
     expect(said).toMatchObject({ code: 0 });
-    expect(said.out).toMatch(/^register +type +now +per hour +grew in +rested in$/m);
+    expect(said.out).toMatch(/^register +type +now +per hour +increased in +unchanged in$/m);
     const made = loadProfile(site.file);
     const names = made.tags.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(["run_minutes", "gas", "energy", "uptime_s", "exhaust_minutes"]));

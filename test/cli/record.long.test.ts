@@ -37,7 +37,7 @@ describe("booth-gateway record and booth-sim replay", { timeout: MANY_PROCESSES_
     const site = await plcSite();
     const folder = temporaryFolder();
     const record = (...more: readonly string[]) => site.gateway("record", "--config", site.configFile, ...more);
-    expect((await record("--for", "90", "--out", "x")).err).toContain("--for 90 is no time such as 90s");
+    expect((await record("--for", "90", "--out", "x")).err).toContain("--for 90 is not a duration such as 90s");
     expect((await record()).err).toContain("name the file with --out");
     const there = await record("--out", site.configFile);
     expect(there).toMatchObject({ code: 2, out: "" });

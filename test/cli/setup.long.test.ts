@@ -41,7 +41,7 @@ it("setup asks a fresh box from the first question to the bound booth, and conti
   ]);
   await expect(setUp(site, first.io)).rejects.toThrow("left");
   expect(first.said()).toContain("service   none yet; no key yet");
-  expect(first.said()).toContain("Modbus TCP at 127.0.0.1:9: no.");
+  expect(first.said()).toContain("Modbus TCP at 127.0.0.1:9: not available.");
   expect(first.said()).toContain(`Modbus TCP at ${at}: answers`);
   const second = person([
     [new RegExp(`Go on with the PLC at ${at}`), "y"],
@@ -53,7 +53,7 @@ it("setup asks a fresh box from the first question to the bound booth, and conti
   ]);
   expect(await setUp(site, second.io)).toBe(0);
   expect(second.left).toEqual([]);
-  expect(second.said()).toMatch(/1 {2}click-booth +\d+ % {2}.*\d+ of \d+ tags answer/);
+  expect(second.said()).toMatch(/1 {2}click-booth +\d+ % {2}.*\d+ of \d+ tags can be read/);
   expect(second.said()).toContain("booth-1: the PLC answers, its settings stay");
   const status = await site.status();
   expect(status?.booths[0]).toMatchObject({ booth: "booth-1", serial: SERIAL, provisioning: { state: "active" } });

@@ -48,9 +48,9 @@ it(
     const { ranked } = JSON.parse(detect.out) as { ranked: { address: number }[] };
     expect(ranked.map(({ address }) => address)).toContain(0);
     expect(probe).toMatchObject({ code: 0, err: "" });
-    expect(probe.out).toMatch(/^ {2}unit ids +1$/m);
+    expect(probe.out).toMatch(/^ {2}unit IDs +1$/m);
     expect(probe.out).toContain("vendor: CLICK-like");
-    expect(probe.out).toContain("not counted: the agent reads this PLC");
+    expect(probe.out).toContain("not counted, because the agent reads this PLC");
     expect(record).toMatchObject({ code: 0, err: "" });
     const recorded = JSON.parse(record.out) as { silences: number; failures: number };
     expect(recorded.failures).toBe(0);

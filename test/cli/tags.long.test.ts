@@ -46,7 +46,7 @@ describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
     expect(away.err).toMatch(/ECONNREFUSED\); check that the PLC has power, that the network cable is connected, and that address and port/);
     const unknown = await site.gateway("tags", "--booth", "booth-9", "--config", site.configFile);
     expect(unknown).toMatchObject({ code: 2, out: "" });
-    expect(unknown.err).toContain('there is no booth "booth-9" in the configuration; it has booth-1');
+    expect(unknown.err).toContain('the configuration has no booth "booth-9"; booths: booth-1');
   });
 });
 

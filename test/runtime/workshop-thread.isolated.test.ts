@@ -45,11 +45,11 @@ describe("the workshop's thread", () => {
     expect(await run()).toBe(0);
     expect(asked).toEqual([
       "Do the list's register numbers count from 0 or from 1?",
-      "air (7): holding:7 reads value of holding:7",
-      "air (7): holding:6 reads value of holding:6",
-      expect.stringContaining("Write this to"),
+      "air (7): holding:7 is value of holding:7 now",
+      "air (7): holding:6 is value of holding:6 now",
+      expect.stringContaining("Save these lines in"),
     ]);
-    expect(said.join("")).toContain("Numbers in the list count from 0: air (7): holding:7 reads value of holding:7");
+    expect(said.join("")).toContain("The list's numbers count from 0: air (7): holding:7 is value of holding:7 now");
     expect(readFileSync(profile, "utf8")).toContain("name: air");
   });
 

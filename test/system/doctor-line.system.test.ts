@@ -51,7 +51,7 @@ it("doctor asks the device on a serial line, and distinguishes a silent device f
   expect(await plcFinding(near, 6)).toMatchObject({
     state: "bad",
     text: expect.stringContaining("no answer") as string,
-    todo: expect.stringContaining("in the PLC unit id 6, 19200 baud, parity none") as string,
+    todo: expect.stringContaining("in the PLC unit ID 6, 19200 baud, parity none") as string,
   });
   expect(await plcFinding(`${near}-gone`, 5)).toMatchObject({
     state: "bad",

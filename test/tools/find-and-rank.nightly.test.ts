@@ -2,6 +2,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { driverTools } from "../../src/acquisition/tool-drivers.ts";
 import { findProfile, SHIPPED_PROFILES } from "../../src/config/profile.ts";
 import { findPlcs, lookThrough } from "../../src/tools/find-plc.ts";
+import { render } from "../../src/domain/messages/render.ts";
+import type { Text } from "../../src/domain/message.ts";
 import { rankAt } from "../../src/tools/rank-profiles.ts";
 import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
@@ -24,7 +26,7 @@ async function plcBy(name: string): Promise<RunningPlc> {
 /** The io of a tool that is never aborted, with the progress that it showed. */
 function call() {
   const told: string[] = [];
-  return { told, signal: new AbortController().signal, progress: (text: string) => void told.push(text) };
+  return { told, signal: new AbortController().signal, progress: (text: Text) => void told.push(render(text)) };
 }
 
 describe("ranking", () => {
@@ -39,7 +41,7 @@ describe("ranking", () => {
       expect(answer.profiles[0]?.profile).toBe(name);
       expect(answer.profiles[0]?.fit).toBeGreaterThan(answer.profiles[1]?.fit ?? 1);
       expect(answer.profiles.every(({ reasons }) => reasons.length > 0)).toBe(true);
-      expect(asked.told.filter((text) => text.startsWith(name))).toHaveLength(1);
+      expect(asked.told.filter((text) => text.startsWith(`reading with the profile ${name},`))).toHaveLength(1);
     },
   );
 
@@ -84,7 +86,7 @@ describe("the search of a network", () => {
     const found = await lookThrough(tools, [{ cidr: "127.7.7.0/26", hosts }], asked);
     expect(found).toEqual({ where: "subnets", subnets: ["127.7.7.0/26"], looked: 40, found: [] });
     expect(asked.told).toHaveLength(40);
-    expect(asked.told.at(-1)).toBe("40 of 40 addresses, 0 found");
+    expect(asked.told.at(-1)).toBe("40 of 40 addresses checked, 0 PLC ports found");
   });
 
   it("ends when the signal aborts", async () => {

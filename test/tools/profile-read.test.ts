@@ -63,17 +63,17 @@ describe("a recorded session as a profile reads it", () => {
       "ok",
       "ok",
       "ok",
-      "wrong never read",
+      "wrong not read",
     ]);
     expect(ok).toBe(false);
   });
 
   it("is refused where it is none, with its line", () => {
-    expect(() => pollTrace(traceOf([{ kind: "end", at_ms: 0 }]), profile)).toThrow(/booth\.trace:1: no trace of/);
+    expect(() => pollTrace(traceOf([{ kind: "end", at_ms: 0 }]), profile)).toThrow(/booth\.trace:1: not a trace of/);
     const broken = traceOf([{ ...HEADER, unit: 1, identification: null }]);
     writeFileSync(broken, "x", { flag: "a" });
-    expect(() => pollTrace(broken, profile)).toThrow(/booth\.trace:2: the line isn't JSON/);
-    expect(() => pollTrace(`${broken}.none`, profile)).toThrow(/can't be read/);
+    expect(() => pollTrace(broken, profile)).toThrow(/booth\.trace:2: the line is not JSON/);
+    expect(() => pollTrace(`${broken}.none`, profile)).toThrow(/cannot be read/);
   });
 });
 
@@ -84,7 +84,7 @@ describe("where to look", () => {
       { table: "coil", first: 0, last: 7 },
     ]);
     for (const wrong of ["holding:20-10", "holding", "hold:1-2", "holding:0-65536"])
-      expect(() => rangesIn(wrong)).toThrow("isn't TABLE:FIRST-LAST");
+      expect(() => rangesIn(wrong)).toThrow("does not have the form TABLE:FIRST-LAST");
     expect(() => rangesIn("holding:0-9000")).toThrow("more than 8000");
   });
 

@@ -127,7 +127,7 @@ function storageFinding(what: string, storage: NonNullable<BoothStatus["log"]["s
 function noticeFinding({ name, link, last, waiting }: NoticeStatus, now: number): Finding {
   const what = `notice ${name}`;
   if (link.kind !== "up") return linkFinding(what, link, now);
-  if (last === null) return ok(what, `nothing was to be told yet: try it with "booth-gateway notify test ${name}"`);
+  if (last === null) return ok(what, `no event to report yet; test it with "booth-gateway notify test ${name}"`);
   const { what: event, answer } = last;
   const newest = { event, time: lasting(now - last.at), answer };
   if (waiting === 0) return ok(what, message("doctor.notice_answered", newest));

@@ -162,9 +162,9 @@ export function spaceFinding(
   folder: string,
   { free, files, wanted }: { readonly free: number; readonly files: number | null; readonly wanted: number },
 ): Finding {
-  const text = `${mb(free)} free at ${folder}; the booths may take ${mb(wanted)} altogether`;
-  if (files === 0) return bad("disk", `no inode is left at ${folder}`, `delete files that nobody needs at ${folder}`);
-  if (free < LEAST_FREE_BYTES) return bad("disk", text, `free space at ${folder}: without it readings are lost`);
+  const text = `${mb(free)} free at ${folder}; the booths may use ${mb(wanted)} in total`;
+  if (files === 0) return bad("disk", `no free inode at ${folder}`, `delete unneeded files at ${folder}`);
+  if (free < LEAST_FREE_BYTES) return bad("disk", text, `free space at ${folder}: without it the agent loses readings`);
   if (free < wanted / 2) return warn("disk", text, `free space at ${folder}, or lower store.max_bytes`);
   return ok("disk", text);
 }
@@ -172,8 +172,9 @@ export function spaceFinding(
 /** Pure. */
 export function runtimeFinding(folder: string, type: number): Finding {
   if (type === TMPFS) return ok("runtime folder", `${folder}, in memory`);
-  const todo = "set runtime_dir to a tmpfs such as /run/booth-gateway: each poll is written there, which wears flash";
-  return warn("runtime folder", `${folder} lies on a disk`, todo);
+  const todo =
+    "set runtime_dir to a tmpfs such as /run/booth-gateway: the agent writes each poll there, which wears out flash storage";
+  return warn("runtime folder", `${folder} is on a disk`, todo);
 }
 
 function mb(bytes: number): string {
@@ -203,7 +204,7 @@ export function unitFindings(shown: string): readonly Finding[] {
   const now = Object.fromEntries(pairs) as Readonly<Partial<Record<(typeof PROPERTIES)[number], string>>>;
   const { ActiveState: state = "unknown", NRestarts = "0", Result: result = "unknown", WatchdogUSec = "on" } = now;
   if (now.LoadState !== "loaded") return [skipped("systemd unit", message("doctor.not_installed", { unit: UNIT }))];
-  const tell = `"journalctl -u ${UNIT} -n 50" tells why`;
+  const tell = `"journalctl -u ${UNIT} -n 50" shows why`;
   const count = Number(NRestarts);
   return present([
     state === "active"

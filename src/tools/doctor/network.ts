@@ -147,7 +147,7 @@ export async function examinePlc({ config: booth, profile }: ReadyBooth, tools: 
   const unit = modbus.unit_id ?? (profile.protocol === "modbus" ? profile.quirks.unit_id : 1);
   const failure = await failureOf(tools.connect(modbus, TIMES), unit);
   if (failure === null) return ok(what, message("doctor.unit_answers", { unit, path }));
-  const todo = `${path}: check the PLC's power, the two wires (swapped they are silent), and in the PLC unit id ${unit}, ${baud_rate} baud, parity ${parity}`;
+  const todo = `${path}: check the PLC's power, the two wires (they may be swapped), and in the PLC unit ID ${unit}, ${baud_rate} baud, parity ${parity}`;
   return bad(what, message("text.at", { place: path, text: failure.text }), todo);
 }
 
@@ -208,10 +208,10 @@ export function serverFindings(
   }
   const { address, certificate_ends: ends, server_time } = reached;
   const steps = ["DNS", "TCP", ...(target.tls ? ["TLS"] : []), ...(target.http ? ["HTTP"] : [])].join(", ");
-  const findings: Finding[] = [ok(what, `${at} (${address}): ${steps} are well`)];
+  const findings: Finding[] = [ok(what, `${at} (${address}): ${steps} work`)];
   if (ends !== null) findings.push(certificateFinding(`certificate of ${target.host}`, ends, now));
   if (checks_clock && server_time !== null && Math.abs(server_time - now) > MAX_CLOCK_OFF_MS) {
-    const text = `${at} says it is ${new Date(server_time).toISOString()}, this box ${new Date(now).toISOString()}`;
+    const text = `${at} reports ${new Date(server_time).toISOString()}, this gateway ${new Date(now).toISOString()}`;
     findings.push(warn("clock of the box", text, message("doctor.ntp")));
   }
   return findings;

@@ -175,7 +175,7 @@ async function findNumber(target: Target): Promise<Finding> {
 function numberFinding({ typed, expect }: Target, { candidate, scale, isExact }: Fit, others: number): Finding {
   const { place, type, order, words, value } = candidate;
   const letters = words.length > 1 ? `, ${order.letters}` : "";
-  const read = `${shown(value)}${expect === undefined ? "" : `, the display ${expect}`}`;
+  const read = `${shown(value)}${expect === undefined ? "" : `, on the display ${expect}`}`;
   const at = placeText(place);
   return {
     keys: { address: at, type, ...orderKeys(candidate), scale: scale === 1 ? undefined : scale },

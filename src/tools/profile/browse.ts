@@ -46,18 +46,14 @@ export function browseCommand(tools: PlcTools): Run {
       return { entry, from: `${path.join(" / ")}, browsed on ${today()}${meaningText(usual, name)}` };
     });
     const left = wanted.length - fresh.length;
-    const said =
-      left === 0
-        ? message("workshop.browsed", { count, taken: fresh.length })
-        : message("workshop.browsed_some", { count, taken: fresh.length, left });
-    return enter(call, draft, { tags, told: [said] });
+    return enter(call, draft, { tags, told: [message("workshop.browsed", { count, taken: fresh.length, left })] });
   };
 }
 
 async function browsed(tools: PlcTools, { values, io }: Call): Promise<readonly BrowsedVariable[]> {
   const { booth, data_dir } = deviceLink(values, "opcua");
   if (booth.opcua === undefined || data_dir === undefined)
-    throw new CommandError(message("workshop.no_opcua"), EXIT.usage);
+    throw new CommandError(message("tool.which_opcua", { count: 0 }), EXIT.usage);
   const server = { address: booth.opcua, data_dir };
   const progress = (found: number): void => io.progress(message("workshop.browsing", { found }));
   try {

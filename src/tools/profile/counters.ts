@@ -116,7 +116,7 @@ function readAs(finding: CounterFinding, { guess, usual, shown }: Known) {
   const { place: first, also } = finding;
   if (shown === "") {
     const scale = guess?.scale ?? usual?.counter?.step ?? 1;
-    const said = also.length === 0 ? "" : "; which word comes first is not proven";
+    const said = also.length === 0 ? "" : "; word order not confirmed";
     return { place: first, word_order: finding.word_order, scale, said };
   }
   const wanted = Number(shown);

@@ -191,8 +191,8 @@ export function today(): string {
 export function newDraft(name: string, family: string, unit?: string): string {
   const document = familyDocument(family);
   document.commentBefore = [
-    ` ${name}: made with "booth-gateway profile", begun on ${today()} from ${family}.`,
-    ' Behind each line stands where it came from. "booth-gateway check FILE" tells what is wrong or missing.',
+    ` ${name}: made with "booth-gateway profile", created on ${today()} from ${family}.`,
+    ' The comment after each line names its source. "booth-gateway check FILE" lists errors and missing parts.',
   ].join("\n");
   for (const [key, value] of Object.entries({ name, version: "0.1.0", vendor: "", document: "" }))
     document.set(key, value);

@@ -158,7 +158,7 @@ interface Learned {
 
 function changeOf(finding: ModeFinding, { draft, stays, known }: Learned): Change {
   const count = stays.reduce((sum, { readings }) => sum + readings.length, 0);
-  const from = `learned on ${today()} in ${count} looks at ${stays.length} stays`;
+  const from = `learned on ${today()} from ${count} readings in ${stays.length} modes`;
   const told = [findingText(finding)];
   if (finding.kind === "code") {
     const modes = finding.codes.map(({ code, mode }) => ({ entry: { code: String(code), mode }, from }));

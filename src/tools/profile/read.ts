@@ -96,7 +96,7 @@ export function pollTrace(file: string, profile: ModbusProfile): readonly Poll[]
     if (line.kind !== "answer") continue;
     const read = tappedRead(Buffer.from(line.request, "hex"), Buffer.from(line.answer, "hex"));
     if (read?.words === undefined || read.words === null) continue;
-    if (read.words.length !== read.count) throw new CommandError(`${file}:${index + 1}: the answer is cut short`);
+    if (read.words.length !== read.count) throw new CommandError(`${file}:${index + 1}: the answer is incomplete`);
     const { table, address: first, count } = read;
     for (const [i, word] of read.words.entries()) words.set(`${table} ${first + i}`, word);
     const touched = profile.tags.filter(({ point }) => {
@@ -125,9 +125,9 @@ function traceLines(file: string): readonly TraceLine[] {
       const parsed = JSON.parse(line) as TraceLine;
       if (index > 0 || (parsed.kind === "header" && (parsed.format as string) === "booth-plc-trace")) return [parsed];
     } catch (cause) {
-      throw new CommandError(`${file}:${index + 1}: the line isn't JSON`, EXIT.usage, cause);
+      throw new CommandError(`${file}:${index + 1}: the line is not JSON`, EXIT.usage, cause);
     }
-    throw new CommandError(`${file}:1: no trace of "booth-gateway record"`, EXIT.usage);
+    throw new CommandError(`${file}:1: not a trace of "booth-gateway record"`, EXIT.usage);
   });
 }
 

@@ -87,7 +87,7 @@ export function meantEntry(usual: UsualTag | undefined, tag: TagEntry, group?: s
 
 /** Says which usual tag a tag of another name was taken for, as the end of a comment. */
 export function meaningText(usual: UsualTag | undefined, name: string): string {
-  return usual === undefined || usual.name === name ? "" : `; taken for ${usual.name}`;
+  return usual === undefined || usual.name === name ? "" : `; treated as ${usual.name}`;
 }
 
 /** Keys with numbers in the tag's unit. */

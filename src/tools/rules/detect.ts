@@ -1,3 +1,4 @@
+import { message, type Text } from "../../domain/message.ts";
 import { NEAR, USUAL } from "./usual.ts";
 import { decodePoint } from "../../acquisition/rules/decode.ts";
 import { LAST_ADDRESS, type ModbusPoint, type ModbusType, pointWidth } from "../../domain/profile.ts";
@@ -25,7 +26,7 @@ export interface Place {
   /** 0-based. */
   readonly address: number;
   /** How the manual is read to get this place. */
-  readonly reading: string;
+  readonly reading: Text;
 }
 
 /** All orders of words and bytes, the usual ones first. */
@@ -85,16 +86,17 @@ const BAND = 0.005;
 export function placesOf(stated: { readonly table: "holding" | "input"; readonly address: number }): readonly Place[] {
   const other = stated.table === "holding" ? "input" : "holding";
   const shifts = [
-    { by: 0, reading: "as stated" },
-    { by: -1, reading: "counted from 1 there" },
-    { by: 1, reading: "counted from 0 there" },
+    { by: 0, reading: message("detect.as_stated") },
+    { by: -1, reading: message("detect.from_one") },
+    { by: 1, reading: message("detect.from_zero") },
   ];
   return ([stated.table, other] as const)
     .flatMap((table) =>
       shifts.map(({ by, reading }) => ({
         table,
         address: stated.address + by,
-        reading: table === stated.table ? reading : `${reading}, other table`,
+        reading:
+          table === stated.table ? reading : message("text.list", { texts: [reading, message("detect.other_table")] }),
       })),
     )
     .filter(({ address }) => address >= 0 && address <= LAST_ADDRESS);

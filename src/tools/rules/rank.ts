@@ -109,7 +109,7 @@ export function verdictOf(profile: Profile, tag: ProfileTag, sample: Sample | un
   const value = sample?.value ?? null;
   const [verdict, usual] =
     value === null || sample?.quality === "bad"
-      ? (["silent", sample?.reason ?? message("fit.not_read")] as const)
+      ? (["silent", sample?.reason ?? message("test.never_read")] as const)
       : judged(profile, tag, value);
   return { tag: name, label, unit, value, verdict, usual };
 }

@@ -65,10 +65,10 @@ it("a technician sees what answers at the PLC, and which address and order a man
   // An address without a PLC is explained with advice, and the agent's own link is not disturbed.
   await address.fill("127.0.0.1:9");
   await page.getByRole("button", { name: "Check address" }).click();
-  await page.getByText("Refused: the machine is there but nothing listens at that port").waitFor();
+  await page.getByText("The connection is refused: nothing listens on this port").waitFor();
   await address.fill("no address");
   await page.getByRole("button", { name: "Check address" }).click();
-  await page.getByText('"no address" is no address like 192.0.2.10').waitFor();
+  await page.getByText('"no address" is not an address such as 192.0.2.10').waitFor();
   expect(breaksTold(agent)).toEqual([]);
   expect(faults).toEqual([]);
 });
@@ -104,5 +104,5 @@ it("a second PLC tool is refused while the first one runs, and the first stops w
   let text = "somebody else";
   while (text.includes("somebody else"))
     text = (await ask(`${url}/plc/probe`, { method: "POST", key, body: probe })).text;
-  expect(text).toMatch(/event: progress\ndata: {"text":"unit id 1, 1 of 1"}[\s\S]*event: done/);
+  expect(text).toMatch(/event: progress\ndata: {"text":"unit ID 1, 1 of 1"}[\s\S]*event: done/);
 });

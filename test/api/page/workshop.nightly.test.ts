@@ -53,10 +53,10 @@ it("a profile is made on the page, from its name to the booth that uses it; noth
   await list.getByRole("button", { name: "Import" }).click();
   await page.getByText("Do the list's register numbers count from 0 or from 1?").waitFor();
   // Each answer shows its register and the PLC's present value.
-  await page.getByRole("button", { name: /^0: Spare \(7\): holding:7( reads|$)/ }).waitFor();
+  await page.getByRole("button", { name: /^0: Spare \(7\): holding:7( is|$)/ }).waitFor();
   await mustBeUsable(page);
-  await page.getByRole("button", { name: /^1: Spare \(7\): holding:6( reads|$)/ }).click();
-  await page.getByText("Write this to the profile?").waitFor();
+  await page.getByRole("button", { name: /^1: Spare \(7\): holding:6( is|$)/ }).click();
+  await page.getByText("Save these lines in the profile?").waitFor();
   await press(page, "No");
 
   plc.set("spray");
@@ -67,7 +67,7 @@ it("a profile is made on the page, from its name to the booth that uses it; noth
   await add.getByLabel("Address from the manual").fill(`${tag.point.table}:${tag.point.address}`);
   await add.getByLabel("Value on the display").fill(plc.shows(tag.name));
   await press(page, "Find tag");
-  await page.getByText("Write this to the profile?").waitFor();
+  await page.getByText("Save these lines in the profile?").waitFor();
   await mustBeUsable(page);
   await screenshot(page, "workshop-2-add");
   await press(page, "Yes");
@@ -83,7 +83,7 @@ it("a profile is made on the page, from its name to the booth that uses it; noth
   await learn.getByLabel("Duration").fill("1s");
   await press(page, "Find modes");
   // The list is shown before it is imported.
-  await page.getByText(`Reads ${range}; 5 requests a second at most`).waitFor();
+  await page.getByText(`Reading ${range} with at most 5 requests per second`).waitFor();
   for (const mode of [...modes, modes[0]]) {
     await page.getByText(`Set the booth to ${mode}`).waitFor();
     if (mode === "spray") await screenshot(page, "workshop-3-learn");
@@ -91,14 +91,14 @@ it("a profile is made on the page, from its name to the booth that uses it; noth
     await press(page, "Done");
     await page.getByText(`Set the booth to ${mode}`).waitFor({ state: "detached" });
   }
-  await page.getByText("Write this to the profile?").waitFor();
+  await page.getByText("Save these lines in the profile?").waitFor();
   await press(page, "Yes");
   await page.getByText("acme: 2 tags. The profile is ready to use.").waitFor();
 
   const test = await opened(page, "Test the profile");
   await test.getByLabel("Duration").fill("1s");
   await press(page, "Start test");
-  await page.getByText("it reads right").waitFor();
+  await page.getByText("all tags are plausible").waitFor();
   await mustBeUsable(page);
   await screenshot(page, "workshop-4-tested");
   await press(page, "Use acme");

@@ -65,7 +65,7 @@ async function playOne(folder: string, seed: number, counts: ListCounts): Promis
     signal: new AbortController().signal,
     ask: (text, kind, choices = []) => {
       const question = render(text);
-      if (question.startsWith("Write this to")) return Promise.resolve("y");
+      if (question.startsWith("Save these lines in")) return Promise.resolve("y");
       asked += 1;
       // A meaning by name alone isn't confirmed: no role is then right.
       return Promise.resolve(
@@ -97,7 +97,7 @@ async function playOne(folder: string, seed: number, counts: ListCounts): Promis
 
 /** Returns the answer of a person who knows the PLC. */
 function replyTo(question: string, values: readonly string[], truth: Truth): string {
-  const word = /"([^"]+)" mean in the column/.exec(question)?.[1];
+  const word = /"([^"]+)" in the column/.exec(question)?.[1];
   if (word !== undefined) return truth.words[word] ?? "none";
   const known = [
     `${truth.registers}:${truth.base}`,

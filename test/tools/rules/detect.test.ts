@@ -1,3 +1,4 @@
+import { message } from "../../../src/domain/message.ts";
 import { describe, expect, it } from "vitest";
 import {
   type Candidate,
@@ -11,7 +12,7 @@ import {
   widthOfType,
 } from "../../../src/tools/rules/detect.ts";
 
-const PLACE: Place = { table: "holding", address: 100, reading: "as stated" };
+const PLACE: Place = { table: "holding", address: 100, reading: message("detect.as_stated") };
 
 /** Every type and order of registers at one place. */
 function all(words: readonly number[], types: readonly DetectableType[], place = PLACE): Candidate[] {

@@ -46,9 +46,9 @@ describe("what a profile reads", () => {
     const refused: Sample = { tag: "temp", value: null, quality: "bad", reason: "exception_2" };
     expect(verdicts([good("mode", 9), refused])).toEqual({
       tags: {
-        mode: "wrong no mode for the code 9",
-        temp: "wrong the PLC refuses that address",
-        cycles: "wrong never read",
+        mode: "wrong the profile maps no mode to the code 9",
+        temp: "wrong the PLC rejects this address",
+        cycles: "wrong not read",
       },
       modes: [{ raw: "9", mode: null, reads: 1 }],
       ok: false,
@@ -57,13 +57,13 @@ describe("what a profile reads", () => {
 
   it("wants a look where a float is next to nothing or huge, a counter falls or runs away, or a read now and then is bad", () => {
     const temp = (value: number) => [good("mode", 1), good("temp", value), good("cycles", 1)];
-    expect(verdicts(temp(1e-38)).tags["temp"]).toContain("look next to nothing");
-    expect(verdicts(temp(1e30)).tags["temp"]).toContain("look huge");
-    expect(verdicts([good("cycles", 5)], [good("cycles", 4)]).tags["cycles"]).toContain("look it fell");
+    expect(verdicts(temp(1e-38)).tags["temp"]).toContain("look almost zero");
+    expect(verdicts(temp(1e30)).tags["temp"]).toContain("look implausibly large");
+    expect(verdicts([good("cycles", 5)], [good("cycles", 4)]).tags["cycles"]).toContain("look the value decreased");
     expect(verdicts([good("cycles", 65_536)], [good("cycles", 131_072)]).tags["cycles"]).toContain(
       "look grew by 65536 in 1 s",
     );
     const lost: Sample = { tag: "temp", value: null, quality: "bad", reason: "no_answer" };
-    expect(verdicts([good("temp", 20)], [lost]).tags["temp"]).toBe("look 1 of 2 reads bad: no answer");
+    expect(verdicts([good("temp", 20)], [lost]).tags["temp"]).toBe("look 1 of 2 reads failed: no answer");
   });
 });

@@ -39,7 +39,7 @@ describe("what a value says of a tag", () => {
 
   it("is nothing where none came, with the reason", () => {
     const tag = tagOf("mode");
-    expect(verdictOf(click, tag, undefined)).toMatchObject({ verdict: "silent", usual: message("fit.not_read") });
+    expect(verdictOf(click, tag, undefined)).toMatchObject({ verdict: "silent", usual: message("test.never_read") });
     const bad: Sample = { tag: tag.name, value: null, quality: "bad", reason: "exception 2" };
     expect(verdictOf(click, tag, bad)).toMatchObject({ verdict: "silent", usual: "exception 2" });
   });
@@ -57,8 +57,8 @@ describe("the profiles", () => {
       [],
     );
     expect([first?.profile, second?.profile]).toEqual(["click-booth", "micro800-booth"]);
-    expect(textsOf(first?.reasons)[0]).toBe(`2 of ${click.tags.length} tags answer, 2 read as they should`);
-    expect(textsOf(first?.reasons)).toContain("Mode reads 3: spray");
+    expect(textsOf(first?.reasons)[0]).toBe(`2 of ${click.tags.length} tags can be read, 2 with a plausible value`);
+    expect(textsOf(first?.reasons)).toContain("Mode is 3: spray");
     expect(second).toMatchObject({ fit: 0, reasons: [message("fit.unread", { reason: "no answer" })] });
     expect(first?.values).toHaveLength(click.tags.length);
   });
@@ -73,8 +73,8 @@ describe("the profiles", () => {
       ["Micro-800 CPU"],
     );
     expect(first?.profile).toBe("micro800-booth");
-    expect(textsOf(first?.reasons)[0]).toBe('the device calls itself "Micro-800 CPU"');
-    expect(textsOf(second?.reasons).join()).not.toContain("calls itself");
+    expect(textsOf(first?.reasons)[0]).toBe('the device identifies itself as "Micro-800 CPU"');
+    expect(textsOf(second?.reasons).join()).not.toContain("identifies itself");
   });
 
   it("never fit better by a value that is odd than without it", () => {

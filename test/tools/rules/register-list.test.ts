@@ -125,7 +125,7 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     const two = "Name,Address,Data Type\nAir,DB11.DBD8,Real\nPressure,DB42.DBD8,Real\nSmall,DB11.DBW12,Real\n";
     expect(read(two)).toEqual([["asks block: DB11 DB42 none"]]);
     expect(places(two, { block: "DB42" })).toEqual([
-      "refused: it is in DB11, and the PLC serves DB42 over Modbus",
+      "refused: the address is in DB11, but the PLC maps DB42 to Modbus",
       "holding:4",
       "refused: DB11.DBW12 does not have the size of the type float32",
     ]);
@@ -260,9 +260,7 @@ describe("a column that names tables", () => {
   it("decides the table of each row", () => {
     const text = "Name,Register Type,Address,Type\nAir,input,0,FLOAT32\nDoor,discrete,3,BOOL\nSet,holding,0,FLOAT32\n";
     expect(places(text)).toEqual(["input:0", "discrete:3", "holding:0"]);
-    expect(places("Name,Table,Address,Type\na,input,400001,INT\n")[0]).toContain(
-      "refused: 400001 is a number of table",
-    );
+    expect(places("Name,Table,Address,Type\na,input,400001,INT\n")[0]).toContain("refused: 400001 is in the table");
   });
 });
 
