@@ -38,7 +38,9 @@ export function identificationLength(
   return available < end ? null : end;
 }
 
-/** Maximum number of requests. The standard names three basic and four regular objects, so a device that needs more requests repeats itself. */
+/**
+ * Maximum number of requests. The standard names three basic and four regular objects, so a device that needs more requests repeats itself.
+ */
 const MAX_REQUESTS = 8;
 /** Id of the first regular object, after the basic ones. */
 const FIRST_REGULAR = 3;

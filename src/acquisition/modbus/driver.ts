@@ -498,8 +498,8 @@ export interface HoleMemory {
 /** Time after which a hole is forgotten. The block is then requested as a whole again. */
 export const HOLE_TTL_MS: Milliseconds = DAY_MS;
 /**
- * Maximum number of remembered firmware versions. Going back and forth between versions needs two; more mean that the firmware tag holds something
- * else.
+ * Maximum number of remembered firmware versions. Going back and forth between versions needs two; more mean that the firmware tag holds
+ * something else.
  */
 const MAX_VERSIONS = 4;
 

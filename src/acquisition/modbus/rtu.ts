@@ -17,7 +17,8 @@ export const CRC_BYTES = 2;
 /** Size of an exception: unit id, function, exception code, CRC. */
 const EXCEPTION_BYTES = 5;
 /**
- * Maximum number of stray bytes at either end of a frame. Driver chips that switch direction produce one or two; more bytes have another cause.
+ * Maximum number of stray bytes at either end of a frame. Driver chips that switch direction produce one or two; more bytes have another
+ * cause.
  */
 const MAX_STRAY_BYTES = 2;
 
