@@ -27,10 +27,10 @@ interface Form {
 }
 
 /**
- * Makes a scrubber, which removes secrets from texts that peers wrote. A server that rejects a request often quotes it: unchanged, encoded
- * for a URL or in base64, escaped as JSON or HTML, broken over lines, or cut off. So the scrubber compares text and secrets without white
- * space, quotes and escapes, and regardless of case. It replaces the matching part of the original text. It knows the secrets of the
- * configuration and those that the service sends, at most MOST_SECRETS.
+ * Makes a scrubber, which removes secrets from texts that peers wrote. A server that rejects a request often quotes it. The quotation may
+ * be unchanged, encoded for a URL or in base64, escaped as JSON or HTML, broken over lines, or cut off. So the scrubber compares text and
+ * secrets without white space, quotes and escapes, and regardless of case. It replaces the matching part of the original text. It knows the
+ * secrets of the configuration and those that the service sends, at most MOST_SECRETS.
  */
 export function createScrubber(): Scrubber {
   const known = new Map<string, readonly Form[]>();

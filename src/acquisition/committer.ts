@@ -10,7 +10,10 @@ import type { Ingested, Store, StreamInfo } from "../store/port.ts";
 import type { Tail } from "./port.ts";
 import { createSignal, isOver, LOOP_MS, type CameRound } from "../domain/signal.ts";
 
-/** Maximum number of entries in memory and in the tail file while the store can't commit: about 14 h of one booth at 1 Hz, some 15 MB. */
+/**
+ * Maximum number of entries in memory and in the tail file while the store can't commit. That is about 14 h of one booth at 1 Hz, some 15
+ * MB.
+ */
 const MAX_PENDING = 50_000;
 /** Maximum number of entries in one commit, so that a long backlog doesn't become one huge transaction. */
 const MAX_ENTRIES_PER_COMMIT = 2_000;

@@ -67,7 +67,7 @@ export type Intake = ReturnType<typeof createIntake>;
 export function createIntake(taking: Taking, lastTake: number) {
   const { clock, tail, isFull } = taking;
   const { stream } = taking.stream;
-  /** The newest logged samples, by group. */
+  /** State of the change filter by poll group: the last logged samples. */
   const filters = new Map<string, FilterState>();
   const silentSince = new Map<string, number>();
   let rules = rulesOf(taking);

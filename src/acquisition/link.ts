@@ -285,8 +285,8 @@ function linkNews({ booth, address, status, setStatus, setNotes }: BoothOnLink, 
 }
 
 /**
- * Backoff between attempts. A technician in front of the PLC wants its data back at once: an attempt takes 2.5 s to connect, so a PLC that
- * is back is read within 5 s.
+ * Backoff between attempts. It is short, because a technician in front of the PLC wants to see its data at once. With up to 2.5 s for the
+ * connection itself, a PLC that is back is read within 5 s.
  */
 const RETRY = { base_ms: 250, cap_ms: 2_500 };
 
@@ -421,7 +421,7 @@ function plcConnection(
   };
   /**
    * Reads over the current driver or a new driver. Replaces a connection at once if the device closed it while it was idle (common after 1
-   * to 10 s), or if another booth's fault ended it. Neither is a fault of this device.
+   * to 10 s). Does the same if another booth's fault ended the connection. Neither is a fault of this device.
    */
   const readOnce = async (groups: readonly string[], signal: AbortSignal): Promise<GroupSamples> => {
     if (driver === null) return readAnew(groups, signal);
@@ -440,7 +440,7 @@ function plcConnection(
     started: () => started,
     /** Returns whether the attempt has no connection yet. */
     isOpening: () => isOpening,
-    /** Reads the groups, and the identity group if the connection is new. */
+    /** Reads the groups. On a new connection, also reads the identity group. */
     async read(groups: readonly string[], signal: AbortSignal): Promise<GroupSamples> {
       const read = await readOnce(groups, signal);
       const isKnown = identity_group === undefined || identified === (driver?.renewals?.() ?? 0);
@@ -478,7 +478,7 @@ export function createPollWatch({ tags }: Pick<Profile, "tags">) {
         if (late_ms <= bound) late[index] = (late[index] ?? 0) + 1;
       });
     },
-    /** Returns the newest readings in the profile's order. */
+    /** Returns the newest reading of each tag, in the profile's order. */
     readings: (mono: Milliseconds): readonly LiveReading[] =>
       tags.map(({ name, label, unit, group }) => {
         const poll = last.get(group);

@@ -27,7 +27,7 @@ export interface DeliveryGateway extends Signals {
   readonly backlog_rate: number | null;
   /** Number of waiting records from which on they get their own lane (send queue). Absent: LEAST_BACKLOG. */
   readonly least_backlog?: number | undefined;
-  /** Lets other work of this thread run between two chunks. */
+  /** Lets other work of this thread run between two chunks. Absent: chunks are sent without a pause. */
   readonly turn?: (() => Promise<void>) | undefined;
   /** Returns the present limits that save the month's data budget. Absent: there is no budget. */
   readonly thrift?: () => Thrift;

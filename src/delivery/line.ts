@@ -25,7 +25,7 @@ export interface Counted {
 interface Opening {
   /** Deadline of the TCP connection. The TLS handshake after it has a deadline of the same length. */
   readonly within_ms: Milliseconds;
-  /** Absent: the bytes aren't counted. */
+  /** The meter for the connection's bytes. Absent: the bytes aren't counted. */
   readonly counted?: Counted | undefined;
 }
 

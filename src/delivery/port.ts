@@ -72,7 +72,7 @@ export interface Rejection {
   readonly reason: Text;
 }
 
-/** The service's answer to a batch. */
+/** Common fields of the service's answers to a batch. */
 interface Answered {
   /** Rejected records of this batch. */
   readonly rejected: readonly Rejection[];

@@ -535,7 +535,7 @@ function chunkReader(store: DeliveredLog, info: () => LogReach): (from: Seq, end
 
 /**
  * Returns a reader of all records of a log. The reader rejects if the store lacks records that it should have. A full store may have
- * deleted a whole range except for records that can't be sent yet: they wait for a clock sync or belong to the log's next name. The batch
+ * deleted a whole range, except for records that can't be sent yet. Those wait for a clock sync or belong to the log's next name. The batch
  * up to `end` is then empty.
  */
 function logReader(store: DeliveredLog, info: () => LogReach): LaneReader {

@@ -82,7 +82,7 @@ async function oneSession(
   }
 }
 
-/** A session while it is up. */
+/** The inputs of a running session. */
 interface Session {
   readonly gateway: DeliveryGateway;
   readonly session: LinkSession;

@@ -102,14 +102,14 @@ export function answerEnd(bytes: Uint8Array, size: number, expected: Expected): 
   return third === expected.dataBytes ? 3 + third : `${third} bytes of data instead of ${expected.dataBytes}`;
 }
 
-/** Modbus TCP (Messaging on TCP/IP Implementation Guide V1.0b, section 3.1.3). */
+/** Framing of Modbus TCP (Messaging on TCP/IP Implementation Guide V1.0b, section 3.1.3). */
 
 const MAX_TRANSACTION = 0xffff;
 /** Size of the MBAP header without the unit id: transaction id 2, protocol id 2, length 2. */
 export const MBAP_BYTES = 6;
 /** Size of the largest Modbus TCP frame: 7 bytes of header and 253 of PDU. */
 const MAX_FRAME_BYTES = 260;
-/** Length field of the smallest identification and of the largest frame. */
+/** Valid length fields of an identification: the smallest identification and the largest frame. */
 const IDENTIFY_LENGTHS = { min: 8, max: 254 };
 
 function malformed(reason: Text, advice?: Text): LinkError {

@@ -44,7 +44,7 @@ function hasGoodCrc(bytes: Buffer, end: number): boolean {
 export interface LineOddities {
   /** Requests of this agent that the line sent back. */
   echoes: number;
-  /** Bytes before and after answers. */
+  /** Unexpected bytes before and after answers. */
   stray_bytes: number;
 }
 
@@ -113,8 +113,8 @@ function canBecomeEcho(bytes: Buffer, size: number, request: Buffer): boolean {
 }
 
 /**
- * Returns the length of the frame at the start of the bytes if it is a valid answer to any read; 0 if it isn't; -1 if more bytes may
- * complete it.
+ * Checks whether the bytes start with a valid answer to any read. Returns the length of the answer; 0 if there is none; -1 if more bytes
+ * may complete one.
  */
 function soundFrame(bytes: Buffer): number {
   if (bytes.length < 3) return -1;

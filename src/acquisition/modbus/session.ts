@@ -92,9 +92,9 @@ type Session = ReturnType<typeof modbusSession>;
 
 /**
  * A connection to a device. It is opened once, ended once, and runs one operation at a time: open, pause or request. Every promise settles:
- * with its result, or with a LinkError at the deadline, when the peer closes, at the first wrong byte, or when `end` is called. After the
- * end, every call rejects with the reason of the end. Only reads are sent: the framing refuses any other request, and the refusal ends the
- * connection.
+ * with its result, or with a LinkError. The error comes at the deadline, when the peer closes, at the first wrong byte, or when `end` is
+ * called. After the end, every call rejects with the reason of the end. Only reads are sent: the framing refuses any other request, and the
+ * refusal ends the connection.
  */
 export function modbusSession(
   line: Pick<ModbusLine, "openWire" | "makeFraming">,

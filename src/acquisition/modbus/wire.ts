@@ -164,8 +164,8 @@ export function serialWire({ path, baud_rate, data_bits, parity, stop_bits }: Se
 
 /**
  * The physical connection to one or more devices, shared by their drivers while the agent runs. Only one driver uses the connection at a
- * time, which the link loop ensures. It holds state that must outlive a driver: the transaction numbers of Modbus TCP, the time of the last
- * byte on a serial line, and expired requests whose answers can still arrive.
+ * time, which the link loop ensures. It holds state that must outlive a driver: transaction numbers of Modbus TCP, the time of a serial
+ * line's last byte, and expired requests whose answers can still arrive.
  * If a driver ends with a request unanswered, the wire is closed for all drivers, so that no driver receives the late answer. The other
  * drivers get a LinkError "closed" and open the wire again.
  */
@@ -186,7 +186,7 @@ export interface ModbusLine {
   readonly late: LateAnswers;
   /** Frames carry a number, and a new connection gets no answers of the old one. So no late answer can be mistaken. */
   readonly numbered: boolean;
-  /** Bytes skipped since the agent's start. */
+  /** Unexpected bytes that were skipped since the agent's start. */
   readonly oddities: Readonly<LineOddities>;
 }
 
@@ -197,7 +197,7 @@ const TCP_ANSWER_MS = 2000;
 const RTU_ANSWER_MS = 500;
 /** Longest plausible time from a serial device's last received byte to its answer. */
 const RTU_TURN_ROUND_MS = 10;
-/** Bytes of a request, of an answer without its data, and of two silences. */
+/** Bytes of a round trip: a request, an answer without its data, and two silences. */
 const RTU_ROUND_TRIP_BYTES = 8 + 5 + 7;
 /** Bits of a byte on the line: start bit, eight data bits, parity or second stop bit, stop bit. */
 const BITS_PER_BYTE = 11;

@@ -77,8 +77,8 @@ export type Channel = ReturnType<typeof secureChannel>;
 
 /**
  * A secure channel over one TCP connection. It is opened once, ended once, and runs one request at a time in each slot. Every promise
- * settles: with an answer, or with a LinkError at the deadline, when the peer closes, at the first wrong byte, or when `end` is called. A
- * LinkError means that the channel has ended; after an Overdue or a RefusedService it is still open.
+ * settles: with an answer, or with an error. A LinkError comes at the deadline, when the peer closes, at the first wrong byte, or when
+ * `end` is called. A LinkError means that the channel has ended; after an Overdue or a RefusedService it is still open.
  */
 export function secureChannel(opcua: Opcua, options: ChannelOptions) {
   const pending = new Map<Slot, Pending>();
@@ -189,7 +189,7 @@ function serviceFault(opcua: Opcua, error: Error): LinkError | null {
   return response instanceof opcua.ServiceFault ? statusError(response.responseHeader.serviceResult.name) : null;
 }
 
-/** Converts an error of the library. */
+/** Converts an error of the library to a LinkError. */
 function faultOf(error: Error | null): LinkError {
   if (error instanceof LinkError) return error;
   return new LinkError("malformed", message("plc.opcua.no_channel"), error ?? undefined);
@@ -200,7 +200,7 @@ export function isLoginRefused(error: unknown): error is LinkError {
   return error instanceof LinkError && isMessage(error.text) && error.text.code === "plc.opcua.login_refused";
 }
 
-/** Converts the refusal of a service, given as the standard's name of its status code. */
+/** Converts the refusal of a service to a LinkError. `name` is the standard's name of the status code. */
 function statusError(name: string): LinkError {
   if (BUSY.test(name)) return new LinkError("busy", message("plc.opcua.room", { name }));
   if (LOGIN.test(name)) return new LinkError("config", message("plc.opcua.login_refused", { name }));

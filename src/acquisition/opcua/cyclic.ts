@@ -10,7 +10,7 @@ import type { GroupSamples } from "../port.ts";
 import { type RawValue, sampleOf } from "./value.ts";
 import { monotonicMs } from "../../monotonic.ts";
 
-/** Reads the tags of poll groups. */
+/** A function that reads the tags of poll groups. */
 export type GroupReader = (groups: readonly string[]) => Promise<GroupSamples>;
 
 /** A server during one session. */

@@ -211,7 +211,7 @@ interface Followed extends Pick<OpenServer, "opcua" | "session"> {
 }
 
 /**
- * Keeps one publish request pending at the server until the session ends. The deadline of the request is the watchdog: if the server sends
+ * Keeps one publish request pending at the server until the session ends. The deadline of the request is the watchdog. If the server sends
  * no message for three keep-alive intervals, the link has failed, even if its connection is open. Resolves with the reason if the server
  * refuses the first request.
  */

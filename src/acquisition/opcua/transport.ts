@@ -24,7 +24,8 @@ type Wire = ReturnType<typeof newWire>;
 
 /**
  * Makes the TCP connection of a secure channel, with the interface of the library's transport. It replaces the library's own transport,
- * which takes its limits from the server's answer, lets an unexpected answer end the process, and can't be ended while it connects.
+ * which takes its limits from the server's answer and lets an unexpected answer end the process. The library's transport also can't be
+ * ended while it connects.
  * @param onEnd called once, with the first reason
  * @param isAsked returns whether a request is pending; an answer at any other time ends the connection
  */
@@ -103,7 +104,7 @@ function socketError(error: NodeJS.ErrnoException, stood: boolean): LinkError {
   return new LinkError(stood ? "reset" : "refused", text === "" ? code : text, error);
 }
 
-/** Returns the library's transport interface over our own connection. */
+/** Makes the library's transport interface for our own connection. */
 function transportOver(
   { wire, events, dial }: { wire: Wire; events: EventEmitter; dial: (endpoint: string, done: Done) => void },
   end: (error: LinkError) => void,

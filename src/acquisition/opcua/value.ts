@@ -66,7 +66,7 @@ function decodeText(type: number, value: unknown): Decoded {
   return typeof text !== "string" || text.length > MAX_TEXT_CHARS ? bad("wrong_type") : cleanText(text);
 }
 
-/** Converts a 64-bit integer from the library's [high, low]. */
+/** Converts a 64-bit integer from the library's form [high, low]. */
 function wideOf(type: number, value: unknown): bigint | null {
   if (!Array.isArray(value)) return null;
   const [high, low] = value as unknown[];

@@ -57,9 +57,12 @@ export interface PolledSamples {
 }
 
 /**
- * Returns the samples of a poll that must be logged. These are: the first sample of a tag; another quality, text or boolean; a number that
- * differs from the LAST LOGGED one by more than the deadband (so slow drift can't hide); a number that reaches its threshold; a counter or
- * an uptime that fell; a due heartbeat. A non-finite number becomes null, bad, "nan". The state remembers the returned samples.
+ * Returns the samples of a poll that must be logged, and remembers them in the state. A non-finite number becomes null, bad, "nan". A
+ * sample is logged in these cases:
+ * - It is the first sample of its tag, or the tag's heartbeat is due.
+ * - Its quality, text or boolean has changed.
+ * - Its number differs from the LAST LOGGED one by more than the deadband (so slow drift can't hide), or reaches its threshold.
+ * - It is a counter or an uptime that fell.
  */
 export function filterChanges(state: FilterState, poll: PolledSamples, tags: Readonly<Record<TagName, LogRule>>) {
   const changes: Sample[] = [];
@@ -126,7 +129,9 @@ const CHECKS: Readonly<Record<string, readonly [check: string, detail: string]>>
 /** Interval of repeated events. An incident is resolved after 10 min without an event, so an event is logged twice in that time. */
 const LOG_AGAIN_MS = 300_000;
 
-/** Returns the events of one poll: when a tag becomes odd, and every 5 min while it stays odd. */
+/**
+ * Returns the events of one poll. An event is logged when a tag becomes odd (its value is implausible), and every 5 min while it stays odd.
+ */
 export function oddEvents(state: OddState, { mono, samples }: PolledSamples) {
   return samples.flatMap(({ tag, reason }) => {
     const check = reason === undefined || !Object.hasOwn(CHECKS, reason) ? undefined : CHECKS[reason];

@@ -105,7 +105,7 @@ const MAX_PROBE_DELAY_MS = 10_000;
 
 /**
  * Returns the next poll of a link that booths share; undefined if no poll is due. Polls run in the order of their due times. A device that
- * doesn't answer is probed only if a failed probe (`probe_ms`) ends before the next poll is due, so that it delays no working device.
+ * doesn't answer is probed only if a failed probe (`probe_ms`) ends before the next poll is due. So a probe delays no working device.
  */
 export function nextPoll(
   booths: readonly BoothDues[],
@@ -136,8 +136,9 @@ const MAX_ANSWER_MS = 1_000;
 const PATIENCE_MS = 2_000;
 
 /**
- * Returns the time limit of a tool's read on a link whose next poll is due in `free_ms`, after the tool has waited `waited_ms`; null: the
- * read must wait. A healthy device answers before the poll is due. A silent device delays the poll by `MIN_ANSWER_MS` at most.
+ * Returns the time limit of a tool's read on a shared link; null: the read must wait. `free_ms` is the time until the next poll,
+ * `waited_ms` the time that the tool has waited. A healthy device answers before the poll is due. A silent device delays the poll by
+ * `MIN_ANSWER_MS` at most.
  */
 export function fitsBetween(free_ms: Milliseconds, waited_ms: Milliseconds): Milliseconds | null {
   if (free_ms < MIN_FREE_MS && waited_ms < PATIENCE_MS) return null;
@@ -327,8 +328,8 @@ export function expectedSerial(row: Pick<ProvisioningRow, "serial" | "confirmed"
 
 /**
  * Checks whether a poll is from the booth's own PLC. Another serial number makes the PLC foreign until the booth's own number is read
- * again. An unreadable or empty serial number changes nothing: a PLC that starts shows NULs for a moment, and a PLC that never shows a
- * number would leave its booth without data.
+ * again. An unreadable or empty serial number changes nothing, for two reasons: a PLC that starts shows NULs for a moment, and some PLCs
+ * never show a number.
  * @returns foreign: why the poll doesn't count, or null; event: the event to log now, or null
  */
 export function identityIn(

@@ -17,9 +17,7 @@ export interface PlanOptions {
   readonly max_registers: number;
   readonly max_bits: number;
   readonly holes: Holes;
-  /**
-   * Cost of a round trip, as the number of registers that take the same time on this link: large on TCP, about 10 on a slow serial line.
-   */
+  /** Cost of a round trip, as the number of registers that take the same time. It is large on TCP, and about 10 on a slow serial line. */
   readonly round_trip_registers: number;
 }
 

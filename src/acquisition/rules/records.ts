@@ -21,11 +21,13 @@ interface OpenCoverage {
 }
 
 /**
- * Converts the taken entries of a booth's log (numbered polls and records) to log records. The records have the order in which state is
- * derived from them: by boot in order of appearance; then by monotonic time (a coverage record by its `from`); at equal times the kinds t,
- * p and h first; then by take number. Answered polls of a group share one coverage record if each follows within the bridge: the longest
- * interval that counts as unbroken. An unanswered poll becomes a coverage record with polls 0, at most one per minute and group. Repeated
- * take numbers are skipped.
+ * Converts the taken entries of a booth's log (numbered polls and records) to log records, in the order in which state is derived from
+ * them. Boots have the order of their first entries. Within a boot, records are sorted by monotonic time; a coverage record counts at its
+ * `from`. At equal times, clock, parameter and coverage records come first, then the order is that of the take numbers. Repeated take
+ * numbers are skipped.
+ *
+ * Answered polls of a group share one coverage record if each follows within the bridge: the longest interval that counts as unbroken. An
+ * unanswered poll becomes a coverage record with polls 0, at most one per minute and group.
  * @param bridgeMs returns the bridge of a group, ms
  */
 export function recordsOf(entries: readonly TakenEntry[], bridgeMs: (group: string) => Milliseconds): LogRecord[] {

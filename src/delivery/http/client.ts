@@ -42,7 +42,7 @@ export interface HttpClientOptions {
   readonly proxy?: string;
   /** The gateway's certificate, for servers that request one. */
   readonly certificate?: CertificatePair;
-  /** Absent: the bytes aren't counted. */
+  /** The meter for the connection's bytes. Absent: the bytes aren't counted. */
   readonly counted?: Counted;
   /** Deadline of the connection. Default: 10 s. */
   readonly connect_timeout_ms?: number;

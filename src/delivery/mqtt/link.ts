@@ -33,7 +33,7 @@ const deflateRawAsync = promisify(deflateRaw);
 const zstdAsync = promisify(zstdCompress);
 const HASHED_AT_ONCE = 400;
 /**
- * Longest text that is compressed on this thread. A live batch and a chunk's facts mostly have 2 KB, which takes 15 to 30 us; a thread of
+ * Longest text that is compressed on this thread. A live batch and a chunk's facts mostly have 2 KB, which takes 15 to 30 us. A thread of
  * the pool would need three to six times the CPU time.
  */
 const ZIPPED_AT_ONCE = 16_384;
@@ -49,8 +49,8 @@ export interface MqttLink extends ServiceLink {
 }
 
 /**
- * Makes the link that sends telemetry over MQTT. It uses mqtt.js as a bare client, without the library's reconnection, queue and store,
- * because the log in SQLite is the queue and the session loop retries. A PUBACK doesn't prove delivery; only a message on down/ack does.
+ * Makes the link that sends telemetry over MQTT. It uses mqtt.js without the library's reconnection, queue and store: the log in SQLite is
+ * the queue, and the session loop retries. A PUBACK doesn't prove delivery; only a message on down/ack does.
  */
 export function createMqttLink(setup: MqttSetup): MqttLink {
   const dialler = createDialler(setup);
@@ -66,7 +66,7 @@ export function createMqttLink(setup: MqttSetup): MqttLink {
         retain: true,
       } as const;
       const dialled = await dialler.dial({ account, will, signal });
-      // A stop doesn't wait for a slow answer to the subscription.
+      // Ends the client at once, so that a stop doesn't wait for a slow answer to the subscription.
       const stop = (): void => void dialled.client.end(true);
       signal.addEventListener("abort", stop, { once: true });
       if (signal.aborted) stop();

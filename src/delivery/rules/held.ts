@@ -23,7 +23,7 @@ export interface Held {
 
 export const NOTHING_HELD: Held = { live: false, backlog: false, ms: null };
 const DAY_HOURS = 24;
-/** Hours in which booths are idle and mobile networks have capacity. */
+/** Night hours, in which booths are idle and mobile networks have capacity. */
 const NIGHT = { from_h: 22, to_h: 5 };
 /** Interval of the check whether it is night. */
 const NIGHT_CHECK_MS: Milliseconds = 600_000;
@@ -33,7 +33,7 @@ const FULL_SOON_H = 48;
 interface LogNow {
   readonly mode: string;
   readonly mono: Milliseconds;
-  /** Corrected time. */
+  /** Wall-clock time, corrected by the service's clock. */
   readonly at: EpochMs;
   readonly tz: string;
   readonly sendable_seq: Seq;

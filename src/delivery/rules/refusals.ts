@@ -111,7 +111,10 @@ export function conflictAfter(
   return { seq, held_seq, since: before?.seq === seq ? before.since : mono };
 }
 
-/** Returns the time at which a conflict gives the log a new name: after an hour, but at most once in 24 h, to limit a faulty service. */
+/**
+ * Returns the time at which a conflict gives the log a new name. That is after an hour, but at most once in 24 h, to limit the effect of a
+ * faulty service.
+ */
 export function newNameAt(
   { since }: Conflict,
   label: StreamLabel | null,

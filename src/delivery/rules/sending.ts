@@ -147,8 +147,8 @@ function restAfter(stretch: Stretch | null, seq: Seq): Stretch | null {
 /**
  * Whether the service may hold records that this store doesn't know. After an old copy of the store was restored, the service holds later
  * records that this store never had. Records after the first difference must not be stored there under the same name. So batches are sent
- * in order and one at a time until it is clear that the service isn't ahead: its newest record was sent, or was offered once more (`probe`)
- * and is the same as here.
+ * in order and one at a time until it is clear that the service isn't ahead. That is clear after its newest record was sent, or was offered
+ * once more (`probe`) and is the same as here.
  */
 type Ahead = { readonly kind: "unknown" | "yes" | "no" } | { readonly kind: "probe"; readonly seq: Seq };
 
