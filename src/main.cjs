@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // src/main.ts is a link to this file. The file is plain CommonJS without types, so that a Node version that can't run the agent can still
-// read it and print an error. Without that check, the database addon would end Node 20 without a message.
+// read it and print an error. Without its version check, the database addon would end Node 20 without a message.
 "use strict";
 const NEEDED = 24;
 /** Cache folder if the service manager gives no folder. null: compiled code isn't kept. */

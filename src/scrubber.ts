@@ -5,9 +5,9 @@ export const LEFT_OUT = "[left out]";
 
 /** Least length of a secret, in characters. A shorter text occurs in words that aren't secret. */
 const LEAST_LENGTH = 4;
-/** Least length of a secret's start that is also replaced, in characters. Peers cut off what they quote. */
+/** Least length at which the start of a secret is replaced too, in characters. Peers often cut off what they quote. */
 const LEAST_PREFIX = 8;
-/** Least length of a secret's start at the end of a text, where the text may be cut off. */
+/** Least length at which the start of a secret is replaced at the end of a text, which may be cut off. */
 const LEAST_LAST = 6;
 /** Least size of a secret that is found in base64. For a shorter secret, too few characters depend on the secret alone. */
 const LEAST_ENCODED_BYTES = 5;

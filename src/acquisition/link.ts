@@ -309,7 +309,7 @@ function linkBooth({ clock, random, log, begins_in }: PolledLink, booth: BoothOn
   let refusals = NO_REFUSALS;
   let unusable = NO_UNUSABLE_TAGS;
   let losses = noLosses({ asked: 0, missed: 0 }, clock.mono());
-  /** Why the PLC's samples don't count: it shows another booth's serial number. null: it doesn't. */
+  /** Why the PLC's samples don't count: it shows another booth's serial number. null: the PLC isn't foreign. */
   let foreign: Trouble | null = null;
 
   const countRequests = (driver: Driver | null): void => {

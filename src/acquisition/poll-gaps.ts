@@ -1,7 +1,7 @@
 import type { Clock } from "../domain/machine.ts";
 import type { Milliseconds } from "../domain/units.ts";
 
-/** Time after its due time within which a poll sends its request. */
+/** Longest time from a poll's due time until its request is sent. */
 const STARTED_MS: Milliseconds = 2;
 /** Longest wait for a gap. If the polls leave no gap, the work still continues, at a tenth of its speed. */
 const LONGEST_WAIT_MS: Milliseconds = 50;

@@ -75,7 +75,7 @@ interface SenderRun extends SentLog {
   readonly generation: number;
   /** The log's name at the service. */
   readonly stream: StreamId;
-  /** Pending deliveries, each with the bytes of its chunk (a stored, compressed part of the log); 0: a batch. */
+  /** Pending deliveries, each with the bytes of its chunk (a packed part of the log, sent in its stored form); 0: a batch. */
   readonly under_way: Waiters<{ readonly done: Promise<void>; readonly bytes: number }>;
   /** Returns the ranges of the log, limited to the records that may be sent under that name. */
   readonly reach: () => LogReach;
@@ -392,7 +392,7 @@ async function keepRefused(run: SenderRun, records: readonly RefusedRecord[]): P
   const { gateway, booth } = run;
   const { delivery } = booth;
   const { row } = booth.state.binding;
-  // If the binding is ending, the service can't be asked again for a day.
+  // While the binding is ending, the gateway can't go on offering records for a day.
   const isEnding = row.leaving !== null || row.state === "suspended";
   const now = { mono: gateway.clock.mono(), at: gateway.clock.wall(), isEnding };
   const added: RefusedRecord[] = [];

@@ -119,7 +119,10 @@ function boundBooths(booths: readonly DeliveredBooth[]): readonly DeliveredBooth
   return booths.filter(({ state }) => speaksFor(state.binding.row, state.log.reach.acked_seq));
 }
 
-/** Renames a salvaged log after all salvaged records are acked under the old name, so that the service can't store them twice. */
+/**
+ * Renames a log that was salvaged from a damaged store, but only after all salvaged records are acked under the old name. The service
+ * can't store them twice under that name.
+ */
 async function renewName({ rename }: DeliveryGateway, booth: DeliveredBooth): Promise<void> {
   const { log, binding } = booth.state;
   const from = newNameFrom(binding.row, log.reach);

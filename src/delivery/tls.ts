@@ -12,8 +12,8 @@ export interface Trust {
 
 /**
  * Trusts a site's own authority in addition to the public authorities; `ca` alone would replace them. Also accepts an intermediate
- * certificate, because many sites have no other. Only then are partial chains allowed: while they are, OpenSSL reports a server's missing
- * intermediate certificate as an unknown authority.
+ * certificate, because many sites have no other. Partial chains are allowed only in that case. With them, OpenSSL reports a server's
+ * missing intermediate certificate as an unknown authority.
  */
 export function trustIn(ca: string): Trust {
   return { ca: [...rootCertificates, ca], allowPartialTrustChain: hasIntermediate(ca) };

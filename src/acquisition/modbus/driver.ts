@@ -366,7 +366,7 @@ export function planGroups(
     const indices = all.filter((index) => isRefused[index] === true && points[index]?.table === table);
     return overlapGroups(points, indices).map((group) => pieceOf(points, group));
   });
-  // A counter in a single register can't be torn, because its bytes are read together.
+  // A counter can't be torn (half old, half new) if it fits in a single register.
   const canTear = ({ counter, point }: ModbusTag): boolean =>
     counter !== undefined && point.type !== "string" && pointWidth(point) > 1;
   return {

@@ -219,7 +219,7 @@ interface Late extends AskedRead {
 
 const LAST_BIT_FUNCTION = 2;
 const LAST_READ_FUNCTION = 4;
-/** Size of the header: unit id, function, byte count. */
+/** Size of an answer's header: unit id, function, byte count. */
 const HEADER_BYTES = 3;
 /** Factor on the time of the first answer if the same request was sent twice. The second answer takes at most as long, with 10 % margin. */
 const SECOND_ANSWER = 1.1;

@@ -346,7 +346,7 @@ export function blockAsker(asked: AskedDevice): () => AskBlock {
   const tries = line.numbered ? TRIES.numbered : TRIES.unnumbered;
   const closes = closeWatch(device, connection);
   let hasAnsweredInPoll = false;
-  /** The error of the connection if the device ended it in this poll, after it had answered. */
+  /** Error of the connection if the device ended it in this poll after an answer; null: it is still there. */
   let leftWith: LinkError | null = null;
 
   const canRepeat = (error: LinkError): boolean =>

@@ -197,9 +197,9 @@ interface Offer {
 const MIN_RSA_BITS = 2048;
 
 /**
- * Returns the server's certificate if a technician has pinned it; otherwise throws a LinkError. It is called before any secret is sent. A
- * server that shows the pinned certificate without owning its key can't read the channel. A certificate that is not valid yet is accepted:
- * the pin proves more than the date, and this gateway's clock may be at 1970.
+ * Returns the server's certificate if a technician has pinned it; otherwise throws a LinkError. It runs before any secret is sent. A server
+ * that shows the pinned certificate without owning its key can't read the channel. A certificate that is not valid yet is accepted: the pin
+ * proves more than the date, and this gateway's clock may be at 1970.
  */
 function judgeServer(offers: readonly Offer[], address: OpcuaAddress, now: EpochMs): X509Certificate {
   const { server_certificate_file: file } = address;

@@ -88,7 +88,7 @@ export function opcuaPki(options: { readonly dir: string; readonly wall: () => E
       const theirs = [...servers].map(([server, expires]) => ({ server, expires }));
       return [...ours, ...theirs].map((known) => ({ link: "opcua", ...known }));
     },
-    /** Remembers when a server's certificate expires. Shortly before, logs a warning, once per certificate. */
+    /** Remembers when a server's certificate expires. A month before, logs a warning, once per certificate. */
     noteServer: (endpoint: string, fingerprint: string, expires: EpochMs): void => {
       servers.set(endpoint, expires);
       if (expires - now() > RENEW_BEFORE_MS) return;

@@ -18,7 +18,10 @@ const AGREE_MS: Milliseconds = 5000;
 /** Number of agreeing answers, at least `APART_MS` apart, that prove a time. A short error of the service doesn't last that long. */
 const ANSWERS = 5;
 const APART_MS: Milliseconds = 30_000;
-/** Time after which a silent channel (acks or HTTP) is ignored. While a large step is in doubt, HTTP is asked twice a minute. */
+/**
+ * Time after which a silent channel (acks or HTTP) is ignored. A working channel isn't silent that long: HTTP is asked twice a minute while
+ * a large step is in doubt.
+ */
 const UP_MS: Milliseconds = 300_000;
 /** Maximum number of remembered answers per channel. It exceeds `ANSWERS`, so that a late answer doesn't displace a needed one. */
 const MAX_KEPT = 8;
@@ -38,8 +41,8 @@ export function withHeard(list: readonly Heard[], one: Heard): readonly Heard[] 
 }
 
 /**
- * Returns the offset that the newest answers agree on; null: the answers differ, or are too few. At least five answers are needed, each
- * half a minute after the one before. They must include every channel that is up.
+ * Returns the offset that the newest answers agree on; null: the answers differ, or are too few. At least five answers are needed, each at
+ * least half a minute after the one before. They must include every channel that is up.
  */
 export function agreedOffset(list: readonly Heard[], now: Milliseconds): Milliseconds | null {
   const newest = list.at(-1);
@@ -137,8 +140,8 @@ export function startWatch(
 }
 
 /**
- * Checks the clocks once. The service is the reference. Until the first contact with the service, the kernel's flag is used once. If wall
- * clock and service agree within 5 s, the wall clock is used, because it is more precise. A step without evidence is logged but moves
+ * Checks the clocks once. The service is the reference. If the service hasn't answered yet, the kernel's flag can set the time once. If
+ * wall clock and service agree within 5 s, the wall clock is used, because it is more precise. A step without evidence is logged but moves
  * nothing.
  */
 export function watchClock(before: ClockWatch, reading: ClockReading): Watched {

@@ -165,7 +165,7 @@ export function cleanText(text: string): Decoded {
 
 function isSentinel(sentinel: number | string, raw: number | bigint, kind: NumberKind): boolean {
   const number = Number(sentinel);
-  // A float tag can have a sentinel with a fraction. It equals no integer, and BigInt() throws for it.
+  // Such a sentinel can have a fraction if the tag is a float. It then equals no integer, and BigInt() would throw.
   if (typeof raw === "bigint") return Number.isInteger(number) && BigInt(sentinel) === raw;
   return raw === (kind === "float32" ? Math.fround(number) : number);
 }
@@ -196,7 +196,7 @@ function decodeText(words: readonly number[], order: FirstOf): Decoded {
  */
 const scratch = new DataView(new ArrayBuffer(8));
 
-/** Returns the raw number: a bigint for 64-bit integers; null if the digits are no BCD. */
+/** Returns the raw number: a bigint for 64-bit integers; null if the digits aren't valid BCD. */
 const READ: Readonly<Record<Exclude<ModbusType, "bool" | "string">, (bytes: DataView) => number | bigint | null>> = {
   int16: (bytes) => bytes.getInt16(0),
   uint16: (bytes) => bytes.getUint16(0),

@@ -69,8 +69,8 @@ export function byGroup(
 }
 
 /**
- * Moves a polled group's due time to the next multiple of its interval. If that time has already passed, the poll follows at once, less
- * than an interval late. Earlier missed polls are skipped.
+ * Moves a polled group's due time forward by whole intervals. If the new due time has already passed, the poll follows at once, less than
+ * an interval late. Earlier missed polls are skipped.
  */
 export function afterPoll(schedule: Schedule, groups: Groups, polled: { group: string; mono: Milliseconds }): Schedule {
   const interval = groups[polled.group]?.poll_interval_ms ?? 1_000;

@@ -139,7 +139,7 @@ async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
   };
 }
 
-/** Returns the error of a failed subscription. Without its own topics, a session is useless. */
+/** Returns the error of a failed subscription. A session without its subscription is useless. */
 function subscriptionError(error: unknown): ServiceLinkError {
   const typed = typedError(error);
   return typed.fault === "credential" || typed.fault === "protocol"

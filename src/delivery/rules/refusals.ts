@@ -66,8 +66,8 @@ export function waitingAfter(
 
 /**
  * Returns whether the refusal is accepted, so that the record is set aside. That is the case after a day, or at once if the binding is
- * ending, because the service may then rightly refuse the last records. A size limit of messages says nothing about the record, so it is
- * never accepted.
+ * ending, because the service may then rightly refuse the last records. A size limit of messages says nothing about the record, so a
+ * refusal because of it is never accepted.
  */
 export function isRefusedForGood(
   { cause, since }: WaitingRecord,

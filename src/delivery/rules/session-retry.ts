@@ -11,7 +11,10 @@ const REFUSED: Backoff = { base_ms: 1_000, cap_ms: 900_000 };
  */
 const TAKEN_OVER: Backoff = { base_ms: 60_000, cap_ms: 900_000 };
 
-/** Least duration of a session that another gateway took over for the session to reset the backoff, even if it had an ack. */
+/**
+ * Least duration after which a session that another gateway took over resets the backoff. A shorter session doesn't reset it, even with an
+ * ack.
+ */
 const LASTING_MS: Milliseconds = 60_000;
 /** Outage during which the waits stay short. Most brokers that restart are back within this time. */
 const SHORT_OUTAGE_MS: Milliseconds = 60_000;
