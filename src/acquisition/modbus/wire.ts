@@ -165,7 +165,7 @@ export function serialWire({ path, baud_rate, data_bits, parity, stop_bits }: Se
 /**
  * The physical connection to one or more devices, shared by their drivers while the agent runs. Only one driver uses the connection at a
  * time, which the link loop ensures. It holds state that must outlive a driver: transaction numbers of Modbus TCP, the time of a serial
- * line's last byte, and expired requests whose answers can still arrive.
+ * line's last byte, and requests that may be answered late.
  * If a driver ends with a request unanswered, the wire is closed for all drivers, so that no driver receives the late answer. The other
  * drivers get a LinkError "closed" and open the wire again.
  */

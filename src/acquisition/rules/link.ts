@@ -328,8 +328,8 @@ export function expectedSerial(row: Pick<ProvisioningRow, "serial" | "confirmed"
 
 /**
  * Checks whether a poll is from the booth's own PLC. Another serial number makes the PLC foreign until the booth's own number is read
- * again. An unreadable or empty serial number changes nothing, for two reasons: a PLC that starts shows NULs for a moment, and some PLCs
- * never show a number.
+ * again. An unreadable or empty serial number changes nothing. A PLC that starts shows NULs for a moment, and some PLCs never show a
+ * number.
  * @returns foreign: why the poll doesn't count, or null; event: the event to log now, or null
  */
 export function identityIn(
