@@ -4,32 +4,32 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 
 /**
- * A file of a certificate, private key or secret that can't be used. `check` reads a file by the same functions as a connection, so
- * both give the same verdict in the same words. The message names the file, the reason and the remedy, and nothing of its content.
+ * An unusable file of a certificate, private key or secret. The command `check` reads a file with the same functions as a connection, so
+ * both report the same fault in the same words. The message names the file, the reason and the remedy, but quotes nothing from the file.
  */
 export class FileError extends MessageError {
   override readonly name = "FileError";
 }
 
-/** Bytes of a file. The system's list of public authorities has 220 kB. */
+/** Size limit of a PEM file. The system's list of public authorities has 220 kB. */
 const MAX_PEM_BYTES = 1_048_576;
-/** Bytes of a secret: more than any password, token or key of a service has. */
+/** Size limit of a secret. It exceeds the length of any password, token or key of a service. */
 const MAX_SECRET_BYTES = 4_096;
 const LEAST_TOKEN = 32;
 const PIN = /^[\s-]*(?:\d[\s-]*){8,32}$/;
 const CERTIFICATE = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[^]*?-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g;
 
-/** Returns a secret without white space around it. Throws a FileError unless only the owner can read the file. */
+/** Returns the secret in a file, without white space around it. Throws a FileError unless only the owner can read the file. */
 export function readSecretFile(path: string): string {
   return secretIn(ownFile(path));
 }
 
-/** Does the same for a file of the service manager, which decides the file's mode itself. */
+/** Returns the secret in a file of the service manager. The service manager decides the file's mode, so the mode isn't checked. */
 export function secretIn(path: string): string {
   return unlessEmpty(bytesOf(path, MAX_PEM_BYTES).toString("utf8").slice(0, MAX_SECRET_BYTES).trim(), path);
 }
 
-/** Returns a password, which may start or end with blanks: only the last line break is not part of it. */
+/** Returns the password in a file. A password may start or end with blanks, so only the last line break is removed. */
 export function passwordIn(path: string): string {
   return unlessEmpty(
     bytesOf(path, MAX_SECRET_BYTES)
@@ -51,21 +51,21 @@ export function ownFile(path: string): string {
   throw new FileError(message("file.open", { file: path, mode: mode.toString(8) }));
 }
 
-/** Returns the PIN of the page. */
+/** Returns the PIN for the gateway's web page. */
 export function readPinFile(path: string): string {
   const pin = readSecretFile(path);
   if (!PIN.test(pin)) throw new FileError(message("file.pin", { file: path }));
   return pin;
 }
 
-/** Returns the bearer token of a scraper. */
+/** Returns the bearer token of a metrics scraper. */
 export function readTokenFile(path: string): string {
   const token = readSecretFile(path);
   if (token.length < LEAST_TOKEN) throw new FileError(message("file.token", { file: path, least: LEAST_TOKEN }));
   return token;
 }
 
-/** Returns the first certificate of a file in PEM or DER form. In a chain, this is the holder's certificate. */
+/** Returns the first certificate of a file in PEM or DER form. In a chain, the first certificate is the holder's. */
 export function readCertificate(path: string): X509Certificate {
   try {
     return parseCertificate(bytesOf(path, MAX_PEM_BYTES));
@@ -75,18 +75,21 @@ export function readCertificate(path: string): X509Certificate {
   }
 }
 
-/** Parses the first certificate of a text or chain, PEM or DER. Throws an error of OpenSSL for other bytes. */
+/** Parses the first certificate of a text or chain, PEM or DER. Throws an error of OpenSSL if the bytes are no certificate. */
 export function parseCertificate(bytes: Buffer): X509Certificate {
   const isPem = bytes.includes("-----BEGIN CERTIFICATE-----");
   return new X509Certificate(isPem ? bytes : firstOf(bytes));
 }
 
-/** A chain in DER is a sequence of certificates, each of which starts with its length (X.690, 8.1.3.5). */
+/**
+ * Returns the first certificate of a chain in DER form. The chain is a sequence of certificates, each of which starts with its length
+ * (X.690, 8.1.3.5).
+ */
 function firstOf(chain: Buffer): Buffer {
   return isDer(chain) && chain.length >= 4 ? chain.subarray(0, 4 + chain.readUInt16BE(2)) : chain;
 }
 
-/** Returns the PEM text of a file of certificates, each of which can be parsed. */
+/** Returns the PEM text of a file of certificates. Throws a FileError unless every certificate can be parsed. */
 export function readCertificates(path: string): string {
   const bytes = bytesOf(path, MAX_PEM_BYTES);
   const text = bytes.toString("latin1");
@@ -99,7 +102,7 @@ export function readCertificates(path: string): string {
   return text;
 }
 
-/** Whether a text has a certificate that another authority has signed. */
+/** Returns whether a text has a certificate that another authority has signed. */
 export function hasIntermediate(pem: string): boolean {
   return (pem.match(CERTIFICATE) ?? []).some((text) => {
     const certificate = new X509Certificate(text);
@@ -110,7 +113,7 @@ export function hasIntermediate(pem: string): boolean {
 /** A certificate chain and its private key, PEM. */
 export type CertificatePair = Readonly<Record<"cert" | "key", string>>;
 
-/** Reads both files. Throws a FileError if the key has a passphrase or belongs to another certificate. */
+/** Reads the certificate file and the key file. Throws a FileError if the key has a passphrase or belongs to another certificate. */
 export function readCertificatePair(certificate_file: string, key_file: string): CertificatePair {
   const cert = readCertificates(certificate_file);
   return { cert, key: readKeyOf(readCertificate(certificate_file), { file: certificate_file, key_file }) };
@@ -136,12 +139,12 @@ export function readPrivateKey(path: string): string {
     createPrivateKey(text);
     return text;
   } catch {
-    // The message of OpenSSL may quote the file.
+    // The message of OpenSSL is dropped, because it may quote the file.
     throw new FileError(message("file.no_key", { file: path }));
   }
 }
 
-/** X.690, 8.1.2: a SEQUENCE with a length of two bytes, as every certificate is. */
+/** Returns whether the bytes are DER: a SEQUENCE with a length of two bytes, like every certificate (X.690, 8.1.2). */
 function isDer(bytes: Buffer): boolean {
   return bytes[0] === 0x30 && bytes[1] === 0x82;
 }

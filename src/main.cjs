@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// src/main.ts is a link to this file. It stays plain CommonJS without types, so that a Node that can't run the agent
-// still reads it and can say so: the database addon ends Node 20 without a word.
+// src/main.ts is a link to this file. The file is plain CommonJS without types, so that a Node version that can't run the agent can still
+// read it and print an error. Without its version check, the database addon would end Node 20 without a message.
 "use strict";
 const NEEDED = 24;
-/** Where no service manager gives a folder; null: nothing is kept. */
+/** Cache folder if the service manager gives no folder. null: compiled code isn't kept. */
 const OWN_CACHE = `${__dirname}/../node_modules/.cache/booth-gateway`;
 if (Number(process.versions.node.split(".")[0]) < NEEDED) {
   process.stderr.write(
@@ -16,18 +16,23 @@ nameProcess();
 keepCompiledCode();
 void require("./runtime/commands.ts").main(process.argv.slice(2));
 
-/** Lets `ps -o comm` and `top` show the program's name instead of Node's "MainThread". process.title would replace the arguments too. */
+/**
+ * Makes `ps -o comm` and `top` show the program's name instead of Node's "MainThread". `process.title` would also overwrite the arguments.
+ */
 function nameProcess() {
   try {
     process.getBuiltinModule("node:fs").writeFileSync("/proc/self/comm", "booth-gateway");
   } catch {
-    // Without /proc the name stays.
+    // Without /proc, the name stays the same.
   }
 }
 
-/** From the second start on nothing loads the type stripper, a WebAssembly module, in each thread; threads inherit it. */
+/**
+ * Enables Node's compile cache. From the second start on, no thread needs to load the type stripper (a WebAssembly module). Threads inherit
+ * the setting.
+ */
 function keepCompiledCode() {
-  // Not in the temporary folder, where others could put code for us to run.
+  // The temporary folder is not used, because other users could put code there.
   const folder = process.env.CACHE_DIRECTORY ?? OWN_CACHE;
   if (folder === null) return;
   process.env.NODE_COMPILE_CACHE ??= folder;

@@ -1,8 +1,8 @@
 import type { Milliseconds } from "./domain/units.ts";
 
 /**
- * The machine's own monotonic clock, in ms with parts of them: for what is waited for in real time, whatever clock the box goes by. By the
- * process's own counter, since the global `performance` comes with ten more of Node's modules, 5 ms of a start.
+ * Returns the machine's monotonic clock in ms, with fractions. It measures waits in real time, even if the agent's own clock is simulated.
+ * It uses `process.hrtime`, because the global `performance` loads ten more of Node's modules, which would add 5 ms to a start.
  */
 export function monotonicMs(): Milliseconds {
   const [seconds, nanoseconds] = process.hrtime();

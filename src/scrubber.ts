@@ -3,31 +3,34 @@ import type { Scrubber } from "./domain/machine.ts";
 /** The text that replaces a secret. */
 export const LEFT_OUT = "[left out]";
 
-/** Characters of a secret. A shorter one occurs in words that are no secrets. */
+/** Least length of a secret, in characters. A shorter text occurs in words that aren't secret. */
 const LEAST_LENGTH = 4;
-/** Characters of a secret's start. A quotation of at least this length is replaced too: peers cut off what they quote. */
+/** Least length at which the start of a secret is replaced too, in characters. Peers often cut off what they quote. */
 const LEAST_PREFIX = 8;
-/** The same for a quotation that the end of the text cuts off. */
+/** Least length at which the start of a secret is replaced at the end of a text, which may be cut off. */
 const LEAST_LAST = 6;
-/** In base64, too few characters depend on a shorter secret alone. */
+/** Least size of a secret that is found in base64. For a shorter secret, too few characters depend on the secret alone. */
 const LEAST_ENCODED_BYTES = 5;
-/** Characters of a URL's part. A shorter one is no secret by itself. */
+/** Least length of a part of a URL that counts as secret, in characters. */
 const LEAST_PART = 8;
-/** 64 booths with two passwords each, and more than as many of services, outputs and notices. The oldest is forgotten. */
+/**
+ * Maximum number of secrets: 64 booths with two passwords each, and even more secrets of services, outputs and notices. Above that, the
+ * oldest secret is forgotten.
+ */
 const MOST_SECRETS = 500;
 
-/** A secret as a peer may write it, squeezed. */
+/** A secret as a peer may write it, without white space, quotes and escapes. */
 interface Form {
   readonly text: string;
-  /** The match is a piece of a longer encoded word, which is replaced as a whole. */
+  /** The form is part of a longer base64 word, which is replaced as a whole. */
   readonly is_encoded: boolean;
 }
 
 /**
- * Removes secrets from texts that others wrote. A server that rejects a request often quotes it: as it was, encoded for a URL or in
- * base64, escaped as JSON or HTML, broken over lines, or cut off. The scrubber therefore compares text and secrets without white
- * space, quotes and escapes, and regardless of case, and replaces the matching part of the original text. It knows the secrets
- * of the configuration and those that the service sends, at most MOST_SECRETS.
+ * Makes a scrubber, which removes secrets from texts that peers wrote. A server that rejects a request often quotes it. The quotation may
+ * be unchanged, encoded for a URL or in base64, escaped as JSON or HTML, broken over lines, or cut off. So the scrubber compares text and
+ * secrets without white space, quotes and escapes, and regardless of case. It replaces the matching part of the original text. It knows the
+ * secrets of the configuration and those that the service sends, at most MOST_SECRETS.
  */
 export function createScrubber(): Scrubber {
   const known = new Map<string, readonly Form[]>();
@@ -67,7 +70,7 @@ function formsOf(secret: string): readonly Form[] {
   ].filter(({ text }) => text.length >= LEAST_LENGTH);
 }
 
-/** Returns the characters of base64 that depend on the secret alone; `before`: the number of bytes (modulo 3) before the secret. */
+/** Returns the base64 characters that depend on the secret alone. `before`: number of bytes before the secret, modulo 3. */
 function base64Core(secret: Buffer, before: number): readonly string[] {
   const bits = 8 * before;
   const text = Buffer.concat([Buffer.alloc(before), secret]).toString("base64");
@@ -83,13 +86,13 @@ interface Squeezed {
 }
 
 /**
- * The ways to read a text. plain: as it is. decoded: with the escapes of URLs, JSON and HTML undone. printable: as encoded for mail
- * (quoted-printable), in which "=" ends a broken line.
+ * The ways to read a text. plain: unchanged. decoded: without the escapes of URLs, JSON and HTML. printable: decoded from the
+ * quoted-printable encoding of mails, in which "=" at the end of a line continues the line.
  */
 const READINGS = ["plain", "decoded", "printable"] as const;
 type Reading = (typeof READINGS)[number];
 
-/** A line break with the code at the start of each SMTP line, or the mark of a quoted mail. */
+/** A line break, with the reply code at the start of an SMTP line or the ">" of a quoted mail. */
 const BREAK = /\r?\n(?:\d{3}[- ](?:\d\.\d+\.\d+ )?|(?:> ?)+)?/y;
 const SOFT_BREAK = /=\r?\n/y;
 const PRINTABLE = /=([0-9A-F]{2})/y;
@@ -130,7 +133,7 @@ function charOf([, percent, unicode, byte, hex, decimal, name]: RegExpExecArray)
   return String.fromCharCode(code);
 }
 
-/** Characters of the original text, from one index up to another. */
+/** A range of characters of the original text, from one index up to another. */
 type Range = readonly [from: number, to: number];
 
 function scrubbed(text: string, forms: readonly Form[]): string {
@@ -149,7 +152,7 @@ function scrubbed(text: string, forms: readonly Form[]): string {
   return left + text.slice(end);
 }
 
-/** Returns the ranges of a form in a text, whole or cut off. */
+/** Returns the ranges of a form in a text, complete or cut off. */
 function found({ text, from, to }: Squeezed, form: Form): readonly Range[] {
   const least = Math.min(form.text.length, Math.max(LEAST_PREFIX, Math.ceil(form.text.length / 2)));
   const ranges: Range[] = [];

@@ -16,11 +16,14 @@ import {
   withHeard,
 } from "./rules/clock-watch.ts";
 
-/** Interval of the checks. A step is logged with this delay and moves nothing by itself, so it may be long. */
+/** Interval of the checks. It may be long, because a step of the wall clock is only logged and moves nothing by itself. */
 const CHECK_EVERY_MS: Milliseconds = 5000;
-/** Corrected time that is this much ahead of the witness's time stands still until the witness has caught up. */
+/**
+ * Largest lead of the log's time over the corrected time. If the lead is larger, the log's time stands still until the corrected time
+ * catches up.
+ */
 const AHEAD_MS: Milliseconds = 5000;
-/** Interval of HTTP requests while the time is unconfirmed; after `ASK_OFTEN` requests in vain, `ASK_SELDOM_MS`. */
+/** Interval of HTTP requests while the time is unconfirmed. After `ASK_OFTEN` unsuccessful requests, the interval is `ASK_SELDOM_MS`. */
 const ASK_EVERY_MS: Milliseconds = 30_000;
 const ASK_SELDOM_MS: Milliseconds = 900_000;
 const ASK_OFTEN = 10;
@@ -32,7 +35,7 @@ interface ClockWatching {
   readonly booths: readonly { readonly clock: BoothClock; readonly state: BoothState }[];
 }
 
-/** Compares the wall clock with elapsed time and with the service's clock, and has every booth log the result. Runs until aborted. */
+/** Compares the wall clock with elapsed time and with the service's clock, and makes every booth log the result. Runs until aborted. */
 export async function clockLoop(watching: ClockWatching, signal: AbortSignal): Promise<never> {
   const { clock, log, booths, service_time } = watching;
   const ask = httpAsker(watching);
@@ -52,7 +55,7 @@ export async function clockLoop(watching: ClockWatching, signal: AbortSignal): P
   }
 }
 
-/** Returns the state of the clock for display. A time that stands still, or is far from the service's answers, isn't synchronized. */
+/** Returns the state of the clock for display. A time that stands still, or that is far from the service's answers, isn't synchronized. */
 function verdictOf({ booths, clock, service_time }: ClockWatching): ClockVerdict {
   const [booth] = booths;
   const watch = booth?.clock.watch();
@@ -65,7 +68,10 @@ function verdictOf({ booths, clock, service_time }: ClockWatching): ClockVerdict
   return { synced: !isStanding && !isDisputed(watch, { heard: service_time.said() }), offset_ms };
 }
 
-/** Returns a function that has the service asked over HTTP while the time is unconfirmed; otherwise that happens only a few times a day. */
+/**
+ * Returns a function that triggers an HTTP request to the service while the time is unconfirmed. Otherwise such requests happen only a few
+ * times a day.
+ */
 function httpAsker({ booths, clock, service_time }: ClockWatching): () => void {
   let asked = 0;
   let next = clock.mono() + ASK_EVERY_MS;
@@ -86,7 +92,7 @@ function httpAsker({ booths, clock, service_time }: ClockWatching): () => void {
   };
 }
 
-/** A booth's watch on the clock. */
+/** The watch on the clock for one booth. */
 export type BoothClock = ReturnType<typeof openClock>;
 
 /** Logs the clock at the start, and watches it for one booth. */
@@ -96,7 +102,7 @@ export function openClock(
 ) {
   const write = (value: ClockRecord["value"]): void =>
     intake.record((when) => ({ kind: KIND.clock, ...when, tag: "", value, quality: "good" }));
-  // While a boot has no time yet, the last known instant counts.
+  // The last known time, which is used while a boot has no time of its own.
   let committed: EpochMs | null = null;
   const committedUntil = (): EpochMs | null => (committed = log.reached() ?? committed);
   const started = startWatch(syncedIn(leftover, clock.boot) ?? log.syncedOffset(clock.boot), {
@@ -110,7 +116,7 @@ export function openClock(
   write(started.value);
   return {
     watch: () => watch,
-    /** Logs the result of a check. Returns it in words; null if nothing has changed. */
+    /** Logs the result of a check. Returns the result as text; null if nothing has changed. */
     check(reading: ClockReading): string | null {
       const before = watch;
       const { watch: after, value } = watchClock(before, { ...reading, committed: committedUntil() });
@@ -122,7 +128,7 @@ export function openClock(
   };
 }
 
-/** Finds the newest synchronization of this boot that a crash kept from being committed. */
+/** Finds the newest synchronization of this boot that was not committed because of a crash. */
 function syncedIn(leftover: readonly TakenEntry[], boot: BootId): KnownOffset | null {
   const records = leftover.map((entry) => (entry.kind === "record" ? entry.record : null));
   const sync = records.findLast(
@@ -131,14 +137,14 @@ function syncedIn(leftover: readonly TakenEntry[], boot: BootId): KnownOffset | 
   return sync?.kind === KIND.clock ? { offset: sync.value.wall - sync.mono, unsure: sync.value.unsure === true } : null;
 }
 
-/** After a longer exchange the instant of the answer is too uncertain. */
+/** Longest exchange whose answer is used. In a longer exchange, the time of the answer is too uncertain. */
 const LONGEST_EXCHANGE_MS: Milliseconds = 5000;
 
 /** The service's clock according to its last answers, for the clock loop. */
 export interface HeardTime extends ServiceTime {
   /** Returns the last answers of this boot, oldest first. */
   said(): readonly Heard[];
-  /** Time of the program's build; absent: not known. */
+  /** Build time of the program; absent: not known. */
   readonly built_at: EpochMs | undefined;
   judged(verdict: ClockVerdict): void;
 }
@@ -150,7 +156,7 @@ export function createServiceTime(built_at?: EpochMs): HeardTime {
     heard({ way, time, sent, received }) {
       const took = received - sent;
       if (took < 0 || took >= LONGEST_EXCHANGE_MS || !isPlausible(time)) return;
-      // The answer was made during the exchange, so the middle is off by at most half of it.
+      // Assumes that the answer was made in the middle of the exchange. The error is at most half of the exchange.
       said = withHeard(said, { way, mono: received, offset: Math.round(time - sent - took / 2) });
     },
     said: () => said,

@@ -10,9 +10,12 @@ import type { Ingested, Store, StreamInfo } from "../store/port.ts";
 import type { Tail } from "./port.ts";
 import { createSignal, isOver, LOOP_MS, type CameRound } from "../domain/signal.ts";
 
-/** Bound of the entries in memory and in the tail while the store can't commit: about 14 h of one booth at 1 Hz, some 15 MB. */
+/**
+ * Maximum number of entries in memory and in the tail file while the store can't commit. That is about 14 h of one booth at 1 Hz, some 15
+ * MB.
+ */
 const MAX_PENDING = 50_000;
-/** Bound of the entries in one commit, so that a long backlog of the tail doesn't become one huge transaction. */
+/** Maximum number of entries in one commit, so that a long backlog doesn't become one huge transaction. */
 const MAX_ENTRIES_PER_COMMIT = 2_000;
 const RETRY = { base_ms: 500, cap_ms: 10_000 };
 
@@ -23,7 +26,7 @@ interface Committing {
   readonly tail: Tail;
   readonly stream: StreamInfo;
   readonly interval_ms: Milliseconds;
-  /** Widest spacing of two answered polls of a group that one coverage record may span. */
+  /** Returns the longest interval between two answered polls of a group that one coverage record may span. */
   readonly bridge: (group: string) => Milliseconds;
   readonly committed: (result: Ingested) => void;
   /** Called with the reason if commits fail, and with "" when they succeed again. */
@@ -33,20 +36,20 @@ interface Committing {
 
 export type Committer = ReturnType<typeof createCommitter>;
 
-/** Entries of a stream that an earlier process took and that are not committed. They are read from the tail part by part. */
+/** Uncommitted entries of a booth's log that an earlier process left. They are read from the tail file part by part. */
 export interface Leftover {
   readonly count: number;
-  /** The last take; 0: no entries. */
+  /** The number ("take") of the last leftover entry; 0: there are no entries. */
   readonly last_take: TakeNumber;
   /** The newest record of a synchronized clock among the entries; empty: no such record. */
   readonly clock: readonly TakenEntry[];
-  /** Returns the next entries, oldest first; empty after the last ones. */
+  /** Returns the next entries, oldest first; empty after the last entry. */
   next(limit: number): readonly TakenEntry[];
 }
 
 export const NO_LEFTOVER: Leftover = { count: 0, last_take: 0, clock: [], next: () => [] };
 
-/** Finds the stream's entries in the tail that are not committed. At most one part of them is in memory at a time. */
+/** Finds the log's uncommitted entries in the tail file. At most one part of them is in memory at a time. */
 export function leftoverOf(tail: Pick<Tail, "leftover">, committed: Committed): Leftover {
   const { stream } = committed;
   let after = committed.last_take;
@@ -77,13 +80,16 @@ function isSynced(entry: TakenEntry): boolean {
   return entry.kind === "record" && entry.record.kind === KIND.clock && entry.record.value.state === "synced";
 }
 
-/** Queues entries for commits: first the leftover, then new entries, because the store accepts takes in ascending order only. */
+/** Queues entries for commits: first the leftover, then new entries, because the store accepts entries only in ascending order. */
 function queueOf(leftover: Leftover) {
   const pending: TakenEntry[] = [];
   let left = leftover.count;
   return {
     add: (entry: TakenEntry): void => void pending.push(entry),
-    /** Returns the entries of the next commit. A part of the leftover is returned once: the caller keeps it until it is committed. */
+    /**
+     * Returns the entries of the next commit. A part of the leftover is returned only once, so the caller must keep it until it is
+     * committed.
+     */
     next(): readonly TakenEntry[] {
       const older = left > 0 ? leftover.next(MAX_ENTRIES_PER_COMMIT) : [];
       if (older.length > 0) return older;
@@ -100,10 +106,10 @@ function queueOf(leftover: Leftover) {
 }
 
 /**
- * Groups a booth's taken entries into commits of one transaction each: every `interval_ms`, and at once if an entry is urgent. A failed
- * commit is retried with backoff and the same entries, because it may have become durable and the store recognizes it by its
- * last take. Entries wait in memory and in the tail; at `MAX_PENDING` the intake must stop taking (`isFull`). After the abort
- * `run` commits the rest once.
+ * Groups a booth's entries into commits of one transaction each: every `interval_ms`, and at once if an entry is urgent. A failed commit is
+ * retried with backoff and with the same entries. It may have become durable; the store then recognizes it by the number of its last entry.
+ * Entries wait in memory and in the tail file. At `MAX_PENDING` the intake must stop (`isFull`). After the abort, `run` commits the
+ * remaining entries once.
  */
 export function createCommitter(committing: Committing, leftover: Leftover) {
   const { clock, store, tail, turned, trouble } = committing;
@@ -112,7 +118,7 @@ export function createCommitter(committing: Committing, leftover: Leftover) {
   const added = createSignal(clock);
   const queue = queueOf(leftover);
   let urgent = true;
-  /** Entries of the commit that failed last; null: it succeeded. */
+  /** Entries of the commit that failed last; null: the last commit succeeded. */
   let failed: readonly TakenEntry[] | null = null;
   let committedAt = Number.NEGATIVE_INFINITY;
 
@@ -152,13 +158,13 @@ export function createCommitter(committing: Committing, leftover: Leftover) {
     add(entry: TakenEntry, isUrgent: boolean): void {
       queue.add(entry);
       urgent ||= isUrgent;
-      // The loop waits already if there were entries before.
+      // If the queue had entries already, the wait of the loop ends when their commit is due.
       if (isUrgent || queue.size() === 1) added.raise();
     },
-    /** Returns whether nothing more may be taken until a commit succeeds. */
+    /** Returns whether new entries must be refused until a commit succeeds. */
     isFull: queue.isFull,
     pending: queue.size,
-    /** Runs until the signal aborts; then commits the rest once. */
+    /** Runs until the signal aborts. Then commits the remaining entries once. */
     async run(signal: AbortSignal): Promise<void> {
       while (!isOver(signal)) {
         const wait = untilDue();

@@ -17,7 +17,7 @@ import {
 } from "./rules/change-filter.ts";
 import { identityIn, UNKNOWN_PLC } from "./rules/link.ts";
 
-/** Changes of these roles are committed at once: decisions depend on them, or they identify the booth. */
+/** Roles of tags whose changes are committed at once, because decisions depend on them or they identify the booth. */
 const URGENT: ReadonlySet<TagRole> = new Set<TagRole>([
   "mode",
   "cycle_counter",
@@ -29,7 +29,7 @@ const URGENT: ReadonlySet<TagRole> = new Set<TagRole>([
   "first_scan",
 ]);
 
-/** Spacing of the entries that show passing time while a group gets no answer. */
+/** Interval of the entries that show passing time while a group gets no answer. */
 const UNANSWERED_EVERY_MS = 60_000;
 
 type When = Pick<LogRecord, "boot" | "mono" | "at">;
@@ -39,9 +39,9 @@ interface Taking {
   readonly tail: Tail;
   readonly stream: StreamInfo;
   readonly parameters: () => Parameters;
-  /** Returns another object only if an offset has changed; absent: there are no offsets. */
+  /** Returns the offsets of usage counters. The object is another one only if an offset has changed. Absent: there are no offsets. */
   readonly offsets?: () => CounterOffsets;
-  /** The tag that shows the PLC's serial number; null: the profile has none. */
+  /** The tag that shows the PLC's serial number; null: the profile has no such tag. */
   readonly identity: {
     readonly tag: TagName;
     readonly group: string;
@@ -50,24 +50,24 @@ interface Taking {
     /** Called with the serial number that the PLC shows. */
     readonly shown: (serial: Serial | null) => void;
   } | null;
-  /** Returns whether there is no room for more entries; then nothing is taken. */
+  /** Returns whether the queue for commits is full. Then no entry is accepted. */
   readonly isFull: () => boolean;
-  /** Called with every entry after it is in the tail. */
+  /** Called with every entry after it has been written to the tail file. */
   readonly taken: (entry: TakenEntry, urgent: boolean) => void;
 }
 
 export type Intake = ReturnType<typeof createIntake>;
 
 /**
- * The only way into a booth's log. It turns samples and records into taken entries: numbers them, appends them to the tail file, and
- * passes them to the committer. Only changes that the change filter lets through become part of an entry, but every poll becomes one.
- * While the committer is full nothing is taken, which leaves an honest gap; what is taken is never dropped.
- * @param lastTake the last take number of the stream
+ * Creates the intake, which is the only way into a booth's log. It turns samples and records into entries ("takes"): it numbers them,
+ * appends them to the tail file, and passes them to the committer. Every poll becomes an entry, but the entry has only changes that pass
+ * the change filter. While the committer is full, no entry is accepted, which leaves a visible gap. An accepted entry is never dropped.
+ * @param lastTake the number of the log's last entry
  */
 export function createIntake(taking: Taking, lastTake: number) {
   const { clock, tail, isFull } = taking;
   const { stream } = taking.stream;
-  /** The newest logged samples, by group. */
+  /** State of the change filter by poll group: the last logged samples. */
   const filters = new Map<string, FilterState>();
   const silentSince = new Map<string, number>();
   let rules = rulesOf(taking);
@@ -85,7 +85,7 @@ export function createIntake(taking: Taking, lastTake: number) {
   const unanswered = (groups: readonly string[]): void => {
     const { boot, mono, at } = when();
     for (const group of groups) {
-      // After a silence every sample is logged again, changed or not.
+      // After a silence, every sample is logged again, even if it is unchanged.
       filters.delete(group);
       if (isFull()) continue;
       const last = silentSince.get(group);
@@ -95,7 +95,7 @@ export function createIntake(taking: Taking, lastTake: number) {
     }
   };
   const foreignIn = attribution(taking, (value) => takeEvent(value, true));
-  /** Takes all groups of a read at one instant; they are committed together, at once if one of them is urgent. */
+  /** Takes all groups of a read at one instant. They are committed together, and at once if one of them is urgent. */
   const takeRead = (read: GroupSamples): void => {
     const { boot, mono, at } = when();
     const entries: TakenEntry[] = [];
@@ -116,7 +116,7 @@ export function createIntake(taking: Taking, lastTake: number) {
   };
   return {
     /**
-     * Takes one read, all of it at one instant. A read of another booth's PLC is logged as unanswered, with an event.
+     * Takes all groups of one read at one instant. A read of another booth's PLC is logged as unanswered, with an event.
      * @returns why the read doesn't count; null: it counts
      */
     answered(read: GroupSamples): Trouble | null {
@@ -126,7 +126,7 @@ export function createIntake(taking: Taking, lastTake: number) {
         return foreign;
       }
       if (isFull()) {
-        // When there is room again, every sample is logged, changed or not.
+        // After the queue has been full, every sample is logged again, even if it is unchanged.
         for (const group of read.keys()) filters.delete(group);
         return null;
       }
@@ -135,17 +135,17 @@ export function createIntake(taking: Taking, lastTake: number) {
       return null;
     },
     unanswered,
-    /** Takes a record that is no poll; `make` gets boot, mono and at. */
+    /** Takes a record that is not a poll. `make` gets boot, monotonic time and wall-clock time. */
     record: (make: (now: When) => LogRecord): void => takeRecord(make(when()), true),
-    /** Returns the number of the last take. */
+    /** Returns the number of the last entry. */
     last: (): TakeNumber => take,
-    /** Has the tag's next sample logged, changed or not. */
+    /** Makes the tag's next sample be logged, even if it is unchanged. */
     logAnew: (tag: TagName): void => filters.forEach((logged) => logged.delete(tag)),
   };
 }
 
 /**
- * Returns a function that says why a read is not of the booth's own PLC; null: it is.
+ * Returns a function that checks whether a read is of the booth's own PLC. The function returns why it isn't; null: it is.
  * @param takeEvent called with the event to log
  */
 function attribution({ clock, identity }: Taking, takeEvent: (event: EventRecord["value"]) => void) {

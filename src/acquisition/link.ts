@@ -37,34 +37,39 @@ import {
   withSamples,
 } from "./rules/link.ts";
 
-/** A physical link and the booths that are polled over it: the loop first, then one booth's part of it, then reads for tools. */
+/**
+ * A physical link and the booths that are polled over it. First the loop of the link, then one booth's part of the loop, then reads for
+ * tools.
+ */
 
-/** Timing of a device's link. */
+/** Timing that a device needs from its link. */
 interface LinkManners {
-  /** Time that the device is left alone after a failure, in addition to the backoff. */
+  /** Returns how long the device must not be contacted after a failure, in addition to the backoff. */
   readonly settle_ms?: () => Milliseconds;
-  /** The device closes connections that are idle for this long. */
+  /** Idle time after which the device closes a connection. Absent: it keeps connections. */
   readonly idle_close_ms?: Milliseconds;
 }
 
-/** A booth as configured, with the results of its profile and the box's configuration. */
+/** A configured booth, with the values that follow from its profile and the gateway's configuration. */
 export interface BoothSetup extends LinkManners {
   readonly config: BoothConfig;
   readonly profile: Profile;
   readonly parameters: Parameters;
   readonly address: string;
   readonly makeDriver: (passwords: PlcPasswords) => Driver;
-  /** Booths with the same name share a physical link, one at a time; absent: the booth has its own. */
+  /**
+   * Name of the physical link. Booths with the same name share a link, which one booth uses at a time. Absent: the booth has its own link.
+   */
   readonly link?: string;
-  /** How tools read over the booth's link between polls; absent: it can't be shared. */
+  /** Unit id and function for reads of tools over the booth's link, between polls. Absent: tools can't share the link. */
   readonly shared?: { readonly unit: number; readonly ask: AskOverLink };
-  /** Newest words of the booth's polls; absent: not collected. */
+  /** The newest words that the booth's polls have read. Absent: they are not collected. */
   readonly polled?: PolledWords;
-  /** The longest time that the device keeps its link busy without an answer. */
+  /** Returns the longest time that the device keeps its link busy without an answer. */
   readonly probe_ms?: () => Milliseconds;
 }
 
-/** A booth as its loops poll it and write its log. */
+/** A booth, for the loops that poll it and write its log. */
 export interface PolledBooth {
   readonly setup: BoothSetup;
   readonly state: BoothState;
@@ -82,33 +87,33 @@ interface LinkMachine {
   readonly log: Logger;
 }
 
-/** A booth as its link's loop polls it. */
+/** A booth, for the loop of its link. */
 export interface BoothOnLink extends LinkManners {
-  /** Its id in the configuration. */
+  /** The booth's id in the configuration. */
   readonly booth: string;
   readonly address: string;
   readonly status: () => LinkStatus;
   readonly setStatus: (status: LinkStatus) => void;
-  /** Called at each poll with what is unusual about the device. */
+  /** Called at each poll with the device's peculiarities, as texts for `status`. */
   readonly setNotes?: (notes: readonly Text[]) => void;
   readonly groups: Parameters["groups"];
   readonly makeDriver: () => Driver;
   readonly intake: Pick<Intake, "answered" | "unanswered">;
-  /** The group that shows which PLC this is: the first to be read on every connection. */
+  /** The group with the PLC's serial number, which identifies the PLC. It is read first on every connection. */
   readonly identity_group?: string;
-  /** Tags with a role: the link is degraded while one of them has no usable value. */
+  /** Tags with a role. The link is degraded while a watched tag has no usable value. */
   readonly watched_tags?: ReadonlySet<TagName>;
   readonly watch?: PollWatch;
 }
 
-/** A physical link with the booths that are polled over it. */
+/** A physical link and the booths that are polled over it. */
 export interface PolledLink extends LinkMachine {
   readonly booths: readonly BoothOnLink[];
-  /** The longest time that a device which doesn't answer keeps the link busy. */
+  /** Returns the longest time that a device that doesn't answer keeps the link busy. */
   readonly probe_ms: () => Milliseconds;
   /** Delay of the first attempt. */
   readonly begins_in: Milliseconds;
-  /** Reads that tools request between polls; absent: the link isn't shared. */
+  /** Reads that tools request between polls. Absent: tools can't share the link. */
   readonly shared?: SharedLink | undefined;
   readonly beat?: CameRound;
   /** Called with the monotonic time of the next poll. Infinity: the loop has ended. */
@@ -116,9 +121,9 @@ export interface PolledLink extends LinkMachine {
 }
 
 /**
- * Owns one physical link: connects, polls each booth's groups when they are due, and makes a new driver after each failure, with
- * backoff. Returns when the signal aborts. Only one booth or tool uses the link at a time. A booth whose device is down costs the
- * others at most `probe_ms`, at a time when no poll of theirs is due. Errors that aren't LinkErrors end the loop.
+ * Runs one physical link: connects, polls each booth's groups when they are due, and makes a new driver after each failure, with backoff.
+ * Returns when the signal aborts. Only one booth or tool uses the link at a time. A booth whose device is down delays the other booths by
+ * at most `probe_ms`, usually when they have no poll due. Errors that aren't LinkErrors end the loop.
  */
 export async function linkLoop(link: PolledLink, signal: AbortSignal): Promise<void> {
   const { clock } = link;
@@ -136,7 +141,7 @@ export async function linkLoop(link: PolledLink, signal: AbortSignal): Promise<v
       if (isOver(signal)) break;
       const failure = await booth.poll(signal);
       if (failure?.isOpening !== true) continue;
-      // A link that can't be opened is down for every booth that waits for it: they are retried together.
+      // A link that can't be opened is down for every booth that waits for it. All these booths are retried together.
       for (const other of booths) {
         if (other !== booth && other.dues().retry_at !== null) other.failed(failure.error, failure.wait);
       }
@@ -149,7 +154,10 @@ export async function linkLoop(link: PolledLink, signal: AbortSignal): Promise<v
   }
 }
 
-/** Waits for the next poll, or until a tool has asked: polls of other booths can be due after that. */
+/**
+ * Waits for the next poll, or until a tool has asked. "asked": the caller must determine the next poll again, because another booth's poll
+ * may be due.
+ */
 async function pause({ clock, shared }: PolledLink, wait: Milliseconds, signal: AbortSignal): Promise<"asked" | "due"> {
   const until = clock.mono() + wait;
   if (shared === undefined) {
@@ -206,7 +214,7 @@ function boothOnLink({ setup, state, link, watch, intake }: PolledBooth, sealer:
     setNotes: (notes) => void (link.notes = notes),
     status: () => link.plc,
     setStatus: (status) => {
-      // A retry that failed the same way is no news: a PLC that is switched off would wake every loop all night.
+      // A retry that failed the same way is not reported. Otherwise a PLC that is switched off would wake every loop all night.
       const isNews = status.kind !== link.plc.kind || !isSameText(reasonOf(status), reasonOf(link.plc));
       link.plc = status;
       if (isNews) state.news.raise();
@@ -214,17 +222,17 @@ function boothOnLink({ setup, state, link, watch, intake }: PolledBooth, sealer:
   };
 }
 
-/** The record has the passwords before and after a change; it doesn't say which one the PLC has now. */
+/** Returns the PLC's passwords before and after a change. The service's record doesn't say which of them the PLC has now. */
 function passwordsIn({ record }: ProvisioningRow, sealer: Sealer): readonly string[] {
   const { old, new: next } = record?.plc_passwords ?? { old: null, new: null };
   return [next, old].flatMap((sealed) => (sealed === null ? [] : sealer.open(sealed) || []));
 }
 
-/** Reports a booth's link: sets its status at every change, and logs what matters. */
+/** Reports the state of a booth's link: sets its status at every change, and logs important changes. */
 function linkNews({ booth, address, status, setStatus, setNotes }: BoothOnLink, clock: Clock, log: Logger) {
   const logged = new Set<LinkNote["kind"]>();
   return {
-    /** Shows the current notes; logs each kind once. */
+    /** Shows the current notes. Logs each kind of note once. */
     noted(notes: readonly LinkNote[]): void {
       setNotes?.(notes.map(({ text }) => text));
       for (const { kind, text } of notes) {
@@ -235,8 +243,8 @@ function linkNews({ booth, address, status, setStatus, setNotes }: BoothOnLink, 
     },
     /**
      * Reports an answered poll.
-     * @param trouble why the link is degraded; null: it is up
-     * @param started mono of the attempt
+     * @param trouble why the link is degraded; null: the link is up
+     * @param started monotonic time of the attempt
      */
     answering(trouble: Trouble | null, started: Milliseconds): void {
       const before = status();
@@ -260,7 +268,7 @@ function linkNews({ booth, address, status, setStatus, setNotes }: BoothOnLink, 
         message("plc.log.trouble", { booth, address, reason, advice }),
       );
     },
-    /** Reports a failure; the next attempt follows after `wait`. */
+    /** Reports a failure. The next attempt follows after `wait`. */
     down(error: LinkError, attempt: number, wait: Milliseconds): void {
       const { kind, text: reason } = error;
       const before = status();
@@ -277,8 +285,8 @@ function linkNews({ booth, address, status, setStatus, setNotes }: BoothOnLink, 
 }
 
 /**
- * A technician in front of the PLC wants to see it back at once. With the time of an attempt itself (2.5 s to connect), a PLC that is
- * back is read again within 5 s.
+ * Backoff between attempts. It is short, because a technician in front of the PLC wants to see its data at once. With up to 2.5 s for the
+ * connection itself, a PLC that is back is read within 5 s.
  */
 const RETRY = { base_ms: 250, cap_ms: 2_500 };
 
@@ -291,7 +299,7 @@ interface LinkFailure {
 
 const NO_TAGS: ReadonlySet<TagName> = new Set();
 
-/** Polls one booth on a link: holds its connection, its schedule, and what is known about its failures. */
+/** Polls one booth on a link. Holds the booth's connection, schedule and failures. */
 function linkBooth({ clock, random, log, begins_in }: PolledLink, booth: BoothOnLink) {
   const { groups, identity_group, watch, watched_tags: watched = NO_TAGS } = booth;
   const news = linkNews(booth, clock, log);
@@ -301,7 +309,7 @@ function linkBooth({ clock, random, log, begins_in }: PolledLink, booth: BoothOn
   let refusals = NO_REFUSALS;
   let unusable = NO_UNUSABLE_TAGS;
   let losses = noLosses({ asked: 0, missed: 0 }, clock.mono());
-  /** Set while the PLC shows another booth's serial number. */
+  /** Why the PLC's samples don't count: it shows another booth's serial number. null: the PLC isn't foreign. */
   let foreign: Trouble | null = null;
 
   const countRequests = (driver: Driver | null): void => {
@@ -311,7 +319,9 @@ function linkBooth({ clock, random, log, begins_in }: PolledLink, booth: BoothOn
     watch?.asked(requests);
   };
   const connection = plcConnection(booth, clock, { countRequests, isForeign: () => foreign !== null });
-  /** Only groups that were `due` are rescheduled: an identity group that was read early keeps its next poll. */
+  /**
+   * Handles the answers of a poll. Only groups that were `due` are rescheduled: an identity group that was read early keeps its due time.
+   */
   const answered = (read: GroupSamples, { due, mono }: { due: readonly string[]; mono: Milliseconds }): void => {
     countRequests(connection.driver());
     foreign = booth.intake.answered(read);
@@ -337,18 +347,21 @@ function linkBooth({ clock, random, log, begins_in }: PolledLink, booth: BoothOn
     booth.intake.unanswered(Object.keys(groups));
     news.down(error, attempt, wait);
   };
-  /** Closing in order is better than being closed in the middle of a request. */
+  /**
+   * Returns whether the device would close the connection before the next poll. The gateway then closes it first, so that no request is cut
+   * off.
+   */
   const isIdleTooLong = (mono: Milliseconds): boolean =>
     booth.idle_close_ms !== undefined && (nextDue(schedule, groups)?.due ?? mono) - mono >= 0.8 * booth.idle_close_ms;
   return {
     dues: (): BoothDues => ({ schedule, groups, retry_at }),
-    /** Notes a failure; also called if another booth couldn't open the link. */
+    /** Notes a failure. Also called if another booth couldn't open the link. */
     failed,
     close: connection.close,
-    /** Reads every group that is due by now; after a failure all groups are. Returns how the link failed; null: it didn't. */
+    /** Reads every group that is due by now; after a failure, every group. Returns the failure of the link; null: the poll succeeded. */
     async poll(signal: AbortSignal): Promise<LinkFailure | null> {
       if (retry_at !== null) schedule = scheduleFrom(groups, clock.mono());
-      // A timer can fire a little early.
+      // A timer can fire slightly early.
       const begins = Math.max(clock.mono(), nextDue(schedule, groups)?.due ?? 0);
       const due = dueGroups(schedule, groups, begins);
       if (retry_at === null) watch?.began(Math.max(...due.map((group) => begins - (schedule[group] ?? begins))));
@@ -370,7 +383,10 @@ function linkBooth({ clock, random, log, begins_in }: PolledLink, booth: BoothOn
   };
 }
 
-/** Holds a booth's driver, one after the other. Samples of a new connection count only after its PLC has shown its identity. */
+/**
+ * Holds a booth's current driver, and replaces it after a failure. Samples of a new connection count only after the PLC has shown its
+ * identity.
+ */
 function plcConnection(
   { makeDriver, identity_group }: BoothOnLink,
   clock: Clock,
@@ -379,7 +395,7 @@ function plcConnection(
   let driver: Driver | null = null;
   let started = clock.mono();
   let isOpening = false;
-  /** Number of reconnects when the identity was read last. */
+  /** Number of reconnects when the identity was last read. */
   let identified = 0;
   const close = async (): Promise<void> => {
     reader.countRequests(driver);
@@ -400,12 +416,12 @@ function plcConnection(
     isOpening = true;
     await made.open(signal);
     isOpening = false;
-    // Another PLC may have the address now, so the identity is part of the first read.
+    // The identity is part of the first read, because another PLC may have the address now.
     return readOver(made, identity_group === undefined ? groups : [...new Set([identity_group, ...groups])]);
   };
   /**
-   * Reads over the driver or a new one. A connection that the device closed while it was idle (common after 1 to 10 s), or that another
-   * booth's fault ended, is replaced at once: that is no fault of this device.
+   * Reads over the current driver or a new driver. Replaces a connection at once if the device closed it while it was idle (common after 1
+   * to 10 s). Does the same if another booth's fault ended the connection. Neither is a fault of this device.
    */
   const readOnce = async (groups: readonly string[], signal: AbortSignal): Promise<GroupSamples> => {
     if (driver === null) return readAnew(groups, signal);
@@ -420,29 +436,29 @@ function plcConnection(
   return {
     close,
     driver: () => driver,
-    /** Mono at which the newest attempt started. */
+    /** Returns the monotonic time at which the newest attempt started. */
     started: () => started,
-    /** Returns whether the attempt has not got a connection yet. */
+    /** Returns whether the attempt has no connection yet. */
     isOpening: () => isOpening,
-    /** Reads the groups, and the identity group if the connection is new. */
+    /** Reads the groups. On a new connection, also reads the identity group. */
     async read(groups: readonly string[], signal: AbortSignal): Promise<GroupSamples> {
       const read = await readOnce(groups, signal);
       const isKnown = identity_group === undefined || identified === (driver?.renewals?.() ?? 0);
       if (isKnown || groups.every((group) => group === identity_group)) return read;
-      // After a reconnect during the poll another PLC may answer, so the identity is read before the samples count. A poll that a
-      // foreign PLC started doesn't count, whichever PLC ended it.
+      // After a reconnect during the poll, another PLC may answer, so the identity is read before the samples count. If the PLC was foreign
+      // when the poll started, the result gets no identity: then the whole poll counts as foreign, whichever PLC answered last.
       if (reader.isForeign()) return new Map([...read].filter(([group]) => group !== identity_group));
       return new Map([...read, ...(await readOnce([identity_group], signal))]);
     },
   };
 }
 
-/** Bounds of the histogram of lateness; the aim is 5 ms for 99 of 100 polls. */
+/** Upper bounds of the histogram of late polls. The goal is a delay below 5 ms for 99 of 100 polls. */
 const LATE_BOUNDS_MS = [1, 2, 5, 10, 20, 50, 100, 500, 1_000, Infinity] as const;
 
 export type PollWatch = ReturnType<typeof createPollWatch>;
 
-/** Remembers the newest samples and counts polls, for screens and metrics only. */
+/** Remembers the newest samples and counts polls, only for displays and metrics. */
 export function createPollWatch({ tags }: Pick<Profile, "tags">) {
   const last = new Map<string, { readonly samples: readonly Sample[]; readonly mono: Milliseconds }>();
   const late: number[] = LATE_BOUNDS_MS.map(() => 0);
@@ -455,14 +471,14 @@ export function createPollWatch({ tags }: Pick<Profile, "tags">) {
     },
     failed: (): void => void (sums.failed += 1),
     asked: (counts: RequestCounts): void => void (requests = counts),
-    /** Counts the start of a poll by its lateness. */
+    /** Counts the start of a poll by its delay. */
     began(late_ms: Milliseconds): void {
       sums.late_ms += late_ms;
       LATE_BOUNDS_MS.forEach((bound, index) => {
         if (late_ms <= bound) late[index] = (late[index] ?? 0) + 1;
       });
     },
-    /** Returns the newest readings in the profile's order. */
+    /** Returns the newest reading of each tag, in the profile's order. */
     readings: (mono: Milliseconds): readonly LiveReading[] =>
       tags.map(({ name, label, unit, group }) => {
         const poll = last.get(group);
@@ -488,26 +504,26 @@ export function createPollWatch({ tags }: Pick<Profile, "tags">) {
   };
 }
 
-/** A tool asks one thing at a time; more requests come only from several people at once. */
+/** Maximum number of waiting requests. A tool sends one request at a time, so more requests come from several people at once. */
 const MAX_WAITING = 8;
 
 interface Waiting extends PromiseWithResolvers<Uint8Array> {
   readonly ask: PlcAsk;
   readonly since: Milliseconds;
-  /** After a long wait it may delay a poll; false: it never does, and is refused soon. */
+  /** True: after a long wait the request may delay a poll. False: it never delays a poll, and is rejected after `IMPATIENT_MS`. */
   readonly patient: boolean;
 }
 
-/** Clients of the shared connection get "busy" after this long; then they ask again. */
+/** Longest wait of a client of the shared connection. Then the client gets "busy" and may ask again. */
 const IMPATIENT_MS: Milliseconds = 3_000;
 
-/** Queues reads that tools want over a link which the agent holds; the link's own loop carries them out between polls. */
+/** Queues the reads of tools over a link that the agent holds. The link's loop carries them out between polls. */
 export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
   const asked = createSignal(clock);
   const waiting: Waiting[] = [];
   let isClosed = false;
   return {
-    /** Returns the answer's PDU. Rejects with a LinkError. */
+    /** Requests a read. Returns the PDU of the answer. Rejects with a LinkError. */
     async ask(ask: PlcAsk, patient = true): Promise<Uint8Array> {
       if (isClosed) throw new LinkError("closed", message("plc.closed.stopping"));
       if (waiting.length >= MAX_WAITING) throw new LinkError("busy", message("plc.busy_tools"));
@@ -516,7 +532,9 @@ export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
       asked.raise();
       return answer.promise;
     },
-    /** Carries out the oldest request that fits before the next poll, `free_ms` away. Returns whether there was one. */
+    /**
+     * Carries out the oldest request that fits before the next poll, which is due in `free_ms`. Returns whether a request was carried out.
+     */
     async serve(free_ms: Milliseconds): Promise<boolean> {
       const now = clock.mono();
       for (const one of waiting.filter(({ patient, since }) => !patient && now - since > IMPATIENT_MS)) {
@@ -532,7 +550,7 @@ export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
       }
       return false;
     },
-    /** Waits for this time or until a tool asks. Never rejects. */
+    /** Waits for this time, or until a tool asks. Never rejects. */
     rest: (ms: Milliseconds, signal: AbortSignal) => asked.wait(signal, ms).catch(() => undefined),
     /** Rejects all requests, because the loop has ended. */
     close(): void {
@@ -553,7 +571,7 @@ export function linkOf({ link, config }: Pick<BoothSetup, "link" | "config">): s
 export function createSharedLinks(clock: Clock) {
   const links = new Map<string, { readonly units: readonly number[]; readonly shared: SharedLink }>();
   return {
-    /** Adds a link with these booths. Returns undefined if it can't be shared. */
+    /** Adds a link with these booths. Returns undefined if tools can't share the link. */
     begun(link: string, booths: readonly Pick<PolledBooth, "setup">[]): SharedLink | undefined {
       const shareable = booths.flatMap(({ setup }) => setup.shared ?? []);
       const [first] = shareable;

@@ -5,32 +5,32 @@ import type { TakenEntry } from "../domain/taken.ts";
 import type { StreamId, TakeNumber } from "../domain/units.ts";
 import type { Tail } from "./port.ts";
 
-/** The file is read and copied in pieces of this size, so that a start needs little memory, however long the file is. */
+/** Size of the pieces in which the file is read and copied, so that a start needs little memory, even if the file is long. */
 const PIECE_BYTES = 1_048_576;
-/** More than the agent ever writes in a line. Longer lines are not read into memory. */
+/** Size limit of a line. The agent never writes longer lines; such lines are not read into memory. */
 const MAX_LINE_BYTES = 4 * 1_048_576;
 const NEWLINE = 10;
 
-/** A line that no commit has made durable yet. */
+/** A line that is not durable in the store yet. */
 interface Line {
   at: number;
   readonly bytes: number;
   readonly stream: StreamId;
   readonly take: TakeNumber;
-  /** An earlier process wrote it. */
+  /** An earlier process wrote the line. */
   readonly isLeftover: boolean;
 }
 
 /**
- * Opens the tail file, with one line per entry: "crc32 json". The file is on a tmpfs: a write costs no flash and no wait, and a written
- * line survives the process. A line with a wrong checksum is skipped: a crash cut short the last line; a damaged line in the middle is
- * counted. Only the places of uncommitted lines are in memory. After a commit the file is rewritten, in one step, as soon as at most
- * half of it is uncommitted.
+ * Opens the tail file, which has one line per entry: "crc32 json". The file is on a tmpfs: a write doesn't wear the flash and doesn't wait,
+ * and a written line survives the process. Lines with a wrong checksum are skipped: an incomplete last line is the result of a crash, and
+ * damaged lines before it are counted. Only the positions of uncommitted lines are in memory. After a commit, the file is rewritten
+ * atomically as soon as at most half of it is uncommitted.
  */
 export function openTail(runtimeDir: string): Tail {
   mkdirSync(runtimeDir, { recursive: true, mode: 0o750 });
   const path = join(runtimeDir, "tail.jsonl");
-  /** In the order of the file. */
+  /** Uncommitted lines in the order of the file. */
   let lines: Line[] = [];
   let file = openSync(path, "a+", 0o600);
   let end = 0;
@@ -39,7 +39,7 @@ export function openTail(runtimeDir: string): Tail {
     lines.push({ stream, take, at: end, bytes, isLeftover });
     end += bytes;
   };
-  /** Copies the uncommitted lines to a new file, which replaces the old one in one step. */
+  /** Copies the uncommitted lines to a new file, which atomically replaces the old file. */
   const rewrite = (): void => {
     const fresh = openSync(`${path}.new`, "w", 0o600);
     copyLines(lines, file, fresh);
@@ -61,7 +61,7 @@ export function openTail(runtimeDir: string): Tail {
       end += bytes;
     }
   }
-  // Without this, an entry appended to a line that a crash cut short would be unreadable.
+  // Removes a line that a crash cut short. Otherwise an entry appended to it would be unreadable.
   if (damaged > 0) rewrite();
   else truncateSync(path, end);
   return {
@@ -80,7 +80,7 @@ export function openTail(runtimeDir: string): Tail {
     committed(stream, take) {
       lines = lines.filter((line) => line.stream !== stream || line.take > take);
       const kept = lines.reduce((sum, { bytes }) => sum + bytes, 0);
-      // A committed line does no harm, because a start ignores it. So a long file isn't copied for a few of them.
+      // Rewrites the file only if enough of it is committed. Committed lines do no harm, because a start ignores them.
       if (end > 0 && kept <= end / 2) rewrite();
     },
     close() {
@@ -89,7 +89,7 @@ export function openTail(runtimeDir: string): Tail {
   };
 }
 
-/** Copies the lines to another file, neighbouring lines at once. */
+/** Copies the lines to another file. Neighboring lines are copied together. */
 function copyLines(lines: readonly Line[], from: number, to: number): void {
   const piece = Buffer.alloc(PIECE_BYTES);
   const copy = (start: number, stop: number): void => {
@@ -112,7 +112,7 @@ function copyLines(lines: readonly Line[], from: number, to: number): void {
   copy(start, stop);
 }
 
-/** Reads every complete line of a file, in pieces. Text after the last line's end is ignored: a crash cut it short. */
+/** Reads every complete line of a file, in pieces. Ignores text after the last line break, because a crash cut it short. */
 function* linesIn(file: number): Generator<{ readonly bytes: number; readonly text: string | null }> {
   const buffer = Buffer.alloc(PIECE_BYTES);
   let begun: Buffer[] = [];
@@ -154,6 +154,6 @@ function lineOf(entry: TakenEntry): string {
 function entryIn(line: string): TakenEntry | undefined {
   const body = line.slice(9);
   if (line[8] !== " " || checksumOf(body) !== line.slice(0, 8)) return undefined;
-  // The checksum is right, so this agent wrote the line.
+  // A cast without a check: the checksum is right, so this agent wrote the line.
   return JSON.parse(body) as TakenEntry;
 }

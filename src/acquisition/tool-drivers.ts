@@ -19,9 +19,9 @@ import type { PlcTools, WireTap } from "./port.ts";
 interface Machine {
   readonly wall: () => EpochMs;
   readonly log: Logger;
-  /** Absent: no agent shares its links. */
+  /** Links that a running agent shares; absent: no agent shares its links. */
   readonly sharer?: LinkSharer | undefined;
-  /** Passwords for an OPC UA server that were entered on the spot; absent: there are none. */
+  /** Returns passwords for an OPC UA server that a user has typed in. Absent: no passwords. */
   readonly passwords?: (server: OpcuaAddress) => readonly string[];
   /** Least time from one request to the next. */
   readonly pace_ms?: Milliseconds;
@@ -55,7 +55,7 @@ export function driverTools(machine: Machine): PlcTools {
           if (read !== null) onExchange?.(read);
         },
       };
-      // The agent that shares its link applies the booth's own deadline.
+      // If the agent shares its link, the agent applies the booth's own deadline.
       const answer_ms = sharedLink(booth.modbus) === null ? answer_timeout_ms : undefined;
       const line = tappedLine(lineTo(booth.modbus), tap ?? exchanges);
       return modbusDriver({ line, profile, unitId: unit_id, timeouts: { answer_ms } });

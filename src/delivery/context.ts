@@ -11,7 +11,7 @@ import type { DeliveredLog, NewKey, ServiceLink, TakesCommands } from "./port.ts
 import type { Conflict, WaitingRecord } from "./rules/refusals.ts";
 import type { Cursor, Silence } from "./rules/sending.ts";
 
-/** The parts of the gateway that delivery uses, for as long as the gateway runs. */
+/** The parts of the gateway that delivery uses while the gateway runs. */
 export interface DeliveryGateway extends Signals {
   readonly clock: Clock;
   readonly random: Random;
@@ -21,59 +21,59 @@ export interface DeliveryGateway extends Signals {
   readonly link: ServiceLink;
   readonly service: ServiceState;
   readonly heartbeat_interval_ms: Milliseconds;
-  /** Used if the service's record names no broker. */
+  /** URL of the broker if the service's record doesn't name one. */
   readonly broker_url: string | null;
-  /** Most backlog records per second; null: as fast as the service acks. */
+  /** Maximum number of backlog records sent per second; null: as fast as the service acks them. */
   readonly backlog_rate: number | null;
-  /** Waiting records from which on they are sent in a lane of their own. Absent: LEAST_BACKLOG. */
+  /** Number of waiting records from which on they get their own lane (send queue). Absent: LEAST_BACKLOG. */
   readonly least_backlog?: number | undefined;
-  /** Lets other work of this thread run between two chunks. */
+  /** Lets other work of this thread run between two chunks. Absent: chunks are sent without a pause. */
   readonly turn?: (() => Promise<void>) | undefined;
-  /** The present limits that spare the month's budget of data; absent: there is no budget. */
+  /** Returns the present limits that save the month's data budget. Absent: there is no budget. */
   readonly thrift?: () => Thrift;
-  /** Returns the key that was configured for the service; null: none was. */
+  /** Returns the key that was configured for the service; null: no key was configured. */
   readonly firstKey: () => Promise<string | null>;
   readonly new_key: NewKey;
   /** Receives the service's commands during a session. */
   readonly commands: TakesCommands;
-  /** Gives the log a new name at the service. `forked`: because the service holds other records than this box. */
+  /** Gives the log a new name at the service from a seq on. `forked` is set if the service holds other records than this gateway. */
   readonly rename: (booth: DeliveredBooth, from: Seq, forked?: NewName["forked"]) => Promise<void>;
   readonly turned: CameRound;
 }
 
-/** A booth whose log goes to the service. */
+/** A booth whose log is sent to the service. */
 export interface DeliveredBooth {
   readonly state: BoothState;
   readonly delivery: BoothDelivery;
 }
 
-/** The state of a booth that delivery alone writes. */
+/** The state of a booth that only delivery modifies. */
 export interface BoothDelivery {
-  /** A session speaks for the booth, and acks may still come. */
+  /** A session includes the booth, so acks may still arrive. */
   in_session: boolean;
-  /** null: the last session didn't end over unanswered records. */
+  /** Records whose missing outcome ended the last session; null: the session ended for another reason. */
   silence: Silence | null;
-  /** Records that the service didn't take. They are unacked, and are offered again every five minutes. */
+  /** Records that the service rejected or didn't answer. They are unacked, and are offered again every five minutes. */
   readonly waiting: Map<Seq, WaitingRecord>;
-  /** Mono at which waiting records are offered again; null: they are due, or there are none. */
+  /** Monotonic time at which waiting records are offered again; null: they are due, or no record waits. */
   retry_at: Milliseconds | null;
-  /** Waiting records up to this seq were offered again before delivery rested, so the next offer begins after them. */
+  /** Waiting records up to this seq were already offered again, so the next offer starts after them. */
   retried_to: Seq;
-  /** Refusals in a row, with nothing taken in between. */
+  /** Number of refusals in a row, without an acked record in between. */
   refusals: number;
-  /** Whether delivery sends nothing before `retry_at`. */
+  /** Whether delivery pauses until `retry_at`. */
   is_resting: boolean;
-  /** null: the service names no conflict. */
+  /** The conflict that the service claims; null: there is no conflict. */
   conflict: Conflict | null;
-  /** Mono before which no chunk is sent. */
+  /** Monotonic time before which no chunk is sent. */
   chunks_at: Milliseconds;
   /** Records that were set aside because the service refused them for a day. */
   refused: RefusedRecords;
-  /** The cursor at the end of the last session; null: there was none. */
+  /** The cursor at the end of the last session; null: there was no session. */
   left: LeftCursor | null;
 }
 
-/** The cursor of a session, and the stream it belongs to. */
+/** The cursor of a session, and the log to which it belongs. */
 interface LeftCursor extends Cursor {
   readonly stream: StreamId;
   readonly generation: number;

@@ -7,25 +7,25 @@ import type { Meter, Purpose, SharedOut } from "../domain/traffic.ts";
 import type { Milliseconds } from "../domain/units.ts";
 
 /**
- * TCP connections whose bytes are counted from the first one. TLS is put on a connection that is established: a TLS socket reports only
- * the bytes of its contents. It is not put on one that is still connecting: if the first of several addresses fails, Node gives
- * that connection another handle, and crashes on the one that TLS holds.
+ * TCP connections whose bytes are counted from the first one on. TLS is added after the TCP connection is established, because a TLS socket
+ * only reports the bytes of its contents. It is not added earlier: if the first of several addresses fails, Node replaces the connection's
+ * handle, and crashes on the old handle that TLS holds.
  */
 
-/** Without an import of node:http, which would load its WebSocket and with it undici: 14 MB and 40 ms of CPU. */
+/** `getBuiltinModule`, because an import of node:http would load its WebSocket and with it undici: 14 MB and 40 ms of CPU. */
 const { Agent: HttpAgent } = process.getBuiltinModule("node:http");
 const { Agent: HttpsAgent } = process.getBuiltinModule("node:https");
 
-/** The meter that counts a connection, and the purpose it counts it for. */
+/** The meter that counts a connection's bytes, and the purpose of these bytes. */
 export interface Counted {
   readonly meter: Meter;
   readonly purpose: Purpose | SharedOut;
 }
 
 interface Opening {
-  /** Time for the connection; TLS has the same time once more. */
+  /** Deadline of the TCP connection. The TLS handshake after it has a deadline of the same length. */
   readonly within_ms: Milliseconds;
-  /** Absent: the bytes aren't counted. */
+  /** The meter for the connection's bytes. Absent: the bytes aren't counted. */
   readonly counted?: Counted | undefined;
 }
 
@@ -36,13 +36,13 @@ export interface LineTo extends Opening {
 
 type Settle = (error: Error | null, socket?: Socket) => void;
 
-/** A connection in the making. Destroying it cancels it. */
+/** A connection that is being opened. Destroying it cancels it. */
 interface Connecting {
   destroy(reason?: Error): unknown;
   once(event: "connect" | "close", done: () => void): unknown;
 }
 
-/** Opens a connection; `settle` is called once. If what it returns is destroyed first without an error, `settle` isn't called. */
+/** Opens a connection. `settle` is called once, but not if the returned socket is destroyed without an error first. */
 export function openLine({ host, port, within_ms, counted }: LineTo, settle: Settle): Socket {
   const socket = connect({ host, port, noDelay: true });
   counted?.meter.count(socket, counted.purpose);
@@ -59,7 +59,7 @@ export function openLine({ host, port, within_ms, counted }: LineTo, settle: Set
   return socket;
 }
 
-/** Destroys a TLS connection whose handshake isn't done in time: a server that never answers must not block a request. */
+/** Destroys a TLS connection whose handshake isn't done in time, because a server that never answers must not block a request. */
 function secureWithin(socket: TLSSocket, within_ms: Milliseconds): void {
   const timer = setTimeout(() => socket.destroy(new Error(noConnectionText(within_ms))), within_ms);
   for (const event of ["secureConnect", "close"]) socket.once(event, () => clearTimeout(timer));
@@ -72,13 +72,13 @@ function noConnectionText(within_ms: Milliseconds): string {
 /** The connections of one client. */
 export interface Connections {
   readonly agent: PlainAgent | Agent;
-  /** Ends them all. Requests that wait for a connection in the making fail with the reason. */
+  /** Ends all connections. Requests that wait for a new connection fail with the reason. */
   close(reason: Error): void;
 }
 
 /**
- * Returns an agent that keeps connections alive and opens new ones by `open`. It has no bound of its own. `secure`: the TLS options; null:
- * without TLS.
+ * Returns an agent that keeps connections alive and opens new connections with `open`. It doesn't limit their number. `secure`: the TLS
+ * options; null: without TLS.
  */
 export function lineAgent(
   secure: AgentOptions | null,
@@ -87,12 +87,12 @@ export function lineAgent(
 ): Connections {
   const agent = secure === null ? new HttpAgent({ keepAlive: true }) : new HttpsAgent({ keepAlive: true, ...secure });
   const wrap = agent.createConnection.bind(agent);
-  // The agent doesn't know of connections that are still in the making.
+  // Connections that are being opened, which the agent itself doesn't know.
   const connecting = new Set<Connecting>();
   agent.createConnection = (target, settle) => {
     const port = Number(target.port ?? (secure === null ? 80 : 443));
     const line = open({ ...opening, host: target.host ?? "", port }, (error, socket) => {
-      // The type requires a stream, which is ignored if there is an error.
+      // The stream is only for the type, which requires one; it is ignored after an error.
       if (socket === undefined) return settle?.(error, new PassThrough());
       const over = { ...target, socket };
       const stream = secure === null ? socket : wrap(over);
@@ -106,14 +106,14 @@ export function lineAgent(
   return {
     agent,
     close(reason) {
-      // Node ends a request by its connection: a request that has none yet would wait for ever.
+      // Node ends a request through its connection. A request that waits for its connection would never end.
       for (const line of connecting) line.destroy(reason);
       agent.destroy();
     },
   };
 }
 
-/** Returns a function that runs at most `most` actions at once, and the others in the order in which they came. */
+/** Returns a function that runs at most `most` actions at once. Further actions wait in their order of arrival. */
 export function limitConcurrency(most: number): <T>(run: () => Promise<T>) => Promise<T> {
   const queue: (() => void)[] = [];
   let free = most;

@@ -7,7 +7,7 @@ import type { DeliveryGateway } from "./context.ts";
 import type { LinkSession, Resend, ResendOrder } from "./port.ts";
 import { cutBatches } from "./rules/sending.ts";
 
-/** Records read from the store at a time. */
+/** Maximum number of records read from the store at a time. */
 const READ_LIMIT = 1_000;
 
 interface Resending extends Pick<DeliveryGateway, "clock" | "store" | "news" | "backlog_rate"> {
@@ -15,8 +15,8 @@ interface Resending extends Pick<DeliveryGateway, "clock" | "store" | "news" | "
 }
 
 /**
- * Sends ranges of a booth's stream again, one batch at a time, in addition to the live lane and without the cursor. After a lost session it
- * continues in the next one. Throws a CommandFailure if the stream isn't this booth's.
+ * Sends ranges of a booth's log again, one batch at a time. The session's normal sending and its cursor aren't affected. If the session is
+ * lost, the resend continues in the next session. Throws a CommandFailure if the log isn't this booth's.
  */
 export async function resend(resending: Resending, order: ResendOrder, signal: AbortSignal): ReturnType<Resend> {
   const limits = limitsOf(order);
@@ -50,7 +50,10 @@ function clipped(ranges: readonly SeqRange[], batch: readonly Placed[]): readonl
   return ranges.map(({ from, to }) => ({ from: Math.max(from, first), to: Math.min(to, last) }));
 }
 
-/** Returns the range that may be resent: under the present name to the log's end, under the previous name to that name's end. */
+/**
+ * Returns the range that may be resent. Under the log's present name it reaches to the log's end; under the previous name, to the end of
+ * that name.
+ */
 function limitsOf({ state, stream }: ResendOrder): SeqRange {
   const { reach } = state.log;
   const label = labelOf(state.binding.row, reach);
@@ -71,7 +74,7 @@ async function* batchesOf(store: Pick<Store, "read">, stream: StreamId, { from, 
   }
 }
 
-/** Sends a batch until it has an outcome. Returns whether the service refused it, or a part of it. */
+/** Sends a batch until it has an outcome. Returns whether the service refused the batch or a part of it. */
 async function send(
   resending: Resending,
   { order, batch }: { readonly order: ResendOrder; readonly batch: readonly Placed[] },
@@ -88,7 +91,7 @@ async function send(
     }
     const outcome = await session.send(order.stream, binding.row.generation ?? 0, batch);
     if (outcome.kind === "keep") {
-      // The session is ending; the next one raises the signal.
+      // The session is ending. The next session raises the signal.
       await news.wait(signal, 1_000);
       continue;
     }

@@ -56,42 +56,43 @@ interface SentLog {
   >;
   readonly booth: DeliveredBooth;
   readonly session: Pick<LinkSession, "send" | "sendChunk" | "takesChunks" | "window">;
-  /** Called when the service has acked something. */
+  /** Called when the service has acked at least one record. */
   readonly proven: () => void;
 }
 
 /**
- * The state of one sender: one booth's stream over one session.
+ * The state of one sender, which sends one booth's log over one session.
  *
- * It lives from the session's begin to its end. `sending` holds all decisions and is replaced by each step of `rules/sending.ts`; this file
- * only carries them out. The cursor in it moves as acks come, in any order, and never over a record that the service hasn't taken, was
- * not found in the store as given up, or was set aside. The store's cursor follows it and may lag behind: a crash costs resends, no records.
- * What was acked out of order is kept in `delivery.left` for the next session.
+ * It exists from the start of the session to its end. `sending` holds all decisions, and each step of `rules/sending.ts` replaces it; this
+ * file only carries the decisions out. The cursor in `sending` advances with the acks, which arrive in any order. The cursor passes a
+ * record only if the service has stored it, if it was deleted from a full store, or if it was set aside. The store's cursor follows and may
+ * lag behind: a crash then causes resends, but no record is lost. Records acked out of order are kept in `delivery.left` for the next
+ * session.
  *
- * A failed delivery is noted in `failure`, which ends the loop, and with it the session: all unacked batches are sent again in the next one.
+ * A failed delivery is stored in `failure`. It ends the loop and the session. The next session sends all unacked batches again.
  */
 interface SenderRun extends SentLog {
   readonly generation: number;
   /** The log's name at the service. */
   readonly stream: StreamId;
-  /** Deliveries under way, each with the bytes of its chunk; 0: a batch. */
+  /** Pending deliveries, each with the bytes of its chunk (a packed part of the log, sent in its stored form); 0: a batch. */
   readonly under_way: Waiters<{ readonly done: Promise<void>; readonly bytes: number }>;
-  /** Returns how far the log may be sent under that name. */
+  /** Returns the ranges of the log, limited to the records that may be sent under that name. */
   readonly reach: () => LogReach;
   readers: ReturnType<typeof laneReaders>;
   readonly nextChunk: ReturnType<typeof chunkReader>;
   readonly moveCursor: () => Promise<void>;
   sending: Sending;
-  /** null: the month's budget keeps nothing back. */
+  /** The last release of readings that waited to save the month's data budget; null: nothing has to wait. */
   released: Release | null;
-  /** Records that fitted in a message lately; null: as many as a batch holds. */
+  /** Number of records that recently fitted in a message; null: as many as a batch holds. */
   fits: number | null;
   failure: Error | null;
 }
 
 /**
- * Sends one booth's stream over one session, with a few batches under way at once. Throws, with the reason, if it is unknown whether a
- * batch arrived: the session must then end.
+ * Sends one booth's log over one session, with a few pending batches at a time. Throws the reason if it is unknown whether a batch arrived.
+ * The session must then end.
  */
 export async function runSender(sent: SentLog, signal: AbortSignal): Promise<never> {
   const run = newRun(sent);
@@ -137,7 +138,7 @@ function newRun(sent: SentLog): SenderRun {
   return run;
 }
 
-/** Returns the reach of the log, limited to what is this booth's to send under that name. */
+/** Returns the ranges of the log, limited to the records that this booth may send under the given name. */
 function sendable({ log: { reach }, binding: { row } }: BoothState, name: StreamId): LogReach {
   const label = labelOf(row, reach);
   const limits = [
@@ -149,8 +150,8 @@ function sendable({ log: { reach }, binding: { row } }: BoothState, name: Stream
 }
 
 /**
- * Returns a function that moves the log's cursor forward to the seq that `ackedTo` returns. Acks that come during a move are left to the next
- * one, because each call wakes the store's thread, which then takes this thread's core.
+ * Returns a function that moves the log's cursor forward to the seq (sequence number) that `ackedTo` returns. Acks that arrive during a
+ * move are handled by the next move, because each call wakes the store's thread, which then occupies this thread's core.
  */
 function cursorMover(
   { gateway, booth }: Pick<SentLog, "gateway" | "booth">,
@@ -188,13 +189,16 @@ function noteAcked(
   progress.raise();
 }
 
-/** Returns the waiting records that are offered later, or were offered already. */
+/** Returns the waiting records that are not offered now: they are offered later, or were already offered again. */
 function notDue({ delivery }: DeliveredBooth): readonly Seq[] {
   const { waiting, retry_at, retried_to } = delivery;
   return [...waiting.keys()].filter((seq) => retry_at !== null || seq <= retried_to);
 }
 
-/** Waits until waiting records are due, then begins at the cursor again. The session continues, because it sends other booths' logs too. */
+/**
+ * Waits until waiting records are due, then starts at the cursor again. The session stays open meanwhile, because it also sends other
+ * booths' logs.
+ */
 async function offerAgain(run: SenderRun, signal: AbortSignal): Promise<void> {
   const { gateway, booth, reach } = run;
   const { delivery } = booth;
@@ -209,7 +213,7 @@ async function offerAgain(run: SenderRun, signal: AbortSignal): Promise<void> {
   delivery.retried_to = 0;
 }
 
-/** Stops sending until the next offer. */
+/** Stops sending until the next offer of waiting records. */
 function rest({ booth, gateway }: SenderRun): void {
   booth.delivery.is_resting = true;
   booth.delivery.retry_at ??= gateway.clock.mono() + RETRY_MS;
@@ -239,7 +243,7 @@ function waitForNews({ booth, gateway }: SenderRun, ms: Milliseconds | null, sig
   return booth.state.progress.wait(signal, soonest(ms, retry_ms) ?? undefined);
 }
 
-/** Returns what is under way, and the limits on it. */
+/** Returns the pending batches and chunks, and their limits. */
 function loadOf(run: SenderRun) {
   const { gateway, booth, session, under_way } = run;
   const mono = gateway.clock.mono();
@@ -255,7 +259,7 @@ function loadOf(run: SenderRun) {
   };
 }
 
-/** Returns the lanes that wait to save the month's data budget. */
+/** Returns the lanes (send queues) that must wait to save the month's data budget. */
 function heldNow(run: SenderRun): Held {
   const thrift = run.gateway.thrift?.() ?? NO_THRIFT;
   if (thrift.hold_ms === 0) {
@@ -268,7 +272,7 @@ function heldNow(run: SenderRun): Held {
   return heldOf(run.released, now, thrift);
 }
 
-/** Offers the service's newest record once more: if it is the same here, the service isn't ahead of this store. */
+/** Offers the service's newest record once more. If this store has the same record, the service isn't ahead of this store. */
 async function probe(run: SenderRun, seq: Seq): Promise<void> {
   const { gateway, session, stream, generation } = run;
   const [record] = await gateway.store.read(run.reach().stream, seq, 1);
@@ -277,14 +281,14 @@ async function probe(run: SenderRun, seq: Seq): Promise<void> {
   if (outcome?.kind === "keep") throw new ServiceLinkError("no_ack", outcome.reason);
 }
 
-/** Sends a part of the backlog as it is stored, if it is stored as a chunk. */
+/** Sends the next part of the backlog in its stored form, if it is stored as a chunk. Otherwise marks the part for sending in batches. */
 async function sendChunk(
   run: SenderRun,
   { from, end }: { readonly from: Seq; readonly end: Seq },
   signal: AbortSignal,
 ): Promise<void> {
   const { chunk, to } = await run.nextChunk(from, end);
-  // Several chunks are ready at once, and a poll waits for no more than one of them.
+  // Lets other work run first, so that a poll waits for one chunk at most. Several chunks may be ready at once.
   await run.gateway.turn?.();
   signal.throwIfAborted();
   if (chunk === null) run.sending = byRecord(run.sending, { from, to });
@@ -301,11 +305,11 @@ async function sendNext(run: SenderRun, lane: LaneName, limit: number | null): P
   }
   const next = await run.readers[lane](stretch.seq, end, soonest(limit, run.fits));
   startSending(run, lane, next);
-  // Records missing in a lane of the whole log were deleted from a full store. A gap record later in the log reports them.
+  // Records missing from the live lane or the backlog were deleted from a full store. A gap record later in the log reports them.
   if (next.batch.length === 0 && lane !== "context") await moveOver(run, next);
 }
 
-/** Advances the lane, and starts the delivery if there is something to send. */
+/** Advances the lane, and starts the delivery if the batch has records. */
 function startSending(run: SenderRun, lane: LaneName, next: LaneBatch): void {
   const { gateway, booth, under_way } = run;
   const records = recordsIn(next);
@@ -323,7 +327,7 @@ function recordsIn({ batch, chunk, from, to }: LaneBatch): number {
   return chunk === undefined ? batch.length : to - from + 1;
 }
 
-/** Sends one batch or chunk, and acts on the outcome. */
+/** Sends one batch or chunk, and handles the outcome. */
 async function deliver(run: SenderRun, next: LaneBatch): Promise<void> {
   const { booth } = run;
   const outcome = await send(run, next);
@@ -334,7 +338,7 @@ async function deliver(run: SenderRun, next: LaneBatch): Promise<void> {
   run.sending = sending;
   switch (verdict.kind) {
     case "acked":
-      // After a batch with as many records as fit, a few more are tried.
+      // If a batch of the largest known size was accepted, the next batch may have a few records more.
       if (run.fits !== null && next.batch.length >= run.fits) run.fits += Math.ceil(run.fits / 8);
       if (records > verdict.refused.length) {
         booth.delivery.refusals = 0;
@@ -362,13 +366,13 @@ async function send(run: SenderRun, { batch, chunk }: LaneBatch): Promise<BatchO
   const { gateway, booth, session, stream, generation } = run;
   if (chunk === undefined) return session.send(stream, generation, batch);
   const outcome = await session.sendChunk(stream, generation, chunk);
-  // A broken connection says nothing about chunks.
+  // A broken connection says nothing about chunks, so only silence or a rejection counts as a failed chunk.
   const isFailed = outcome.kind === "keep" ? outcome.is_silent === true : outcome.kind !== "acked";
   if (isFailed) booth.delivery.chunks_at = gateway.clock.mono() + WITHOUT_CHUNKS_MS;
   return outcome;
 }
 
-/** Removes the acked records of a range from those that wait, and moves the cursor. `rejected`: records that the service didn't take. */
+/** Removes the acked records of a range from the waiting records, and moves the cursor. `rejected`: records that the service rejected. */
 async function settle(
   run: SenderRun,
   { from, to }: Pick<SentRange, "from" | "to">,
@@ -383,12 +387,12 @@ async function settle(
   await run.moveCursor();
 }
 
-/** Keeps records that the service didn't take for the next offer. Those that it has refused for a day are set aside and count as acked. */
+/** Keeps rejected records for the next offer. Records that the service has refused for a day are set aside and count as acked. */
 async function keepRefused(run: SenderRun, records: readonly RefusedRecord[]): Promise<void> {
   const { gateway, booth } = run;
   const { delivery } = booth;
   const { row } = booth.state.binding;
-  // If the binding ends, the service won't be asked for a day.
+  // While the binding is ending, the gateway can't go on offering records for a day.
   const isEnding = row.leaving !== null || row.state === "suspended";
   const now = { mono: gateway.clock.mono(), at: gateway.clock.wall(), isEnding };
   const added: RefusedRecord[] = [];
@@ -406,7 +410,7 @@ async function keepRefused(run: SenderRun, records: readonly RefusedRecord[]): P
     if (delivery.refusals >= MOST_REFUSALS || delivery.waiting.size > MOST_WAITING) rest(run);
     sayRefused(gateway, booth, added);
   } else if (delivery.refusals >= MOST_REFUSALS) {
-    // Leaves the remaining waiting records to the next offer, so that new records are sent.
+    // Leaves the other waiting records to the next offer, so that new records are sent now.
     delivery.retried_to = records.at(-1)?.seq ?? 0;
     run.sending = passing(run.sending, [...delivery.waiting.keys()]);
   }
@@ -429,7 +433,7 @@ async function setAside(
   saySetAside(gateway, booth, refusals);
 }
 
-/** Sets the waiting records of a booth aside that is no longer part of any session, so that its log counts as delivered. */
+/** Sets aside the waiting records of a booth that no longer takes part in sessions, so that its log counts as delivered. */
 export async function setWaitingAside(
   gateway: Pick<SentLog["gateway"], "store" | "log">,
   booth: DeliveredBooth,
@@ -443,7 +447,7 @@ export async function setWaitingAside(
   noteAcked(gateway, booth, (await gateway.store.ack(booth.state.log.reach.stream, acked_seq)).acked_seq);
 }
 
-/** Counts a range as acked that will never be sent. */
+/** Counts a range as acked, because it will never be sent. */
 function moveOver(run: SenderRun, range: Pick<SentRange, "from" | "to">): Promise<void> {
   run.sending = taken(run.sending, range);
   return settle(run, range);
@@ -456,7 +460,10 @@ async function deliverHalves(run: SenderRun, { batch, from, to }: LaneBatch): Pr
   if (!run.booth.delivery.is_resting) await deliver(run, { batch: batch.slice(middle), from: between, to });
 }
 
-/** Rests after a conflict. If the service claims the same conflict for long enough, the log continues under a new name. */
+/**
+ * Pauses delivery after a conflict: the service claims to hold another record under the same seq. If the service claims the same conflict
+ * for long enough, the log continues under a new name.
+ */
 async function handleConflict(
   run: SenderRun,
   { from }: LaneBatch,
@@ -482,21 +489,21 @@ async function handleConflict(
   throw new ServiceLinkError("closed", message("log.other_records", { seq }));
 }
 
-/** Records read from the store at a time: more at once would delay a poll. */
+/** Maximum number of records read from the store at a time. A larger read would delay a poll. */
 const READ_LIMIT = 1_000;
 
 /** The next part of a lane. */
 interface LaneBatch {
-  /** Empty: the lane has no records in this range. */
+  /** The records; empty if the lane has no records in this range. */
   readonly batch: readonly Placed[];
-  /** Sent as it is stored; `batch` is then empty. */
+  /** The chunk, which is sent in its stored form; `batch` is then empty. */
   readonly chunk?: LogChunk;
-  /** The sequence range that this part covers. Seqs missing from it in a lane of the whole log were deleted from a full store. */
+  /** The sequence range that this part covers. In the live lane and the backlog, missing seqs were deleted from a full store. */
   readonly from: Seq;
   readonly to: Seq;
 }
 
-/** Reads the batch of a lane after `after`, up to `end`, with `most` records at most; null: as many as fit. */
+/** Reads the batch of a lane after `after`, up to `end`, with at most `most` records; null: as many as fit. */
 type LaneReader = (after: Seq, end: Seq, most?: number | null) => Promise<LaneBatch>;
 
 export function laneReaders(store: DeliveredLog, info: () => LogReach): Readonly<Record<LaneName, LaneReader>> {
@@ -512,7 +519,7 @@ export function laneReaders(store: DeliveredLog, info: () => LogReach): Readonly
   };
 }
 
-/** Returns a function that returns the next part of the backlog as it is stored. Parts that were read ahead are kept for the next calls. */
+/** Returns a function that returns the next part of the backlog in its stored form. It caches parts that were read ahead. */
 function chunkReader(store: DeliveredLog, info: () => LogReach): (from: Seq, end: Seq) => Promise<NextChunk> {
   let ready: readonly NextChunk[] = [];
   let readyFrom: Seq = 0;
@@ -527,17 +534,18 @@ function chunkReader(store: DeliveredLog, info: () => LogReach): (from: Seq, end
 }
 
 /**
- * Returns a reader of all records of a log. It rejects if the store lacks records that it should have. A full store may have given up a whole
- * stretch, and hold only records that wait for a clock sync or belong to the log's next name: then the batch up to `end` is empty.
+ * Returns a reader of all records of a log. The reader rejects if the store lacks records that it should have. A full store may have
+ * deleted a whole range, except for records that can't be sent yet. Those wait for a clock sync or belong to the log's next name. The batch
+ * up to `end` is then empty.
  */
 function logReader(store: DeliveredLog, info: () => LogReach): LaneReader {
-  /** Batches read ahead, and the seq after which the first of them begins. */
+  /** Batches read ahead. `readyAfter` is the seq before the first of them. */
   let ready: (readonly Placed[])[] = [];
   let readyAfter: Seq | null = null;
   return async (after, end, most = null) => {
     if (readyAfter !== after || most !== null) ready = [];
     let isFound = ready.length > 0;
-    // Only the last batch may still grow.
+    // Reads more if there are fewer than two batches, because the last batch may still grow.
     let isMore = ready.length < 2;
     while (isMore) {
       const records = ready.flat();

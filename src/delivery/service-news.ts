@@ -21,7 +21,7 @@ export function serviceIsUp(
   news.raise();
 }
 
-/** Reports that the link was closed because no booth is bound. The state of the service is unknown from then on. */
+/** Reports that the link was closed because no booth is bound. Afterwards, the state of the service is unknown. */
 export function serviceIsLeft({ clock, log, service, news }: DeliveryGateway): void {
   if (service.link.kind !== "up") return;
   const reason = message("service.no_booth");
@@ -52,7 +52,9 @@ export function serviceIsDown(
   news.raise();
 }
 
-/** Wraps the interface so that the service's state shows how it answers: without a session this is all that is known of it. */
+/**
+ * Wraps the interface, so that the service's state shows whether the service answers. Without a session, nothing else is known about it.
+ */
 export function watched(
   api: ServiceApi,
   { clock, service }: { readonly clock: Pick<Clock, "wall" | "mono">; readonly service: ServiceState },
@@ -72,7 +74,7 @@ export function watched(
 
 const KEPT = message("bind.kept");
 
-/** Returns the link's state after an answer. Any answer but "keep" means that the service is up. */
+/** Returns the link's state after an answer. Any answer except "keep" means that the service is up. */
 function linkBy(answer: ServiceAnswer<unknown>, before: LinkStatus | null, now: EpochMs): LinkStatus {
   if (answer.kind !== "keep") return before?.kind === "up" ? before : { kind: "up", since: now };
   const down = linkDown(now, answer.reason, KEPT);

@@ -37,7 +37,7 @@ function recordsText(refused: readonly Pick<RefusedRecord, "seq">[]): Text {
   return more <= 0 ? message("log.record", { seq }) : message("log.record_more", { seq, more });
 }
 
-/** Raises news, and has the service's record of the booth read again: it may say why a record is refused. */
+/** Raises news. Also requests a new read of the service's record of the booth, which may say why a record is refused. */
 function raiseNews({ binding, news }: DeliveredBooth["state"]): void {
   binding.lookAgain();
   news.raise();
@@ -57,7 +57,7 @@ function textOf(booth: BoothId, { reason, advice }: Trouble): Text {
   return message("text.at", { place: booth, text: message("text.todo", { text: reason, todo: advice }) });
 }
 
-/** A new name that the log gets if the service still claims the conflict then. */
+/** A new name that the log will get if the service still claims the conflict at `due_at`. */
 interface DueName {
   readonly seqs: HeldSeqs;
   readonly due_at: EpochMs;
@@ -68,10 +68,10 @@ interface Fork {
   readonly at: EpochMs;
 }
 
-/** Time for which a new name is shown. */
+/** Time for which `status` shows a new name. */
 const SHOWN_MS: Milliseconds = 30 * DAY_MS;
 
-/** Returns the trouble with a log's names at the service; null: none. */
+/** Returns the fault of a log's name at the service; null: there is no fault. */
 export function forkTrouble(
   label: StreamLabel | null,
   conflict: Conflict | null,
@@ -99,7 +99,7 @@ function seqsText({ from, to }: HeldSeqs): Text {
   return to === from ? message("log.seq", { from }) : message("log.seqs", { from, to });
 }
 
-/** Returns the minute in UTC. */
+/** Formats a time in UTC, down to the minute. */
 function minuteOf(at: EpochMs): string {
   return new Date(at).toISOString().slice(0, 16).replace("T", " ");
 }

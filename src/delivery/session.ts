@@ -17,7 +17,7 @@ import { serviceIsDown, serviceIsLeft, serviceIsUp } from "./service-news.ts";
 import { message } from "../domain/message.ts";
 import { errorText } from "../domain/messages/message-error.ts";
 
-/** Keeps a session with the service: connects, sends every bound booth's stream, and reconnects after any failure. */
+/** Keeps a session with the service: connects, sends every bound booth's log, and reconnects after any failure. */
 export async function sessionLoop(
   gateway: DeliveryGateway,
   booths: readonly DeliveredBooth[],
@@ -40,7 +40,7 @@ export async function sessionLoop(
   }
 }
 
-/** Runs one session from connect to its end, or waits for news if no booth needs one. Throws the reason of the end. */
+/** Runs one session from connect to its end. If no booth needs a session, waits for news instead. Throws the reason of the end. */
 async function oneSession(
   gateway: DeliveryGateway,
   { booths, tries }: { readonly booths: readonly DeliveredBooth[]; readonly tries: Tries },
@@ -49,7 +49,7 @@ async function oneSession(
   const { clock, service, commands } = gateway;
   Object.assign(tries, { began: null, proven: false });
   const withSession = boundBooths(booths);
-  // If a booth is leaving because of a mistyped serial number, its records belong to another booth.
+  // Excludes a booth that is leaving because of a mistyped serial number: its records belong to another booth.
   const ended = booths.filter((booth) => !withSession.includes(booth) && booth.state.binding.row.leaving === null);
   for (const booth of ended) await setWaitingAside(gateway, booth);
   const account = await accountOf(gateway, booths);
@@ -82,15 +82,15 @@ async function oneSession(
   }
 }
 
-/** A session while it is up. */
+/** The inputs of a running session. */
 interface Session {
   readonly gateway: DeliveryGateway;
   readonly session: LinkSession;
-  /** All booths of the gateway; the list changes while the session is up. */
+  /** All booths of the gateway. The list changes while the session is up. */
   readonly all: readonly DeliveredBooth[];
   /** The booths of this session. */
   readonly booths: readonly DeliveredBooth[];
-  /** Called at each ack: only a session in which something is acked resets the backoff. */
+  /** Called at each ack. Only a session with an ack resets the backoff. */
   readonly proven: () => void;
 }
 
@@ -109,7 +109,7 @@ async function runSession(running: Session, signal: AbortSignal): Promise<void> 
     await Promise.race(work);
   } finally {
     ending.abort();
-    // Each of them ends by the abort, and rejects with it.
+    // The abort ends each of these tasks, which then rejects.
     await Promise.allSettled(work.slice(1));
   }
 }
@@ -119,7 +119,10 @@ function boundBooths(booths: readonly DeliveredBooth[]): readonly DeliveredBooth
   return booths.filter(({ state }) => speaksFor(state.binding.row, state.log.reach.acked_seq));
 }
 
-/** Renames a salvaged log once all records that were salvaged are acked under its old name, where they can't be stored twice. */
+/**
+ * Renames a log that was salvaged from a damaged store, but only after all salvaged records are acked under the old name. The service
+ * can't store them twice under that name.
+ */
 async function renewName({ rename }: DeliveryGateway, booth: DeliveredBooth): Promise<void> {
   const { log, binding } = booth.state;
   const from = newNameFrom(binding.row, log.reach);
@@ -133,7 +136,7 @@ async function renewNames({ gateway, booths }: Session, signal: AbortSignal): Pr
   }
 }
 
-/** Fields whose change is sent at once; the others change all the time. */
+/** Fields whose change is sent at once. The other fields change all the time. */
 const SENT_AT_ONCE = [
   "stream",
   "serial",
@@ -145,13 +148,13 @@ const SENT_AT_ONCE = [
   "mode",
 ] as const satisfies readonly (keyof BoothHeartbeat)[];
 
-/** Sends the retained state at once, on each change, and as a heartbeat. */
+/** Sends the retained state at once, after each change, and as a heartbeat. */
 async function heartbeats({ gateway, session, booths }: Session, signal: AbortSignal): Promise<never> {
   const { clock, store, progress } = gateway;
   let sent: readonly Beat[] = [];
   let sentAt = Number.NEGATIVE_INFINITY;
   for (;;) {
-    // If each confirmation takes longer than the interval, this loop never waits.
+    // If each confirmation takes longer than the interval, this loop never waits, so it must check for the abort.
     signal.throwIfAborted();
     const now = booths.map(({ state }) => heartbeatOf(state));
     const isNew = now.some((beat, index) => SENT_AT_ONCE.some((field) => beat[field] !== sent[index]?.[field]));
@@ -172,7 +175,10 @@ async function heartbeats({ gateway, session, booths }: Session, signal: AbortSi
   }
 }
 
-/** Resolves when the set of bound booths changes, or a new key is to be tried: the session is for a fixed set, and the next begins at once. */
+/**
+ * Resolves when the set of bound booths changes, or when a new key must be tried. The session is for a fixed set, and the next session
+ * starts at once.
+ */
 async function untilBindingsChange({ gateway, all, booths }: Session, signal: AbortSignal): Promise<void> {
   const keyOf = (bound: readonly DeliveredBooth[]): string =>
     bound
@@ -183,12 +189,12 @@ async function untilBindingsChange({ gateway, all, booths }: Session, signal: Ab
       .join();
   const before = keyOf(booths);
   const isSame = (now: readonly DeliveredBooth[]): boolean =>
-    // A booth that was removed from the configuration and added again is another object, with another log.
+    // If a booth was removed from the configuration and added again, it is another object with another log.
     now.every((booth, index) => booth === booths[index]) && keyOf(now) === before;
   while (isSame(boundBooths(all)) && gateway.new_key.candidate() === null) await gateway.progress.wait(signal);
 }
 
-/** Counts readings as acked at a service without generations and without a broker: they are never sent, and are deleted by age. */
+/** Counts readings as acked at a service that supports neither gateways nor a broker. They are never sent, and are deleted by age. */
 async function countAsAcked({ store }: DeliveryGateway, booths: readonly DeliveredBooth[]): Promise<void> {
   for (const { state } of boundBooths(booths).filter(({ state: { binding } }) => isPlain(binding.row))) {
     const { stream, sendable_seq } = state.log.reach;
@@ -221,7 +227,7 @@ async function accountOf(
   };
 }
 
-/** Connects with the new key if there is one, which then replaces the present one; else, or if it is refused, with the present one. */
+/** Connects with the new key if there is one; if it works, it replaces the present key. Otherwise connects with the present key. */
 async function connectWithKey(
   { link, log, new_key }: DeliveryGateway,
   account: LinkAccount,
@@ -241,19 +247,19 @@ async function connectWithKey(
   }
 }
 
-/** The history of the latest sessions, from which the backoff follows. */
+/** The history of the latest sessions, which determines the backoff. */
 interface Tries {
-  /** Failed sessions in a row. */
+  /** Number of failed sessions in a row. */
   attempt: number;
-  /** Mono at which the present session began; null: it hasn't begun. */
+  /** Monotonic time at which the present session started; null: it hasn't started. */
   began: Milliseconds | null;
-  /** Whether something was acked in the present session. */
+  /** Whether any record was acked in the present session. */
   proven: boolean;
-  /** Mono at the end of the last session with an ack, or else of the first failure; null: neither yet. */
+  /** Monotonic time at the end of the last session with an ack, or else at the first failure; null: there was neither. */
   lost: Milliseconds | null;
 }
 
-/** Returns the time to wait for the next session after one has ended or failed to begin. */
+/** Returns the time until the next session after a session has ended or failed to start. */
 function waitAfter(tries: Tries, { fault }: ServiceLinkError, { clock, random }: DeliveryGateway): Milliseconds {
   const now = clock.mono();
   const { proven, began } = tries;
@@ -265,7 +271,7 @@ function waitAfter(tries: Tries, { fault }: ServiceLinkError, { clock, random }:
   return fullJitter(attempt, backoff, () => random.next());
 }
 
-/** Returns the description of a booth at the begin of a session. */
+/** Returns the description of a booth at the start of a session. */
 function helloOf({ log: { reach }, binding: { row } }: BoothState): HelloBooth {
   const { stream, oldest_seq, predecessor } = labelOf(row, reach);
   return {
@@ -275,12 +281,12 @@ function helloOf({ log: { reach }, binding: { row } }: BoothState): HelloBooth {
     oldest_seq,
     newest_seq: reach.newest_seq,
     config_revision: row.record?.config?.revision ?? 0,
-    // A renamed log follows its previous name. The first log after a takeover follows that of the other gateway.
+    // A renamed log continues its previous name. The first log after a takeover continues the other gateway's log.
     predecessor: predecessor ?? row.claim?.predecessor ?? null,
   };
 }
 
-/** A booth's part of the heartbeat without the time of the oldest waiting record, which must be read from the store. */
+/** A booth's part of the heartbeat, without the time of the oldest waiting record, which must be read from the store. */
 type Beat = Omit<BoothHeartbeat, "oldest_at">;
 
 function heartbeatOf({ link, log, binding: { row } }: BoothState): Beat {
@@ -299,7 +305,7 @@ function heartbeatOf({ link, log, binding: { row } }: BoothState): Beat {
   };
 }
 
-/** Returns how many records of a booth's log wait for the service, and the time of the oldest. */
+/** Returns the number of records of a booth's log that wait for the service, and the time of the oldest of them. */
 export async function backlogOf({ booth, log }: BoothState, store: Pick<Store, "read">): Promise<BacklogStatus> {
   const { newest_seq, acked_seq, stream } = log.reach;
   const [oldest] = newest_seq > acked_seq ? await store.read(stream, acked_seq + 1, 1) : [];

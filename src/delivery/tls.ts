@@ -11,27 +11,27 @@ export interface Trust {
 }
 
 /**
- * Trusts a site's own authority in addition to the public ones, which `ca` alone would replace. An intermediate certificate is
- * accepted as well: many sites have nothing else at hand. Partial chains are allowed only then, because OpenSSL reports a missing
- * intermediate of the server as an unknown authority while they are.
+ * Trusts a site's own authority in addition to the public authorities; `ca` alone would replace them. Also accepts an intermediate
+ * certificate, because many sites have no other. Partial chains are allowed only in that case. With them, OpenSSL reports a server's
+ * missing intermediate certificate as an unknown authority.
  */
 export function trustIn(ca: string): Trust {
   return { ca: [...rootCertificates, ca], allowPartialTrustChain: hasIntermediate(ca) };
 }
 
-/** As trustIn, with the authority read from a file. Throws a FileError if the file holds no certificates. */
+/** Trusts the authority in a file, like trustIn. Throws a FileError if the file contains no certificates. */
 export function trustInFile(ca_file: string): Trust {
   return trustIn(readCertificates(ca_file));
 }
 
-/** Returns the reason of a failed connection in words for people, null if it has nothing to do with TLS or its files. */
+/** Describes the reason of a failed connection for people. Returns null if the failure has nothing to do with TLS or its files. */
 export function tlsReason(error: unknown): Text | null {
   if (error instanceof FileError) return errorText(error);
-  // OpenSSL judges a certificate by the machine's clock, whatever clock the agent has.
+  // OpenSSL checks certificates against the machine's clock, even if the agent uses another clock.
   return tlsSentence(error, new Date().toISOString().slice(0, 10));
 }
 
-/** Returns a fault of TLS in words for people, any other error as it is. */
+/** Returns a TLS error with a description for people; returns any other error unchanged. */
 export function explained(error: Error): Error {
   const reason = tlsReason(error);
   if (reason === null || error instanceof FileError) return error;

@@ -6,19 +6,19 @@ import type { Clock } from "../../domain/machine.ts";
 import type { Signal } from "../../domain/signal.ts";
 import type { PolledBooth } from "../link.ts";
 
-/** An entry is committed at once; a store that takes longer reports its own trouble. */
+/** Longest wait for the commit of an entry. An entry is committed at once; if the store needs longer, the store itself reports a fault. */
 const COMMITTED_WITHIN_MS: Milliseconds = 10_000;
 
 type Booth = Pick<PolledBooth, "state" | "intake" | "parameters">;
 
-/** Waiting for the commit of an entry. */
+/** Inputs for waiting until an entry is committed. */
 interface EntryWait {
   readonly clock: Clock;
   readonly progress: Signal;
   readonly signal: AbortSignal;
 }
 
-/** Writes a technician's filter change into the booth's log, and returns what the fold made of it. */
+/** Writes a technician's filter change into the booth's log. Returns the result after the log's state includes it. */
 export async function changeFilter(booth: Booth, change: FilterChange, waiting: EntryWait): Promise<EntryAnswer> {
   const decided = decideChange(change, booth.state.log, booth.parameters());
   if (decided.kind !== "write") return decided;
@@ -42,7 +42,7 @@ export async function undoFilter(booth: Booth, { id, by }: Pick<FilterChange, "i
   return outcome(booth, { id, undone: true }, waiting);
 }
 
-/** Waits until the fold has seen the written record. */
+/** Waits until the log's state includes the written record. */
 async function outcome(
   booth: Booth,
   { id, undone }: { id: string; undone: boolean },

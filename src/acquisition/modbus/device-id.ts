@@ -1,8 +1,8 @@
 import type { DeviceObject } from "../port.ts";
 
 /**
- * Read Device Identification, pure (Modbus Application Protocol V1.1b3, 6.21): function 43, MEI type 14, read code, conformity, more
- * follows, next object, number of objects, then id, length and text of each object.
+ * Read Device Identification, pure (Modbus Application Protocol V1.1b3, 6.21). Its PDU: function 43, MEI type 14, read code, conformity,
+ * more follows, next object, number of objects, then id, length and text of each object.
  */
 export const DEVICE_ID_FUNCTION = 0x2b;
 export const DEVICE_ID_MEI = 0x0e;
@@ -14,8 +14,8 @@ const MAX_PDU_BYTES = 253;
 const MORE = 0xff;
 
 /**
- * Returns the length of the identification whose function code is at `from`; null if more bytes are needed; a text that says what is
- * wrong with it.
+ * Returns the length of the identification whose function code is at `from`; null if more bytes are needed; a text that describes the
+ * fault.
  */
 export function identificationLength(
   bytes: Uint8Array,
@@ -38,9 +38,11 @@ export function identificationLength(
   return available < end ? null : end;
 }
 
-/** The standard names three basic and four regular objects; a device that needs more requests repeats itself. */
+/**
+ * Maximum number of requests. The standard names three basic and four regular objects, so a device that needs more requests repeats itself.
+ */
 const MAX_REQUESTS = 8;
-/** The first object after the basic ones. */
+/** Id of the first regular object, after the basic ones. */
 const FIRST_REGULAR = 3;
 
 /**
@@ -52,7 +54,7 @@ export async function identify(
 ): Promise<readonly DeviceObject[] | null> {
   const found = new Map<number, string>();
   let requests = 0;
-  /** Returns the conformity level: 1 basic, 2 regular, 3 extended; null if the device refuses. */
+  /** Reads the objects. Returns the conformity level (1 basic, 2 regular, 3 extended), or null if the device refuses. */
   const collect = async (code: number, first: number): Promise<number | null> => {
     let conformity: number | null = null;
     for (let next: number | null = first; next !== null && requests < MAX_REQUESTS; requests++) {
@@ -67,7 +69,7 @@ export async function identify(
       }
       conformity = pdu.readUInt8(3) & 0x7f;
       const following = pdu.readUInt8(4) === MORE ? pdu.readUInt8(5) : 0;
-      // Only higher ids: a device that names an object again would be asked forever.
+      // Accepts only higher ids. Otherwise a device that names an object again would be asked forever.
       next = following > next ? following : null;
     }
     return conformity;

@@ -51,32 +51,32 @@ import {
 import { askOverLine, polledWords, tappedLine } from "./tool-line.ts";
 import { type ModbusLine, modbusLine } from "./wire.ts";
 
-/** The Modbus driver, then the plan of a poll, then what is learned about a device's address ranges. */
+/** This file has the Modbus driver, then the plan of a poll, then the rules that learn which address ranges a device refuses. */
 
 export interface ModbusDriverOptions {
-  /** May be shared with other drivers; one of them at a time reads. */
+  /** The physical connection. Other drivers may share it, but only one driver reads at a time. */
   readonly line: ModbusLine;
-  /** Absent: the profile's. */
+  /** Modbus unit id of the device. Absent: the profile's unit id. */
   readonly unitId?: number | undefined;
   readonly profile: ModbusProfile;
   readonly timeouts?: {
-    /** Until the connection is open; 2500. */
+    /** Deadline of opening the connection. Default: 2500. */
     readonly connect_ms?: Milliseconds;
-    /** From a request to the end of its answer, at most: the driver learns a shorter one. Absent: the line's. */
+    /** Longest time from a request to the end of its answer; the driver learns a shorter time. Absent: the line's default. */
     readonly answer_ms?: Milliseconds | undefined;
   };
   /** Knowledge about the device from earlier drivers; this driver adds to it. */
   readonly memory?: DeviceMemory;
-  /** The clock for rates of counters and ages of holes; absent: real time. */
+  /** The monotonic clock for rates of counters and ages of holes (refused ranges). Absent: real time. */
   readonly mono?: () => Milliseconds;
 }
 
 /**
- * Knowledge about a device, collected from its answers. It outlives a driver: each failure of a link ends its driver, and the next
- * driver continues with the same memory. `holes` also survive a restart of the agent, through `holesChanged`.
+ * Knowledge about a device, collected from its answers. Each failure of a link ends its driver, and the next driver continues with the same
+ * memory. The `holes` also survive a restart of the agent: `holesChanged` stores them.
  */
 export interface DeviceMemory {
-  /** Ranges that the device has refused, in addition to those of the profile. */
+  /** Holes: address ranges that the device has refused, in addition to the holes in the profile. */
   holes: HoleMemory;
   readonly believed: Believed;
   readonly answering: Answering;
@@ -88,18 +88,21 @@ export function emptyMemory(): DeviceMemory {
   return { holes: NO_HOLES, believed: nothingBelieved(), answering: unknownDevice() };
 }
 
-/** Two tries of TCP (at 0 and 1 s). A third would follow after 3 s, when a new attempt is as good and jittered. */
+/**
+ * Deadline of a connection: time for two SYNs of TCP, at 0 and 1 s. The third SYN is sent after 3 s; a new attempt is as good by then, and
+ * has jitter.
+ */
 const DEFAULT_CONNECT_MS = 2500;
-/** Refused points are read again after this many reads, so that a PLC's new program can bring them back. */
+/** Number of reads after which refused points are read again, because a new PLC program may have added them. */
 const REFUSED_RETRY_READS = 20;
-/** Enough to find several holes in one read; bounds the cost of a device that refuses everything. */
+/** Maximum number of split blocks per read. It is enough to find several holes, and bounds the cost of a device that refuses everything. */
 const MAX_SPLITS_PER_READ = 40;
-/** Sets of groups whose plans are cached: four groups have fifteen, and few of them are due together. */
+/** Maximum number of cached plans. A plan belongs to a set of groups: four groups have fifteen sets, and few of them are due together. */
 const MAX_PLANS = 16;
 
 /**
- * Reads a Modbus device over one connection, and during a poll over a new one if an answer was lost, until `close` or the first
- * LinkError. It uses real time, unlike the rest of the agent, because deadlines belong to the socket.
+ * Makes a driver that reads a Modbus device over one connection, until `close` or the first LinkError. If an answer is lost during a poll,
+ * the driver reconnects. It uses real time, unlike the rest of the agent, because sockets have real deadlines.
  */
 export function modbusDriver(options: ModbusDriverOptions): Driver {
   const { profile, line, timeouts = {}, memory = emptyMemory(), mono = monotonicMs } = options;
@@ -112,7 +115,7 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
   const beginPoll = blockAsker({ line, connection, unitId, answer_ms, min_gap_ms, device: memory.answering });
   const plans = planCache(profile, line, memory);
   const reads = new Map<string, number>();
-  /** Groups of which the device refused every point in the last read: splitting their blocks again would be in vain. */
+  /** Groups whose last read was refused completely. Splitting their blocks again would be useless. */
   const barren = new Set<string>();
   let isReading = false;
   let forget = (): void => undefined;
@@ -140,7 +143,7 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
     try {
       await readPieces({ plan, pieces, maxSplits }, ask, outcome);
     } finally {
-      // Also if the device went away: refused ranges needn't be requested again.
+      // Stores the holes even if the device went away, so that refused ranges aren't requested again.
       setHoles(learnHoles(memory.holes, outcome, mono()));
     }
     for (const group of groups) {
@@ -160,7 +163,7 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
       return connection.open();
     },
     read: async (groups) => {
-      // A second caller's mistake must not cost the first one its connection.
+      // Rejects a second read at once, because it must not break the connection of the first read.
       if (isReading) throw new LinkError("config", message("plc.setup.under_way"));
       isReading = true;
       return readGroups(groups).finally(() => (isReading = false));
@@ -176,7 +179,7 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
   };
 }
 
-/** Keeps the plans of groups that are read together, until the holes change. */
+/** Caches the plans by set of groups. The cache is cleared when the holes change. */
 function planCache(profile: ModbusProfile, { round_trip_registers }: ModbusLine, memory: DeviceMemory) {
   const plans = new Map<string, GroupsPlan>();
   return {
@@ -206,7 +209,7 @@ function notesOf({ closing: { per_connection: count } }: Answering, { echoes, st
   return notes;
 }
 
-/** Returns the pieces to request. If all points are refused, one of them shows whether the device is reachable. */
+/** Returns the pieces to request. If the device refuses every point, returns one piece, which shows whether the device is reachable. */
 function piecesToRead({ pieces, refused }: GroupsPlan, thorough: readonly string[]): readonly Piece[] {
   if (thorough.length === 0 && pieces.length > 0) return pieces;
   const again = refused.filter(({ groups }) => thorough.some((group) => groups.has(group)));
@@ -224,7 +227,7 @@ async function readPieces(
 ): Promise<void> {
   let splits = 0;
   const reader = { points: plan.points, ask, maySplit: () => ++splits <= maxSplits };
-  // Without any answer it continues until there is one, or until the device turns out to be away.
+  // Repeats the requests until the device answers one of them, or until `ask` rejects because the device is away.
   do {
     outcome.unanswered.length = 0;
     for (const piece of pieces) await readPiece(reader, piece, outcome);
@@ -239,8 +242,8 @@ interface PolledGroups {
 }
 
 /**
- * Returns the samples of a poll after a check of suspicious ones: blocks that are suddenly all zero are held back, and blocks with
- * counters that fell or ran are read a second time.
+ * Returns the samples of a poll after a check of suspicious values. Blocks that are suddenly all zero are held back. Blocks with a counter
+ * that fell or jumped are read a second time.
  * @param mono the clock for rates
  */
 async function secondLook(poll: PolledGroups, ask: AskBlock, mono: () => Milliseconds): Promise<readonly Sample[]> {
@@ -274,7 +277,7 @@ function withoutSuddenZeros({ plan, outcome, believed }: PolledGroups, samples: 
       words,
       tags: plan.tagsOf.get(piece) ?? plan.tagsIn(piece),
     }));
-  // The PLC itself says that it has just started.
+  // The PLC has a tag that is true in the first scan after its start.
   const isRestarted = plan.first_scans.some((index) => samples[index]?.value === true);
   const held = zerosToHold(believed, blocks, isRestarted);
   if (held.size === 0) return samples;
@@ -283,11 +286,11 @@ function withoutSuddenZeros({ plan, outcome, believed }: PolledGroups, samples: 
   );
 }
 
-/** Longest wait for a device that is away, for the sake of others at the same Modbus TCP gateway. */
+/** Maximum wait for a device that doesn't answer, if other devices use the same Modbus TCP gateway. */
 const SHARED_ANSWER_MS = 800;
 
 /**
- * Returns a function that makes the parts of a booth's link; each physical line is made once for all booths of the agent.
+ * Returns a function that makes the parts of a booth's link. Booths with the same address share one physical line.
  * @param now the agent's clock, for rates of counters and ages of holes
  */
 export function modbusLinks(now: () => Instant) {
@@ -298,13 +301,13 @@ export function modbusLinks(now: () => Instant) {
     shared.users++;
     lines.set(link, shared);
     const { line } = shared;
-    // Called after all booths are known.
+    // A function, because the number of users is known only after the configuration of every booth.
     const answer_ms = (): Milliseconds =>
       config.answer_timeout_ms ?? (shared.users > 1 ? Math.min(SHARED_ANSWER_MS, line.answer_ms) : line.answer_ms);
     const unit = config.unit_id ?? profile.quirks.unit_id;
     const device = [link, unit, profile.name, profile.version].join(" ");
     const polled = config.share === undefined ? null : polledWords(() => now().mono);
-    // Shared by all drivers of the booth, one after the other.
+    // All drivers of the booth use this memory, one after the other.
     const memory: DeviceMemory = {
       ...emptyMemory(),
       holes: restoredHoles(keeper?.kept, device, now()),
@@ -329,12 +332,12 @@ export function modbusLinks(now: () => Instant) {
   };
 }
 
-/** How poll groups are read together, given the holes known now. */
+/** The requests that read several poll groups together, planned around the known holes. */
 type GroupsPlan = ReturnType<typeof planGroups>;
 
 /**
  * Plans the requests that read the groups. Throws a LinkError if a group has no tag.
- * @param learned points in these holes are read alone; `options` has these holes and the profile's
+ * @param learned holes that the device has shown; points in them are read alone. `options.holes` has these holes and those of the profile.
  */
 export function planGroups(
   profile: ModbusProfile,
@@ -359,17 +362,20 @@ export function planGroups(
     const indices = all.filter((index) => isRefused[index] === true && points[index]?.table === table);
     return overlapGroups(points, indices).map((group) => pieceOf(points, group));
   });
-  // A counter in one register can't be torn.
+  // A counter can't be torn (half old, half new) if it fits in a single register.
   const canTear = ({ counter, point }: ModbusTag): boolean =>
     counter !== undefined && point.type !== "string" && pointWidth(point) > 1;
   return {
     tags,
     points,
-    /** Read in every poll. */
+    /** Pieces that are read in every poll. */
     pieces,
-    /** Points that the device has refused, each alone; read now and then. */
+    /**
+     * Pieces with points that the device has refused; a piece has one point, or several points that share a register. They are read
+     * occasionally.
+     */
     refused: refused.map((piece) => ({ ...piece, groups: new Set(tagsIn(piece).map(({ group }) => group)) })),
-    /** Tags by planned piece; the halves of a split piece are not in it. */
+    /** Tags by planned piece. The map doesn't contain the halves of split pieces. */
     tagsOf: new Map(pieces.map((piece) => [piece, tagsIn(piece)])),
     tagsIn,
     counters: new Map<TagName, ModbusTag>(tags.filter(canTear).map((tag) => [tag.name, tag])),
@@ -377,7 +383,10 @@ export function planGroups(
   };
 }
 
-/** Results of reading pieces, which are split as far as the device requires. It grows with each answer, so that no answer is lost. */
+/**
+ * Results of reading pieces, including the parts of split pieces. Results are added after each answer, so that a later error loses none of
+ * them.
+ */
 interface PieceOutcome {
   readonly answered: { readonly piece: Piece; readonly words: readonly number[] }[];
   readonly refused: { readonly piece: Piece; readonly code: number }[];
@@ -396,10 +405,14 @@ interface PieceReader {
   maySplit(): boolean;
 }
 
-/** Illegal function, address, value: the block's shape is wrong, so parts of it may be readable. */
+/**
+ * Exceptions "illegal function", "illegal address" and "illegal value": the block is invalid as a whole, but parts of it may be readable.
+ */
 const SPLITTABLE: ReadonlySet<number> = new Set([1, 2, 3]);
 
-/** Reads a piece; if the device refuses it, its halves, down to single points. Returns whether it was answered as a whole. */
+/**
+ * Reads a piece. If the device refuses the piece, reads its halves, down to single points. Returns whether the whole piece was answered.
+ */
 async function readPiece(reader: PieceReader, piece: Piece, outcome: PieceOutcome): Promise<boolean> {
   const answer = await reader.ask(piece.block);
   if (typeof answer === "string") {
@@ -419,12 +432,12 @@ async function readPiece(reader: PieceReader, piece: Piece, outcome: PieceOutcom
   }
   const left = await readPiece(reader, parts[0], outcome);
   const right = await readPiece(reader, parts[1], outcome);
-  // Only if both halves are answered as a whole, the gap between them is proven to be the reason.
+  // The gap is proven to be the cause only if both halves are answered completely.
   if (left && right) outcome.learned.push({ table, range: gapBetween(parts[0].block, parts[1].block) });
   return false;
 }
 
-/** Returns one sample for each tag, in the profile's order. A tag that was not requested is in a hole. */
+/** Returns one sample for each tag, in the profile's order. A tag that was not requested gets the reason "hole". */
 function samplesOf({ tags }: GroupsPlan, outcome: PieceOutcome, orders: Orders): readonly Sample[] {
   const samples = new Array<Sample | undefined>(tags.length);
   const unread = (index: number, reason: string): Sample => ({
@@ -439,7 +452,7 @@ function samplesOf({ tags }: GroupsPlan, outcome: PieceOutcome, orders: Orders):
       if (tag === undefined) continue;
       const { name, point } = tag;
       const decoded = decodePoint(point, orders, { words, index: point.address - piece.block.address });
-      // Written out: a spread here took a fifth of a poll's CPU.
+      // Object literals instead of a spread, which took a fifth of a poll's CPU time.
       samples[index] =
         decoded.quality === "good"
           ? { tag: name, value: decoded.value, quality: "good" }
@@ -457,30 +470,33 @@ function samplesOf({ tags }: GroupsPlan, outcome: PieceOutcome, orders: Orders):
 
 /** A range that a device has refused. */
 interface LearnedHole {
-  /** The firmware version that refused it. */
+  /** The firmware version of the device when it refused the range. */
   readonly firmware: string;
   readonly table: ModbusTable;
   readonly first: number;
   readonly last: number;
-  /** On the monotonic clock; negative if it was learned before this boot. */
+  /** Monotonic time of the refusal; negative if the range was learned before this boot. */
   readonly learned_at: Milliseconds;
 }
 
 /**
  * Address ranges that a device has refused, for each of its firmware versions; immutable. No block touches the ranges of the current
- * version. A range is dropped after `HOLE_TTL_MS` and when a block that touches it is answered. After a firmware update the ranges of
- * the old version are kept, in case it comes back. The functions below return the same object if nothing changes.
+ * version. A range is dropped after `HOLE_TTL_MS`, and when a block that touches the range is answered. After a firmware update the ranges
+ * of the old version are kept, in case the update is reverted. The functions below return the same object if nothing changes.
  */
 export interface HoleMemory {
-  /** The version that the device shows; "": none was read yet. */
+  /** The firmware version that the device shows; "": no version was read yet. */
   readonly firmware: string;
-  /** Ranges of the version used last are at the end. */
+  /** Ranges of all versions. Those of the version used last are at the end. */
   readonly ranges: readonly LearnedHole[];
 }
 
-/** How long a hole is believed; then its block is tried as a whole again, once. */
+/** Time after which a hole is forgotten. The block is then requested as a whole again. */
 export const HOLE_TTL_MS: Milliseconds = DAY_MS;
-/** A device that is updated back and forth needs two; more would mean that the firmware tag holds something else. */
+/**
+ * Maximum number of remembered firmware versions. Going back and forth between versions needs two; more mean that the firmware tag holds
+ * something else.
+ */
 const MAX_VERSIONS = 4;
 
 export const NO_HOLES: HoleMemory = { firmware: "", ranges: [] };
@@ -494,7 +510,9 @@ export function holesNow({ firmware, ranges }: HoleMemory): Holes {
   return holes;
 }
 
-/** Adds the results of one poll. A device that refuses everything (its program is being loaded) proves nothing about addresses. */
+/**
+ * Adds the results of one poll. If the device refuses everything, as while its program is being loaded, nothing is learned about addresses.
+ */
 function learnHoles(memory: HoleMemory, { answered, learned }: PieceOutcome, mono: Milliseconds): HoleMemory {
   if (answered.length === 0 || learned.length + memory.ranges.length === 0) return memory;
   const { firmware } = memory;
@@ -518,8 +536,8 @@ function expireHoles(memory: HoleMemory, mono: Milliseconds): HoleMemory {
 }
 
 /**
- * Switches to the ranges of this firmware version; null: the poll showed none. Ranges learned before the first version was read belong
- * to that version.
+ * Switches to the ranges of this firmware version; null: the poll showed no version. Ranges that were learned before a version was read are
+ * assigned to the first version.
  */
 function underFirmware(memory: HoleMemory, firmware: string | null): HoleMemory {
   if (firmware === null || firmware === memory.firmware) return memory;
@@ -546,12 +564,12 @@ export interface Instant {
   readonly wall: EpochMs;
 }
 
-/** A device has few; a file with more is no list of holes. */
+/** Maximum number of stored ranges that are read. A device has few holes, so a larger file is corrupt. */
 const MAX_RANGES = 10_000;
 
 /**
- * Returns learned holes as they are stored over a restart: JSON, in wall-clock time, because monotonic time ends with the boot.
- * @param device address, unit and profile; for another device the holes mean nothing
+ * Returns the learned holes as JSON for storage over a restart. Times are wall-clock times, because monotonic time ends with the boot.
+ * @param device address, unit id and profile. Stored holes are ignored for any other device.
  */
 export function keptHoles({ firmware, ranges }: HoleMemory, device: string, now: Instant) {
   const wallOf = (mono: Milliseconds): EpochMs => Math.round(now.wall - (now.mono - mono));
@@ -564,8 +582,8 @@ export function keptHoles({ firmware, ranges }: HoleMemory, device: string, now:
 }
 
 /**
- * Reads stored holes of this device. Skips what can't be read, because the device will show it again. A hole that seems to be
- * learned in the future (the clock was wrong) counts from now on.
+ * Reads the stored holes of this device. Skips unreadable holes, because the device will show them again. If a hole's time is in the future
+ * (the clock was wrong), its age starts now.
  */
 export function restoredHoles(kept: unknown, device: string, now: Instant): HoleMemory {
   const stored = fieldsOf(kept);
@@ -591,12 +609,12 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
 
 /** Storage for a device's holes over a restart of the agent. */
 export interface HoleKeeper {
-  /** The value of the last `keep`; anything else is ignored. */
+  /** The value of the last `keep`; a value of another format is ignored. */
   readonly kept: unknown;
   keep(holes: ReturnType<typeof keptHoles>): void;
 }
 
-/** Reads the stored holes of each booth's device. Changes are stored in order. */
+/** Reads the stored holes of each booth's device. Changes are stored in the order in which they occur. */
 export async function holeKeepers(
   { identity, log }: { readonly identity: Pick<Identity, "learned" | "setLearned">; readonly log: Logger },
   booths: readonly { readonly config: { readonly id: BoothId } }[],
@@ -606,7 +624,7 @@ export async function holeKeepers(
   return (booth) => ({
     kept: kept.get(booth),
     keep: (holes) => {
-      // A loss costs a refused request after the next start, so polling continues.
+      // A failure costs only one refused request after the next start, so polling continues.
       identity.setLearned(booth, holes).catch((error: unknown) => {
         const reason = errorMessage(error);
         log.debug({ event: "holes_not_kept", booth, reason }, `${booth}: what was learned of the PLC isn't stored`);

@@ -6,15 +6,15 @@ import type { Block } from "../rules/plan.ts";
 import { DEVICE_ID_CODES, DEVICE_ID_FUNCTION, DEVICE_ID_MEI, identificationLength } from "./device-id.ts";
 
 /**
- * Turns requests into frames and bytes into answers, one request at a time. There is one framing for each connection: `mbapFraming` of
- * this file for Modbus TCP, `rtuFraming` of `rtu.ts` for serial lines. Both are pure: they do no I/O.
+ * Turns requests into frames and bytes into answers, one request at a time. Each connection has its own framing: `mbapFraming` of this file
+ * for Modbus TCP, `rtuFraming` of `rtu.ts` for serial lines. Both are pure: they do no I/O.
  *
- * Invariants: a request that is not a read never becomes a frame (`expectedAnswer`), which makes the agent read-only. An answer is
- * returned only if every field of it fits the one request that is awaited. After a LinkError the connection must be closed,
- * because the boundaries of frames are unknown.
+ * Invariants: a request that is not a read never becomes a frame (`expectedAnswer`), which makes the agent read-only. An answer is returned
+ * only if each of its fields fits the pending request. After a LinkError the connection must be closed, because the boundaries of frames
+ * are unknown.
  */
 export interface Framing {
-  /** A request waits for its answer. */
+  /** True while a request is pending. */
   readonly isAwaiting: boolean;
   /** Takes unit id and PDU. Returns the frame to send; null if the request must not be sent. */
   request(request: Uint8Array): Buffer | null;
@@ -22,12 +22,12 @@ export interface Framing {
   take(bytes: Buffer, count: number): Buffer | LinkError | null;
 }
 
-/** The function that reads each table. */
+/** The Modbus function that reads each table. */
 export const READ_FUNCTIONS: Readonly<Record<ModbusTable, number>> = { coil: 1, discrete: 2, holding: 3, input: 4 };
-/** The table that each of these functions reads. */
+/** The table that each read function reads. */
 export const TABLES: Readonly<Record<number, ModbusTable>> = { 1: "coil", 2: "discrete", 3: "holding", 4: "input" };
 export const EXCEPTION_BIT = 0x80;
-/** Unit id, function, exception code. */
+/** Size of an exception: unit id, function, exception code. */
 const EXCEPTION_BYTES = 3;
 
 /** Returns the PDU that reads the block. */
@@ -35,14 +35,14 @@ export function readPdu({ table, address, count }: Block): readonly number[] {
   return [READ_FUNCTIONS[table], address >> 8, address & 0xff, count >> 8, count & 0xff];
 }
 
-/** Returns what the answer to a block's request says. */
+/** Decodes the answer to a block's request: values or an exception. */
 export function readAnswer(pdu: Buffer, block: Block): RegisterAnswer {
   return pdu[0] === READ_FUNCTIONS[block.table]
     ? { kind: "words", words: wordsIn(pdu, block) }
     : { kind: "exception", code: pdu[1] ?? 0 };
 }
 
-/** Reads an answer's PDU: registers, or bits as 0 and 1. */
+/** Decodes the values in an answer's PDU: registers, or bits as 0 and 1. */
 export function wordsIn(pdu: Buffer, { table, count }: Pick<Block, "table" | "count">): readonly number[] {
   const isBits = isBitTable(table);
   return Array.from({ length: count }, (_, i) =>
@@ -50,23 +50,23 @@ export function wordsIn(pdu: Buffer, { table, count }: Pick<Block, "table" | "co
   );
 }
 
-/** The required fields of the answer to the request that is awaited. */
+/** The required fields of the answer to the pending request. */
 export interface Expected {
   readonly transaction: number;
   readonly unit: number;
   readonly code: number;
-  /** Bytes of data in a good answer. */
+  /** Number of data bytes in an answer with values. */
   readonly dataBytes: number;
-  /** Read code of an identification request (43/14), whose answer alone tells its length. */
+  /** Read code of an identification request (43/14). The length of its answer isn't known in advance. */
   readonly identify?: number;
-  /** Transaction id of the answer minus ours, as configured; absent: 0. */
+  /** Configured difference: transaction id of the answer minus that of the request. Absent: 0. */
   readonly offset?: number;
 }
 
 /**
- * Returns what the good answer to a request must look like; null if the request must not be sent. The four functions that read and
- * the device identification (43 with MEI type 14) are allowed; MEI type 13 of function 43 carries CANopen, including its writes.
- * Both framings call this before a byte is sent.
+ * Returns the fields that a good answer to a request must have; null if the request must not be sent. Allowed are the four functions that
+ * read, and the device identification (43 with MEI type 14). MEI type 13 of function 43 is refused, because it carries CANopen, including
+ * writes. Both framings call this function before they send a byte.
  * @param request unit id and PDU
  */
 export function expectedAnswer(request: Uint8Array, transaction = 0): Expected | null {
@@ -84,8 +84,8 @@ export function expectedAnswer(request: Uint8Array, transaction = 0): Expected |
 }
 
 /**
- * Checks unit id and PDU of an answer, as far as they are in `bytes[0, size)`. Returns the position where the PDU ends; null if more
- * bytes are needed; a text that says what doesn't fit the request.
+ * Checks unit id and PDU of an answer, as far as they are in `bytes[0, size)`. Returns the position where the PDU ends; null if more bytes
+ * are needed; a text that says which field doesn't fit the request.
  */
 export function answerEnd(bytes: Uint8Array, size: number, expected: Expected): number | string | null {
   const [unit = 0, code = 0, third = 0] = bytes;
@@ -102,14 +102,14 @@ export function answerEnd(bytes: Uint8Array, size: number, expected: Expected): 
   return third === expected.dataBytes ? 3 + third : `${third} bytes of data instead of ${expected.dataBytes}`;
 }
 
-/** Modbus TCP (Messaging on TCP/IP Implementation Guide V1.0b, section 3.1.3). */
+/** Framing of Modbus TCP (Messaging on TCP/IP Implementation Guide V1.0b, section 3.1.3). */
 
 const MAX_TRANSACTION = 0xffff;
-/** transaction id 2, protocol id 2, length 2 */
+/** Size of the MBAP header without the unit id: transaction id 2, protocol id 2, length 2. */
 export const MBAP_BYTES = 6;
-/** Largest Modbus TCP frame: 7 bytes of header and 253 of PDU. */
+/** Size of the largest Modbus TCP frame: 7 bytes of header and 253 of PDU. */
 const MAX_FRAME_BYTES = 260;
-/** Length field of the smallest identification and of the largest frame. */
+/** Valid length fields of an identification: the smallest identification and the largest frame. */
 const IDENTIFY_LENGTHS = { min: 8, max: 254 };
 
 function malformed(reason: Text, advice?: Text): LinkError {
@@ -117,8 +117,8 @@ function malformed(reason: Text, advice?: Text): LinkError {
 }
 
 /**
- * Judges the bytes received so far, `inbox[0, size)`, as early as possible, so that a wrong length is not waited for. Returns the
- * frame's end; null if more bytes are needed.
+ * Checks the bytes received so far, `inbox[0, size)`, as early as possible, so that an answer with a wrong length fails at once. Returns
+ * the frame's end; null if more bytes are needed.
  */
 export function judge(inbox: Buffer, size: number, expected: Expected): number | LinkError | null {
   if (size < MBAP_BYTES) return null;
@@ -147,8 +147,8 @@ export function judge(inbox: Buffer, size: number, expected: Expected): number |
 }
 
 /**
- * A device that numbers its answers itself is off by one in each answer. A late answer is off by one only by chance, so the advice
- * says to look twice.
+ * Returns the error for an answer with a wrong transaction id. A device that numbers its answers itself is off by one in each answer. A
+ * late answer is off by one only by chance, so the advice says to check twice.
  */
 function otherTransaction(transaction: number, expected: Expected): LinkError {
   const reason = message("plc.odd.transaction", { transaction, expected: expected.transaction });
@@ -158,18 +158,18 @@ function otherTransaction(transaction: number, expected: Expected): LinkError {
   return malformed(reason, isOffByOne ? message("plc.check.transaction", { offset }) : undefined);
 }
 
-/** Differences between a device's answers and the standard, as configured. */
+/** Configured differences between a device's answers and the standard. */
 interface AnswerHabits {
-  /** Transaction id of the answers minus ours. */
+  /** Transaction id of the answers minus that of the requests. */
   readonly offset?: number | undefined;
-  /** The unit id in the answers, if it isn't the one that was asked. */
+  /** The unit id in the answers, if it differs from the requested one. */
   readonly unit?: number | undefined;
 }
 
 /**
  * Makes the framing of one Modbus TCP connection.
- * @param numbers number of the last request to this device. It continues over connections, so that an answer meant for an earlier
- * connection is recognized if a gateway sends it on a new one.
+ * @param numbers number of the last request to this device. The numbers continue over connections. So if a gateway sends an answer meant
+ * for an earlier connection on a new one, the answer is recognized.
  */
 export function mbapFraming(numbers = { last: 0 }, { offset = 0, unit }: AnswerHabits = {}): Framing {
   const frame = Buffer.alloc(MAX_FRAME_BYTES);

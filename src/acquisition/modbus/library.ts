@@ -7,12 +7,12 @@ import type { RegisterAnswer } from "../port.ts";
 import type { Block } from "../rules/plan.ts";
 import { crc16, CRC_BYTES } from "./rtu.ts";
 
-/** Sends a PDU that reads, and returns the PDU of its answer. Rejects with a LinkError. */
+/** Sends a PDU that reads, and returns the PDU of the answer. Rejects with a LinkError. */
 type Ask = (unit: number, pdu: Uint8Array, within_ms?: Milliseconds) => Promise<Buffer>;
 
 type Callback = (error: (Error & { modbusCode?: unknown }) | null, result?: { data: number[] | boolean[] }) => void;
 type SendRead = (...request: [unit: number, address: number, count: number, next: Callback]) => void;
-/** The part of modbus-serial that the agent uses: the four functions that read. */
+/** The part of modbus-serial that the agent uses: its four functions that read. */
 type Reader = Readonly<Record<"writeFC1" | "writeFC2" | "writeFC3" | "writeFC4", SendRead>>;
 
 const SEND: Readonly<Record<ModbusTable, keyof Reader>> = {
@@ -23,10 +23,10 @@ const SEND: Readonly<Record<ModbusTable, keyof Reader>> = {
 };
 
 /**
- * Returns a function that reads a block with modbus-serial: the library builds the request and decodes the answer. It sends through
- * `ask`, so every byte is checked before the library sees an answer. Its own ports are not used: TcpPort checks neither protocol id nor
- * byte count, gives an answer to whichever request has its number, and does not report a reset; its RTU port looks for an answer at any
- * offset. One read at a time; `ask` must reject a second one before it starts.
+ * Returns a function that reads a block with modbus-serial: the library builds the request and decodes the answer. The library sends
+ * through `ask`, so every byte is checked before the library sees an answer. The library's own ports are not used. Its TcpPort checks
+ * neither protocol id nor byte count, assigns an answer by its number alone, and doesn't report a reset. Its RTU port looks for an answer
+ * at any offset. Only one read runs at a time; `ask` must reject a second read before it starts.
  */
 export function blockReader(
   ask: Ask,
@@ -35,7 +35,7 @@ export function blockReader(
   let send: (frame: Buffer) => void = () => undefined;
   const client = new modbus.default({
     isOpen: true,
-    // The library files a request under this number. Because it stays the same, only one request is kept.
+    // The library stores a pending request under this number. Because the number is constant, the library keeps only one request.
     _transactionIdRead: 1,
     _transactionIdWrite: 1,
     open: (opened: () => void) => opened(),
@@ -47,7 +47,7 @@ export function blockReader(
     removeListener: () => undefined,
   });
   client.open(() => undefined);
-  // Its declaration hides the functions that take a callback.
+  // A cast, because the library's type declaration omits the functions that take a callback.
   const reader = client as unknown as Reader;
   return (unit, block, within_ms) => {
     const { promise, resolve, reject } = Promise.withResolvers<RegisterAnswer>();
@@ -65,7 +65,7 @@ export function blockReader(
   };
 }
 
-/** Bits are filled up to whole bytes; registers are exactly as many as were asked for. */
+/** Returns the requested words. The library fills bits up to whole bytes, but returns exactly as many registers as requested. */
 function wordsOf(data: readonly number[] | readonly boolean[], count: number): readonly number[] {
   return isNumbers(data) ? data : data.slice(0, count).map(Number);
 }
@@ -74,7 +74,7 @@ function isNumbers(data: readonly number[] | readonly boolean[]): data is readon
   return typeof data[0] === "number";
 }
 
-/** Returns the frame that the library expects: unit, PDU, CRC. */
+/** Returns the frame that the library expects: unit id, PDU, CRC. */
 function withCrc(unit: number, pdu: Buffer): Buffer {
   const frame = Buffer.alloc(1 + pdu.length + CRC_BYTES);
   frame.writeUInt8(unit);

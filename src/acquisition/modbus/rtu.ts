@@ -7,16 +7,19 @@ import type { Block } from "../rules/plan.ts";
 import { answerEnd, EXCEPTION_BIT, type Expected, expectedAnswer, type Framing, READ_FUNCTIONS } from "./framing.ts";
 
 /**
- * Modbus RTU framing, pure (Modbus over Serial Line V1.02, 2.5.1). Converters and USB adapters don't keep the silences between frames,
- * so the end of an answer is derived from the request and the CRC alone, and every field must fit.
+ * Modbus RTU framing, pure (Modbus over Serial Line V1.02, 2.5.1). Converters and USB adapters don't preserve the silences between frames.
+ * So the end of an answer follows from the request and the CRC alone, and every field must fit.
  */
 
-/** Largest RTU frame: unit, 253 bytes of PDU, CRC. */
+/** Size of the largest RTU frame: unit id, 253 bytes of PDU, CRC. */
 const MAX_RTU_BYTES = 256;
 export const CRC_BYTES = 2;
-/** Unit, function, exception code, CRC. */
+/** Size of an exception: unit id, function, exception code, CRC. */
 const EXCEPTION_BYTES = 5;
-/** Driver chips that switch direction leave a byte or two at the ends of a frame; more is another fault. */
+/**
+ * Maximum number of stray bytes at either end of a frame. Driver chips that switch direction produce one or two; more bytes have another
+ * cause.
+ */
 const MAX_STRAY_BYTES = 2;
 
 const POLYNOMIAL = 0xa001;
@@ -26,7 +29,7 @@ const CRC_TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** CRC-16/MODBUS of `bytes[0, end)`. */
+/** Returns the CRC-16/MODBUS of `bytes[0, end)`. */
 export function crc16(bytes: Uint8Array, end = bytes.length): number {
   let crc = 0xffff;
   for (let i = 0; i < end; i++) crc = (crc >> 8) ^ (CRC_TABLE[(crc ^ (bytes[i] ?? 0)) & 0xff] ?? 0);
@@ -37,11 +40,11 @@ function hasGoodCrc(bytes: Buffer, end: number): boolean {
   return bytes.readUInt16LE(end - CRC_BYTES) === crc16(bytes, end - CRC_BYTES);
 }
 
-/** Bytes that were skipped on a line and cost no reading. */
+/** Counts of unexpected bytes on a line that were skipped without losing a reading. */
 export interface LineOddities {
-  /** Requests of ours that came back. */
+  /** Requests of this agent that the line sent back. */
   echoes: number;
-  /** Bytes before and after answers. */
+  /** Unexpected bytes before and after answers. */
   stray_bytes: number;
 }
 
@@ -56,8 +59,8 @@ interface Asked {
 }
 
 /**
- * Judges the frame at the start of `bytes[0, size)`. Returns its end with CRC; null if more bytes are needed; a text that says why it
- * is no answer. At most `MAX_STRAY_BYTES` may follow the frame.
+ * Checks the frame at the start of `bytes[0, size)`. Returns the frame's end with CRC; null if more bytes are needed; a text that says why
+ * it is no answer. At most `MAX_STRAY_BYTES` may follow the frame.
  */
 function judgeFrame(bytes: Buffer, size: number, expected: Expected): number | string | null {
   const bodyEnd = answerEnd(bytes, size, expected);
@@ -69,9 +72,9 @@ function judgeFrame(bytes: Buffer, size: number, expected: Expected): number | s
 }
 
 /**
- * Judges the bytes received so far, `bytes[0, size)`, as early as possible. Some adapters send our own request back before the answer,
- * and some lines have a stray byte at either end of a frame: both are skipped. The first position where an answer can still start
- * decides, so that a frame inside another frame is never taken. Returns null if more bytes are needed, a text if they are no answer.
+ * Checks the bytes received so far, `bytes[0, size)`, as early as possible. Some adapters send our own request back before the answer, and
+ * some lines have a stray byte at either end of a frame; both are skipped. Only the first position where an answer can still start is used,
+ * so that a frame inside another frame is never accepted. Returns null if more bytes are needed; a text if they are no answer.
  */
 export function judgeRtu(
   bytes: Buffer,
@@ -82,7 +85,7 @@ export function judgeRtu(
   const from = echo_end ?? 0;
   let reason = "";
   for (let start = from; start <= from + MAX_STRAY_BYTES; start++) {
-    // An answer can still start after the stray bytes.
+    // A complete answer can still follow the stray bytes.
     if (start >= size) return null;
     const verdict = judgeFrame(bytes.subarray(start), size - start, expected);
     if (typeof verdict === "number") return { start, end: start + verdict };
@@ -92,7 +95,7 @@ export function judgeRtu(
   return echo_end === null && canBecomeEcho(bytes, size, request) ? null : reason;
 }
 
-/** Returns where an echo of the request ends that starts within the first `MAX_STRAY_BYTES`; null if there is no echo. */
+/** Returns the end of an echo of the request that starts within the first `MAX_STRAY_BYTES`; null if there is no echo. */
 function echoEnd(bytes: Buffer, size: number, request: Buffer): number | null {
   for (let at = 0; at <= MAX_STRAY_BYTES; at++) {
     const end = at + request.length;
@@ -109,7 +112,10 @@ function canBecomeEcho(bytes: Buffer, size: number, request: Buffer): boolean {
   return false;
 }
 
-/** Returns the length of the frame at the start of the bytes if it is a sound answer to any read; 0 if not; -1 if it can become one. */
+/**
+ * Checks whether the bytes start with a valid answer to any read. Returns the length of the answer; 0 if there is none; -1 if more bytes
+ * may complete one.
+ */
 function soundFrame(bytes: Buffer): number {
   if (bytes.length < 3) return -1;
   const isException = ((bytes[1] ?? 0) & EXCEPTION_BIT) !== 0;
@@ -120,17 +126,17 @@ function soundFrame(bytes: Buffer): number {
 }
 
 /**
- * Makes the framing of one RTU connection. Drops late answers to expired requests, an echo of the request, and up to two stray
- * bytes at either end of an answer. Everything else is a LinkError "malformed".
+ * Makes the framing of one RTU connection. Drops late answers to expired requests, an echo of the request, and up to two stray bytes at
+ * either end of an answer. Any other byte leads to a LinkError "malformed".
  */
 export function rtuFraming(late: LateAnswers, oddities: LineOddities = noOddities()): Framing {
   const frame = Buffer.alloc(2 * MAX_RTU_BYTES);
   let size = 0;
-  /** Stray bytes since the last answer. */
+  /** Number of stray bytes since the last answer. */
   let stray = 0;
   let asked: (Asked & { readonly read: AskedRead }) | null = null;
 
-  /** Drops whole late frames, and stray bytes before them. Returns true if the rest can become a late frame. */
+  /** Drops whole late frames, and stray bytes before them. Returns true if the remaining bytes may become a late frame. */
   const dropLate = (): boolean => {
     for (let at = 0; at <= MAX_STRAY_BYTES && at < size; at++) {
       const rest = frame.subarray(at, size);
@@ -149,7 +155,7 @@ export function rtuFraming(late: LateAnswers, oddities: LineOddities = noOdditie
     }
     return false;
   };
-  /** Drops bytes that arrive while nothing is asked: up to two belong to the last answer. */
+  /** Drops bytes that arrive while no request is pending. Up to two such bytes belong to the last answer; more are an error. */
   const dropStray = (): LinkError | null => {
     stray += size;
     oddities.stray_bytes += size;
@@ -196,7 +202,7 @@ export function rtuFraming(late: LateAnswers, oddities: LineOddities = noOdditie
   };
 }
 
-/** A read request. Its answer carries unit and function, but neither address nor count. */
+/** A read request. Its answer carries unit id and function, but neither address nor count. */
 export interface AskedRead {
   readonly unit: number;
   readonly code: number;
@@ -207,19 +213,19 @@ export interface AskedRead {
 interface Late extends AskedRead {
   readonly asked_at: number;
   readonly until: number;
-  /** The same request was sent again and got values, so an exception is not its answer. */
+  /** The same request was sent again and returned values, so an exception can't be its answer. */
   readonly isReadable: boolean;
 }
 
 const LAST_BIT_FUNCTION = 2;
 const LAST_READ_FUNCTION = 4;
-/** Unit, function, byte count. */
+/** Size of an answer's header: unit id, function, byte count. */
 const HEADER_BYTES = 3;
-/** If the same request was sent twice, the second answer takes at most as long as the first one, and a little. */
+/** Factor on the time of the first answer if the same request was sent twice. The second answer takes at most as long, with 10 % margin. */
 const SECOND_ANSWER = 1.1;
-/** Number of deadlines for which an answer can still arrive after its own deadline. */
+/** Number of further deadlines for which an answer can still arrive after its own deadline. */
 export const LATE_ANSWERS = 2;
-/** Number of sizes that are tried for a marker; fewer requests expire in a row. */
+/** Number of sizes that are tried for a marker. Fewer requests than that expire in a row. */
 const MARKER_SIZES = 4;
 
 export function askedRead(unit: number, pdu: ArrayLike<number>): AskedRead {
@@ -234,10 +240,10 @@ export function blockRead(unit: number, { table, address, count }: Block): Asked
 export type LateAnswers = ReturnType<typeof lateAnswers>;
 
 /**
- * Remembers expired requests on a serial line: those whose deadline has passed and whose answers can still arrive. RTU frames carry no
- * number, so only function and size distinguish answers. A unit answers in the order of the requests, so an answer that can belong to one
- * request only shows that no answer to an earlier request follows. An entry ends with such an answer, or `LATE_ANSWERS` deadlines
- * after its own deadline. Times are in monotonicMs().
+ * Remembers expired requests on a serial line: their deadline has passed, but their answers can still arrive. RTU frames carry no number,
+ * so only function and size distinguish answers. A unit answers in the order of the requests. So if an answer can belong to only one
+ * request, no answer to an earlier request follows. An entry is removed after such an answer, or `LATE_ANSWERS` deadlines after its own
+ * deadline. Times are in monotonicMs().
  */
 export function lateAnswers() {
   const units = new Map<number, readonly Late[]>();
@@ -251,7 +257,7 @@ export function lateAnswers() {
       const until = monotonicMs() + for_ms;
       units.set(read.unit, [...lateOf(read.unit), { ...read, asked_at, until, isReadable: false }]);
     },
-    /** Notes that a right answer has arrived: values, or an exception. */
+    /** Notes that a correct answer has arrived: values, or an exception. */
     answered: (read: AskedRead, isValues: boolean): void => {
       const same = lateOf(read.unit).filter((late) => isSame(late, read));
       const now = monotonicMs();
@@ -261,19 +267,19 @@ export function lateAnswers() {
         same.map((late) => ({ ...late, until: Math.min(late.until, now + longest), isReadable: isValues })),
       );
     },
-    /** Returns whether any answer to this request, exceptions included, can only be its own. */
+    /** Returns whether every possible answer to this request, even an exception, can only belong to it. */
     isUnambiguous: (read: AskedRead) =>
       lateOf(read.unit).every(
         (late) =>
           isSame(late, read) || late.code !== read.code || (late.isReadable && dataBytes(late) !== dataBytes(read)),
       ),
     /**
-     * Returns until when an answer to an earlier copy of this request can still arrive. Within one poll that answer is as good as the
-     * newest one; a later poll would show old values as new ones.
+     * Returns the time until which an answer to an earlier copy of this request can still arrive. Within one poll, that answer is as good
+     * as the newest. In a later poll, it would show old values as new ones.
      */
     sameUntil: (read: AskedRead): number =>
       Math.max(-Infinity, ...lateOf(read.unit).flatMap((late) => (isSame(late, read) ? [late.until] : []))),
-    /** Returns a part of the block whose values can't be taken for another request's; null if no part has this property. */
+    /** Returns a marker: a part of the block whose answer can't be mistaken for the answer to another request. null: no part is unique. */
     markerIn: (unit: number, block: Block): Block | null => {
       const step = isBitTable(block.table) ? 8 : 1;
       const counts = Array.from({ length: MARKER_SIZES }, (_, i) => 1 + i * step).filter((n) => n <= block.count);
@@ -282,17 +288,17 @@ export function lateAnswers() {
       const count = counts.find((one) => isNew(blockRead(unit, { ...block, count: one })));
       return count === undefined ? null : { ...block, count };
     },
-    /** Returns whether these bytes are, or can become, the answer to another request than the awaited one. */
+    /** Returns whether these bytes are, or may become, the answer to a request other than the awaited one. */
     canStart: (bytes: Buffer, awaited: AskedRead | null): boolean => {
       const others = lateOf(bytes[0] ?? 0).filter((late) => awaited === null || !isSame(late, awaited));
       return others.length > 0 && (bytes.length < HEADER_BYTES || others.some((late) => fits(late, bytes)));
     },
-    /** Returns when the last answer of the unit has arrived or can no longer arrive. */
+    /** Returns the time at which no more late answers of the unit can arrive. */
     until: (unit: number) => Math.max(-Infinity, ...lateOf(unit).map(({ until }) => until)),
   };
 }
 
-/** For lines whose frames carry a number and whose new connections don't get answers meant for the last one. */
+/** A memory without entries, for lines with numbered frames whose new connections don't get answers meant for the last connection. */
 export const NEVER_LATE: LateAnswers = { ...lateAnswers(), gaveUp: () => undefined };
 
 function isSame(one: AskedRead, other: AskedRead): boolean {
@@ -300,7 +306,7 @@ function isSame(one: AskedRead, other: AskedRead): boolean {
   return one.unit === other.unit && one.code === other.code && isSameBlock;
 }
 
-/** An exception tells its function only. */
+/** Returns whether the frame can be the late answer. An exception reveals only its function. */
 function fits(late: Late, frame: Buffer): boolean {
   if (frame[1] === (late.code | EXCEPTION_BIT)) return !late.isReadable;
   return frame[1] === late.code && (late.code > LAST_READ_FUNCTION || frame[2] === dataBytes(late));

@@ -10,21 +10,24 @@ import { blockReader } from "./library.ts";
 import { blockRead, LATE_ANSWERS } from "./rtu.ts";
 import type { ModbusLine, Wire } from "./wire.ts";
 
-/** A connection to a Modbus device, then its replacement after a failure, then requests of blocks over it. */
+/** This file has a connection to a Modbus device, then its replacement after a failure, then requests of blocks over the connection. */
 
-/** A PLC answers within its scan, and the agent has only seconds to stop. */
+/**
+ * Longest wait for a pending answer when a connection is to be closed. A PLC answers within its scan, and the agent has only seconds to
+ * stop.
+ */
 const FAREWELL_MS: Milliseconds = 500;
 
-/** The operation of a session that is under way. */
+/** The pending operation of a session. */
 interface Operation extends PromiseWithResolvers<Buffer | null> {
-  /** monotonicMs() at which its time is over. */
+  /** Deadline, as monotonicMs(). */
   readonly due: number;
   timer?: NodeJS.Timeout;
 }
 
 /**
  * Runs one operation at a time until `end`. Every operation settles.
- * @param close frees the connection; called once, before the operation under way is rejected
+ * @param close frees the connection. It is called once, before the pending operation is rejected.
  */
 function operations(close: (isUnusable?: boolean) => void) {
   let pending: Operation | null = null;
@@ -37,7 +40,7 @@ function operations(close: (isUnusable?: boolean) => void) {
     clearTimeout(taken?.timer);
     return taken;
   };
-  /** @param isUnusable other users of the wire need a new one too, because an answer can still arrive on it */
+  /** @param isUnusable an answer can still arrive on the wire, so other users of the wire need a new connection too */
   const end = (error: LinkError, isUnusable?: boolean): void => {
     if (ended !== null) return;
     ended = error;
@@ -49,7 +52,7 @@ function operations(close: (isUnusable?: boolean) => void) {
   };
   return {
     end,
-    /** Ends after the operation under way, or after `FAREWELL_MS`. */
+    /** Ends the session after the pending operation, or after `FAREWELL_MS`. */
     endSoon: (error: LinkError): void => {
       if (pending === null) end(error);
       else leaving ??= { error, timer: setTimeout(() => end(error), FAREWELL_MS) };
@@ -58,14 +61,14 @@ function operations(close: (isUnusable?: boolean) => void) {
       take()?.resolve(answer);
       if (leaving !== null) end(leaving.error);
     },
-    /** Starts an operation. `onDeadline` must settle it, or end the session if the operation `isPending` still. */
+    /** Starts an operation. If `isPending` returns true, `onDeadline` must settle the operation or end the session. */
     begin: (ms: Milliseconds, onDeadline: (isPending: () => boolean) => void): Promise<Buffer | null> => {
       if (ended !== null || pending !== null) {
         return Promise.reject(ended ?? new LinkError("config", message("plc.setup.under_way")));
       }
       const operation: Operation = { ...Promise.withResolvers<Buffer | null>(), due: monotonicMs() + ms };
       const watch = (): void => {
-        // A timer can fire a little early.
+        // A timer can fire slightly early.
         const left = operation.due - monotonicMs();
         if (left > 0) operation.timer = setTimeout(watch, Math.ceil(left));
         else onDeadline(() => pending === operation);
@@ -76,7 +79,7 @@ function operations(close: (isUnusable?: boolean) => void) {
     },
     isBusy: () => pending !== null,
     ended: () => ended,
-    /** monotonicMs() at its end. */
+    /** Returns monotonicMs() at the end of the session; Infinity before that. */
     endedAt: () => ended_at,
   };
 }
@@ -88,9 +91,10 @@ function overdue(what: string, ms: Milliseconds): LinkError {
 type Session = ReturnType<typeof modbusSession>;
 
 /**
- * A connection to a device: opened once, ended once, one operation at a time (open, pause or request). Every promise settles: with its result, or
- * with a LinkError at the deadline, when the peer closes, at the first wrong byte, or when `end` is called. After the end every call
- * rejects with the first reason. Only reads are sent: the framing refuses anything else, and that ends the connection.
+ * A connection to a device. It is opened once, ended once, and runs one operation at a time: open, pause or request. Every promise settles:
+ * with its result, or with a LinkError. The error comes at the deadline, when the peer closes, at the first wrong byte, or when `end` is
+ * called. After the end, every call rejects with the reason of the end. Only reads are sent: the framing refuses any other request, and the
+ * refusal ends the connection.
  */
 export function modbusSession(
   line: Pick<ModbusLine, "openWire" | "makeFraming">,
@@ -106,7 +110,7 @@ export function modbusSession(
     if (ended() !== null || !isOpen) return;
     const outcome = framing.take(bytes, count);
     if (outcome instanceof LinkError) end(outcome, true);
-    // A copy of the PDU, because the framing uses its buffer again.
+    // A copy of the PDU, because the framing reuses its buffer.
     else if (outcome !== null) settle(Buffer.from(outcome.subarray(1)));
   };
   const requireIdle = (): void => {
@@ -124,7 +128,7 @@ export function modbusSession(
       end(error);
       throw error;
     }
-    // Bytes that have arrived by the deadline count, in case this process was held up longer than the device took to answer.
+    // Bytes that have arrived by the deadline are still handled, in case this process was delayed and not the device.
     const answered = begin(within_ms, (isPending) =>
       setImmediate(() => (isPending() ? end(overdue("answer", within_ms)) : undefined)),
     );
@@ -137,7 +141,7 @@ export function modbusSession(
     end,
     ended,
     endedAt,
-    /** Ends the connection after the request under way, so that the device gets a FIN and no reset. */
+    /** Ends the connection after the pending request, so that the device gets a FIN and no reset. */
     leave: (error: LinkError): void => (framing.isAwaiting ? endSoon(error) : end(error)),
     open: async (): Promise<void> => {
       const connected = begin(connect_ms, () => end(overdue("connection", connect_ms)));
@@ -153,9 +157,9 @@ export function modbusSession(
       }
       await connected;
     },
-    /** Rests for a device that needs it; rejects like a read. */
+    /** Waits, for devices that need a rest before a request. Rejects with the same errors as a read. */
     pause: async (ms: Milliseconds): Promise<void> => void (await begin(ms, () => settle(null))),
-    /** Returns the answer's PDU. */
+    /** Sends a PDU. Returns the PDU of the answer. */
     ask,
     read: async (unit: number, block: Block, within_ms = answer_ms): Promise<RegisterAnswer> => {
       requireIdle();
@@ -164,7 +168,10 @@ export function modbusSession(
   };
 }
 
-/** Pause before the second of several connections in a row that brought nothing; doubled with each: some devices allow only one. */
+/**
+ * Pause before a reconnect if the last connection brought no answer; doubled with each such connection. Some devices allow only one
+ * connection.
+ */
 const RECONNECT_MS: Milliseconds = 100;
 
 export type Reconnecting = ReturnType<typeof reconnecting>;
@@ -187,16 +194,17 @@ export function reconnecting(makeSession: () => Session, connect_delay_ms: Milli
   };
   return {
     open,
-    /** The newest one. */
+    /** Returns the newest connection. */
     session: () => session,
     /**
-     * Opens a new connection if the last one has ended; nothing is requested before `from` (monotonicMs()). Rejects with a LinkError.
-     * @param isUsual the device closes connections like this, so the new one is no reason to ask which device answers
+     * Opens a new connection if the last one has ended. No request is sent before `from` (monotonicMs()). Rejects with a LinkError.
+     * @param isUsual the device is known to close connections like this. Another device is unlikely, so its identity needn't be checked
+     * again.
      */
     reopen: async (from: number, isUsual: boolean): Promise<void> => {
       const reason = session.ended();
       if (reason === null) return;
-      // After a timeout the device has had time already.
+      // After a timeout the device has already had time to recover.
       const pause_ms = unproven === 0 || reason.kind === "timeout" ? 0 : RECONNECT_MS * 2 ** (unproven - 1);
       const wait = Math.max(pause_ms, Math.ceil(from - monotonicMs()));
       unproven += 1;
@@ -206,58 +214,64 @@ export function reconnecting(makeSession: () => Session, connect_delay_ms: Milli
       if (!isUsual) renewals += 1;
       await open();
     },
-    /** Notes that the connection has brought a right answer. */
+    /** Notes that the connection has brought a correct answer. */
     setProven: () => void (unproven = 0),
-    /** Returns whether the connection replaces a failed one and has brought no right answer yet. */
+    /** Returns whether the connection replaces a failed one and has not brought a correct answer yet. */
     isOnTrial: () => unproven > 0,
-    /** Number of reconnects. */
+    /** Returns the number of reconnects. */
     renewals: () => renewals,
-    /** Ends it for good; the first reason stays. */
+    /** Ends the connection without a replacement. The first reason is kept. */
     end: endBy("end"),
-    /** Ends it for good after the request under way. */
+    /** Ends the connection without a replacement, after the pending request. */
     leave: endBy("leave"),
-    /** Returns the reason given to `end` or `leave`; null: it can still be replaced. */
+    /** Returns the reason given to `end` or `leave`; null: the connection can still be replaced. */
     ended: () => ended,
   };
 }
 
-/** After this many requests in a row without a right answer the device is away. At 20 % loss that happens once an hour. */
+/** Failed requests in a row after which the device counts as away. With 20 % packet loss that happens once an hour. */
 const MAX_MISSES = 6;
-/** A PLC answers once per scan, 50 ms at most; a deadline below two scans would take a busy PLC for a lost reply. */
+/**
+ * Shortest deadline. A PLC answers once per scan, which takes up to 50 ms; after less than two scans a busy PLC would count as a lost
+ * reply.
+ */
 const MIN_ANSWER_MS: Milliseconds = 100;
-/** Deadline as a multiple of the slowest answer. A larger one costs more for each lost reply. */
+/** Deadline as a multiple of the slowest answer. A larger factor makes each lost reply cost more time. */
 const DEADLINE_FACTOR = 2;
-/** A slow answer weighs half as much after 52 others, so that one slow answer in fifty is awaited. */
+/**
+ * Factor on the slowest answer after each further answer. It halves after 52 answers, so a slowness that recurs once in fifty answers is
+ * remembered.
+ */
 const DECAY = 0.987;
 
 export type Answering = ReturnType<typeof unknownDevice>;
 
 /**
- * How a device has been answering, over all its connections; written in place. Counts are since the agent's start. The first failure of
- * a device that has never answered counts in full.
+ * How a device has been answering, over all its connections; modified in place. Counts start with the agent. A device that has never
+ * answered counts as away after its first failure.
  */
 export function unknownDevice() {
   return {
-    /** Its slowest answer, decaying; null: not known. */
+    /** Time of its slowest answer, which decays; null: not known. */
     slowest_ms: null as Milliseconds | null,
-    /** Requests in a row without a right answer. */
+    /** Failed requests in a row. */
     misses: MAX_MISSES,
     asked: 0,
     missed: 0,
-    /** The largest block that it gave values for, of several registers; null: not known. */
+    /** The largest block of several registers that the device returned values for; null: not known. */
     readable: null as Block | null,
     closing: keepsConnections(),
   };
 }
 
-/** Whether a device closes each connection after a number of answers. Some simple devices and gateways do so after each answer. */
+/** Whether a device closes each connection after a number of answers. Some simple devices and gateways close after each answer. */
 interface Closing {
-  /** The number of answers after which it closes; null: it keeps connections, or too little is known. */
+  /** The number of answers after which the device closes; null: it keeps connections, or too little is known. */
   per_connection: number | null;
-  /** Answers on the last connection that it closed right after one, and how many connections in a row had as many. */
+  /** Number of answers on the last connection that the device closed right after an answer; `times` counts such connections in a row. */
   answers: number;
   times: number;
-  /** Connections that we ended since `per_connection` is known. */
+  /** Number of connections that this agent has ended since `per_connection` is known. */
   ended: number;
 }
 
@@ -265,32 +279,39 @@ function keepsConnections(): Closing {
   return { per_connection: null, answers: 0, times: 0, ended: 0 };
 }
 
-/** A device that closes after a complete answer does so at once; later it is an idle timeout or another cause. */
+/** Longest time from a complete answer to a close that the answer caused. A later close is an idle timeout or has another cause. */
 const CLOSES_WITHIN_MS: Milliseconds = 250;
-/** A device that restarts closes one connection like that, and hardly a second one after as many answers. */
+/**
+ * Connections in a row that must end after the same number of answers. A restart of the device also ends one connection, but rarely two.
+ */
 const CLOSES_TO_LEARN = 2;
-/** A simple device listens again some time after it has closed: it is tried for 0.7 s. If it stays away, it is soon reported. */
+/**
+ * Attempts to reconnect within 0.7 s, because a simple device may not listen right after closing. Afterwards the device is reported as
+ * away.
+ */
 const REFUSED_TRIES = 4;
-/** Out of this many connections a single one is left open, to find out whether the device keeps connections again: once in a few minutes. */
+/** The agent leaves one in this many connections open, to find out every few minutes whether the device keeps connections now. */
 const LEAVE_OPEN_EVERY = 500;
 
-/** Tries of one request. RTU has one more, because a lost request costs a marker too. */
+/**
+ * Maximum attempts of one request. RTU has one more attempt, because a lost request also costs a marker (a read that flushes late answers).
+ */
 const TRIES = { numbered: 2, unnumbered: 3 };
-/** Markers that are tried in a row, each of another size. */
+/** Maximum number of marker reads in a row, each of another size. */
 const MAX_MARKERS = 4;
-/** An answer without its data. */
+/** Bytes of an RTU answer without its data. */
 const FRAME_BYTES = 5;
 
-/** The answer is missing, or was damaged on its way. */
+/** Errors of a missing answer, or of an answer that was damaged on its way. */
 const LOST: ReadonlySet<LinkErrorKind> = new Set(["timeout", "malformed"]);
-/** The connection is lost. */
+/** Errors of a lost connection. */
 const BROKEN: ReadonlySet<LinkErrorKind> = new Set(["closed", "reset", "refused"]);
 
 function isLost(error: unknown): error is LinkError {
   return error instanceof LinkError && (LOST.has(error.kind) || BROKEN.has(error.kind));
 }
 
-/** Why a block has no answer: none came, or one that doesn't fit the request. */
+/** Why a block has no values: no answer came, or the answer doesn't fit the request. */
 export type UnansweredReason = "no_answer" | "wrong_answer";
 
 /** Requests one block. */
@@ -300,24 +321,24 @@ interface AskedDevice {
   readonly line: ModbusLine;
   readonly connection: Reconnecting;
   readonly unitId: number;
-  /** The longest that an answer is awaited. */
+  /** Longest deadline of an answer. */
   readonly answer_ms: Milliseconds;
-  /** Rest that the device needs between an answer and a request. */
+  /** Rest that the device needs between an answer and the next request. */
   readonly min_gap_ms: Milliseconds;
   readonly device: Answering;
 }
 
 /**
- * Returns a function that starts a poll of a device; polls run one at a time. A poll requests block after block, and repeats a request
- * whose answer was lost, over a new connection if needed. Starting a poll throws if the connection has ended in the meantime: its
- * owner then makes a new driver. If the device goes away during a poll, answers received so far stay, and all further blocks have the
- * same reason. A device that goes away before its first answer of the poll rejects with a LinkError, as does an exception that concerns
- * the whole device.
+ * Returns a function that starts a poll of a device; polls run one at a time. A poll requests block after block. It repeats a request whose
+ * answer was lost, over a new connection if needed. Starting a poll throws if the connection has ended in the meantime: its owner then
+ * makes a new driver. If the device goes away during a poll, answers received so far are kept, and all further blocks get the same reason.
+ * If the device goes away before its first answer of the poll, the request rejects with a LinkError. An exception that concerns the whole
+ * device also rejects.
  *
- * A late answer must never be taken for another one. Over TCP the connection that it would arrive on is closed. RTU
- * frames carry no number: if the same request is sent again, a late first answer is still right. Before another block of the
- * same size a marker is read: a part of a block whose answer has a size of its own. After the marker's answer nothing late can follow.
- * If no block has such a part, the driver waits until the late answer can no longer arrive.
+ * A late answer must never be assigned to another request. Over TCP, the agent closes the connection on which the late answer would arrive.
+ * RTU frames carry no number: if the same request is sent again, a late first answer is still correct. Before another block of the same
+ * size, the agent reads a marker: a part of a block whose answer has a unique size. No late answer can follow the answer to the marker. If
+ * no block has such a part, the driver waits until the late answer can no longer arrive.
  */
 export function blockAsker(asked: AskedDevice): () => AskBlock {
   const { line, connection, device, unitId } = asked;
@@ -325,13 +346,15 @@ export function blockAsker(asked: AskedDevice): () => AskBlock {
   const tries = line.numbered ? TRIES.numbered : TRIES.unnumbered;
   const closes = closeWatch(device, connection);
   let hasAnsweredInPoll = false;
-  /** The device ended the connection in this poll, after it had answered. */
+  /** Error of the connection if the device ended it in this poll after an answer; null: it is still there. */
   let leftWith: LinkError | null = null;
 
   const canRepeat = (error: LinkError): boolean =>
     closes.isExpectedFor(error, hasAnsweredInPoll) ||
     (device.misses < MAX_MISSES && (LOST.has(error.kind) || connection.isOnTrial()));
-  /** A device that closes may come back as another one: the link's owner first checks which device answers. */
+  /**
+   * Returns whether the device left during the poll. Another device may come back, so the link's owner first checks the device's identity.
+   */
   const hasLeft = (error: LinkError): boolean =>
     BROKEN.has(error.kind) &&
     hasAnsweredInPoll &&
@@ -362,7 +385,7 @@ export function blockAsker(asked: AskedDevice): () => AskBlock {
     }
   };
   const isUnambiguous = (block: Block): boolean => line.numbered || line.late.isUnambiguous(blockRead(unitId, block));
-  /** Returns from when on an answer can only belong to this block. */
+  /** Returns the time from which an answer can only belong to this block. */
   const unambiguousFrom = async (block: Block): Promise<number> => {
     for (let left = MAX_MARKERS; leftWith === null && !isUnambiguous(block); left--) {
       const marker = device.readable === null || left === 0 ? null : line.late.markerIn(unitId, device.readable);
@@ -373,12 +396,12 @@ export function blockAsker(asked: AskedDevice): () => AskBlock {
   };
   const askRepeatedly = async (block: Block, left: number): Promise<RegisterAnswer | LinkError> => {
     const isFirst = left === tries;
-    // After two requests for this block in an earlier poll, the second answer must not show old values as new ones.
+    // If an earlier poll sent this request twice, its second answer must not show old values as new ones.
     const repeatFrom = isFirst ? line.late.sameUntil(blockRead(unitId, block)) : -Infinity;
     const from = isUnambiguous(block) ? repeatFrom : await unambiguousFrom(block);
     const answer = leftWith ?? (await attempt(block, from));
     if (answer instanceof LinkError) return left > 1 && leftWith === null ? askRepeatedly(block, left - 1) : answer;
-    // The widest block has the most parts; a single register has none.
+    // Keeps the widest block, because it has the most parts. A single register has no parts.
     if (answer.kind !== "exception" && block.count >= (device.readable?.count ?? 2)) device.readable = block;
     return answer;
   };
@@ -388,7 +411,7 @@ export function blockAsker(asked: AskedDevice): () => AskBlock {
     leftWith = null;
     const ended = connection.session().ended();
     if (ended === null || closes.isExpected()) return untilGone(connection, (block) => askRepeatedly(block, tries));
-    // A connection that failed in the last poll is replaced by its owner, who checks which device answers.
+    // The owner replaces a connection that failed in the last poll, and checks which device answers.
     const isKnown = connection.ended() === null && device.misses < MAX_MISSES && LOST.has(ended.kind);
     closes.learn(ended);
     throw isKnown || closes.isUsual(ended) ? closedAfter(ended) : ended;
@@ -399,7 +422,9 @@ function closedAfter(error: LinkError): LinkError {
   return new LinkError("closed", message("plc.closed.after", { reason: error.text }), error);
 }
 
-/** Exceptions that concern the whole device or the path to it; null for those that concern the requested block. */
+/**
+ * Returns the error for exceptions that concern the whole device or the path to it; null for exceptions that concern the requested block.
+ */
 function deviceError(code: number): LinkError | null {
   if (code === 6) return new LinkError("busy", message("plc.busy"));
   if (code === 10) return new LinkError("path", message("plc.no_path"));
@@ -407,24 +432,24 @@ function deviceError(code: number): LinkError | null {
   return null;
 }
 
-/** Follows a device's connections, one after the other, and learns whether it closes them after a number of answers. */
+/** Follows a device's connections, one after the other, and learns whether the device closes them after a number of answers. */
 function closeWatch(device: Answering, connection: Reconnecting) {
   const { closing } = device;
   let answers = 0;
   let answered_at = -Infinity;
   let isLearned = false;
-  /** Ends a connection that the device would close anyway. */
+  /** Error of a connection that the agent ends because the device would close it anyway. */
   const finished = new LinkError("closed", message("plc.closed.gateway"));
   const isAfterAnswer = (error: LinkError): boolean =>
     error instanceof PeerClosed && answers > 0 && connection.session().endedAt() - answered_at <= CLOSES_WITHIN_MS;
-  /** Returns whether a connection that ended with this error ended the way the device ends all of them, which is no fault. */
+  /** Returns whether a connection with this error ended the way the device usually ends connections, which is no fault. */
   const isUsual = (error: LinkError): boolean => error === finished || isAfterAnswer(error);
-  /** Returns whether the last connection has ended as the device is known to end them: the next request gets a new one. */
+  /** Returns whether the last connection ended as expected from this device. The next request then opens a new connection. */
   const isExpected = (): boolean => {
     const ended = connection.session().ended();
     return ended !== null && connection.ended() === null && closing.per_connection !== null && isUsual(ended);
   };
-  /** Learns from the end of the connection, once for each. */
+  /** Learns from the end of a connection, once per connection. */
   const learn = (error: LinkError): void => {
     if (isLearned || !isAfterAnswer(error)) return;
     isLearned = true;
@@ -437,8 +462,8 @@ function closeWatch(device: Answering, connection: Reconnecting) {
     isExpected,
     learn,
     /**
-     * Returns whether the poll continues over a new connection. Until the device is known to close, the first request of a poll fails
-     * instead, so that the link's owner checks which device answers.
+     * Returns whether the poll continues over a new connection. If the device isn't known to close its connections, the first request of a
+     * poll fails instead. The link's owner then checks which device answers.
      */
     isExpectedFor: (error: LinkError, hasAnsweredInPoll: boolean): boolean =>
       isUsual(error) && (hasAnsweredInPoll || closing.per_connection !== null),
@@ -449,17 +474,17 @@ function closeWatch(device: Answering, connection: Reconnecting) {
     },
     /** Returns whether the device had already closed the connection when the request was sent. */
     isStale: (error: LinkError): boolean => error instanceof PeerClosed && answers > 0,
-    /** Counts a complete answer, and ends the connection if it has served its last request. */
+    /** Counts a complete answer. Ends the connection if the device would close it now. */
     countAnswer: (): void => {
       answers += 1;
       answered_at = monotonicMs();
       const { per_connection } = closing;
       if (per_connection === null || answers < per_connection) return;
       if (answers > per_connection) Object.assign(closing, keepsConnections());
-      // Other users of the wire need a new connection too.
+      // `true`: other users of the wire need a new connection too.
       else if (++closing.ended % LEAVE_OPEN_EVERY !== 0) connection.session().end(finished, true);
     },
-    /** Opens a new connection; nothing is requested before `from`. */
+    /** Opens a new connection. No request is sent before `from`. */
     reopen: async (from: number): Promise<void> => {
       const ended = connection.session().ended();
       if (ended !== null) learn(ended);
@@ -468,7 +493,7 @@ function closeWatch(device: Answering, connection: Reconnecting) {
       isLearned = false;
       await connection.reopen(from, isUsualEnd).catch((error: unknown) => {
         const kind = error instanceof LinkError ? error.kind : null;
-        // A connection that times out means that no device is reachable; one that is refused may work a little later.
+        // If a connection times out, no device is reachable. A refused connection may succeed a moment later.
         if (kind === "timeout") device.misses = MAX_MISSES;
         else if (isUsualEnd && kind === "refused") device.misses = Math.max(device.misses, MAX_MISSES - REFUSED_TRIES);
         throw error;
@@ -477,7 +502,7 @@ function closeWatch(device: Answering, connection: Reconnecting) {
   };
 }
 
-/** Requests blocks until the device goes away for good in this poll, after it had answered. */
+/** Requests blocks until the device goes away during the poll, after it had answered. Further blocks then get the same reason at once. */
 function untilGone(connection: Reconnecting, ask: (block: Block) => Promise<RegisterAnswer | LinkError>): AskBlock {
   const reasonOf = ({ kind }: LinkError): UnansweredReason => (kind === "malformed" ? "wrong_answer" : "no_answer");
   let hasAnswered = false;
@@ -496,12 +521,12 @@ function untilGone(connection: Reconnecting, ask: (block: Block) => Promise<Regi
   };
 }
 
-/** Returns a function that sends one request after the rest that line and device need. */
+/** Returns a function that sends one request after the rest that the line and the device need. */
 function sender({ line, connection, unitId, answer_ms, min_gap_ms, device }: AskedDevice) {
   let answered_at = -Infinity;
   /**
-   * The deadline, as learned from the device's answers. The last request before the device counts as down has the configured time in
-   * full, because the device may only have become slower.
+   * Returns the deadline, learned from the device's answers. The last request before the device counts as away gets the full configured
+   * time, because the device may only have become slower.
    */
   const deadlineMs = (): Milliseconds => {
     const { slowest_ms, misses } = device;
@@ -522,7 +547,7 @@ function sender({ line, connection, unitId, answer_ms, min_gap_ms, device }: Ask
       return answer;
     } catch (error) {
       if (connection.ended() === null) device.missed += 1;
-      // A damaged answer is nearly over, but its rest is still on the line.
+      // After a damaged answer, the rest of its bytes is still arriving.
       const isDamaged = error instanceof LinkError && error.kind === "malformed";
       const for_ms = isDamaged ? answer_ms : LATE_ANSWERS * answer_ms;
       line.late.gaveUp(blockRead(unitId, block), { asked_at, for_ms });
@@ -533,7 +558,7 @@ function sender({ line, connection, unitId, answer_ms, min_gap_ms, device }: Ask
   };
 }
 
-/** Time that a whole answer takes on the line. */
+/** Returns the time that a whole answer takes on the line. */
 function answerMs({ table, count }: Block, { byte_ms }: ModbusLine): Milliseconds {
   return byte_ms * (FRAME_BYTES + (isBitTable(table) ? Math.ceil(count / 8) : 2 * count));
 }

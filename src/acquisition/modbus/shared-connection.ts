@@ -18,9 +18,9 @@ import { answerFrame } from "./tool-line.ts";
 
 /**
  * A Modbus TCP server through which other clients (panels, SCADA) read a PLC that allows only one connection. It answers from the words
- * that the agent's polls read last, if they are fresh enough; otherwise the link loop reads between two polls, at most
- * `MAX_PASSED_PER_S` times per second. It refuses every write. It listens until the signal aborts; if it can't
- * listen (port in use), it retries every 30 s and `status` shows the reason. Clients, requests in memory and reads per second are bounded.
+ * that the agent's polls read last, if they are fresh enough. Otherwise the link loop reads between two polls, at most `MAX_PASSED_PER_S`
+ * times per second. The server refuses every write. It listens until the signal aborts. If it can't listen (port in use), it retries every
+ * 30 s, and `status` shows the reason. Clients, requests in memory and reads per second are bounded.
  */
 export interface SharedConnection {
   readonly booth: BoothId;
@@ -33,24 +33,24 @@ export interface SharedConnection {
   readonly log: Logger;
 }
 
-/** Each holds a socket and its queue. */
+/** Maximum number of clients. Each client holds a socket and a queue. */
 const MAX_CLIENTS = 8;
-/** A client that sends no whole request for this long, or doesn't take its answers, is gone. */
+/** Time after which a client is disconnected if it sends no complete request or doesn't read its answers. */
 const IDLE_MS: Milliseconds = 120_000;
-/** At `MAX_CLIENTS`, a client that has been idle this long makes room: a panel that was switched off leaves its connection open. */
+/** Idle time after which a client may be replaced at `MAX_CLIENTS`. A panel that was switched off leaves its connection open. */
 const REPLACEABLE_MS: Milliseconds = 10_000;
-/** After this many answers a client waits, so that a fast client delays no poll. */
+/** Number of answers after which a client waits for `BURST_PAUSE_MS`, so that a fast client doesn't delay polls. */
 const BURST_ANSWERS = 4;
 const BURST_PAUSE_MS: Milliseconds = 20;
-/** Reads of all clients together that may reach the PLC: the booth's own polls matter more. */
+/** Maximum reads per second, of all clients together, that reach the PLC. The booth's own polls have priority. */
 const MAX_PASSED_PER_S = 10;
 const LISTEN_AGAIN_MS: Milliseconds = 30_000;
-/** Length field of a request: unit and a PDU of 1 to 253 bytes. */
+/** Valid values of a request's length field: unit id and a PDU of 1 to 253 bytes. */
 const LENGTHS = { min: 2, max: 254 };
 
 /** Exception codes (Modbus Application Protocol V1.1b3, 7). */
 const EXCEPTION = { function: 1, address: 2, value: 3, busy: 6, path: 10, target: 11 } as const;
-/** Exceptions for reads that the PLC didn't answer. */
+/** Exception codes for reads that the PLC didn't answer, by the kind of error. */
 const BY_KIND: Readonly<Partial<Record<LinkErrorKind, number>>> = {
   busy: EXCEPTION.busy,
   config: EXCEPTION.value,
@@ -60,7 +60,7 @@ const BY_KIND: Readonly<Partial<Record<LinkErrorKind, number>>> = {
 type Counts = Omit<SharedConnectionStatus, "booth" | "address" | "port" | "link" | "clients">;
 type CountsInPlace = { -readonly [Key in keyof Counts]: Counts[Key] };
 
-/** Makes the server; `run` serves until the signal aborts. */
+/** Makes the server. `run` serves until the signal aborts. */
 export function openSharedConnection(connection: SharedConnection) {
   const { booth, share, clock, log } = connection;
   const counts: CountsInPlace = {
@@ -132,7 +132,7 @@ function closeAll(server: Server, clients: ReadonlySet<Client>): void {
   for (const { socket } of clients) socket.destroy();
 }
 
-/** Returns whether there is room for one more client. Closes the connection of the client that has been idle longest, if needed. */
+/** Returns whether one more client may connect. If needed, closes the connection of the client that has been idle longest. */
 function makeRoom(clients: ReadonlySet<Client>): boolean {
   if (clients.size < MAX_CLIENTS) return true;
   const [quietest] = [...clients].toSorted((one, other) => one.asked_at - other.asked_at);
@@ -141,7 +141,9 @@ function makeRoom(clients: ReadonlySet<Client>): boolean {
   return true;
 }
 
-/** Allows the configured clients; without a list, every client if the server listens on a loopback address. */
+/**
+ * Returns whether a client may connect. Without a configured list, every client may connect if the server listens on a loopback address.
+ */
 function mayConnect({ address, clients }: ShareConfig, { remoteAddress = "" }: Socket): boolean {
   if (clients.length > 0) return clients.includes(remoteAddress.replace(/^::ffff:/, ""));
   return address === "::1" || address.startsWith("127.");
@@ -151,17 +153,17 @@ type Answer = (unit: number, pdu: Buffer) => Promise<Uint8Array>;
 
 interface Client {
   readonly socket: Socket;
-  /** monotonicMs() of its last whole request, or of its connection. */
+  /** monotonicMs() of the client's last complete request, or of its connection. */
   asked_at: Milliseconds;
 }
 
 /**
- * Serves one client, one request after the other; bytes that are no Modbus TCP end the connection. Nothing is read while a request is
- * answered, and nothing is answered until the last answer is written, so that a client costs one piece of its bytes in memory.
+ * Serves one client, one request at a time. Bytes that are not Modbus TCP end the connection. The server reads no bytes while it answers a
+ * request, and answers no request until the last answer is written. So a client needs memory for only one piece of its bytes.
  */
 function serve(socket: Socket, answer: Answer): Client {
   const client: Client = { socket, asked_at: monotonicMs() };
-  // Real timers: clients live in real time, also under a simulated clock.
+  // A real timer, because clients live in real time even if the agent's clock is simulated.
   const idle = setTimeout(() => socket.destroy(), IDLE_MS).unref();
   let inbox = Buffer.alloc(0);
   let answered = 0;
@@ -212,7 +214,7 @@ function answering({ link, share, polled, ask, clock }: SharedConnection, counts
     const code = pdu.readUInt8(0);
     const exception = (which: number): Uint8Array => Uint8Array.of(code | EXCEPTION_BIT, which);
     const table = TABLES[code];
-    // The same rule that requests to a PLC must pass.
+    // Applies the same check as requests to a PLC.
     if (expectedAnswer(Uint8Array.of(unit, ...pdu)) === null) {
       if (table !== undefined) return exception(EXCEPTION.value);
       counts.refused_writes += 1;

@@ -12,17 +12,20 @@ import { askedRead, LATE_ANSWERS, NEVER_LATE } from "./rtu.ts";
 import { modbusSession } from "./session.ts";
 import { modbusLine, type ModbusLine, type OpenWire } from "./wire.ts";
 
-/** Lines with extras for tools: over the agent's connection, at a limited pace, or with a tap. */
+/** Modbus lines with extras for tools: a line over the agent's connection, a line with a limited pace, and a line with a tap. */
 
-/** Longer than a read waits between polls and then for its answer, so that the agent's deadline comes first. */
+/**
+ * Deadline of a read over the agent's connection. The read waits for a gap between polls and then for its answer; the agent's own deadline
+ * must expire first.
+ */
 const SHARED_LINK_ANSWER_MS: Milliseconds = 9_000;
 
-/** Returns a line to a device whose connection the agent holds: the agent carries out each request. */
+/** Returns a line to a device whose connection the agent holds. The agent carries out each request. */
 export function sharedLinkLine(address: ModbusAddress, ask: (ask: PlcAsk) => Promise<Uint8Array>): ModbusLine {
   return {
     ...modbusLine(address, { openWire: askingWire(ask) }),
     makeFraming: () => mbapFraming(),
-    // The agent takes care of silences and late answers.
+    // The agent itself handles silences and late answers.
     silence_ms: 0,
     late: NEVER_LATE,
     numbered: true,
@@ -30,7 +33,7 @@ export function sharedLinkLine(address: ModbusAddress, ask: (ask: PlcAsk) => Pro
   };
 }
 
-/** Returns the same line with at least `pace_ms` between the starts of two requests, over all its connections. */
+/** Returns the same line with at least `pace_ms` between the starts of two requests, over all connections of the line. */
 export function pacedLine(line: ModbusLine, pace_ms: Milliseconds): ModbusLine {
   let next = -Infinity;
   const openWire: OpenWire = (events) => {
@@ -40,7 +43,7 @@ export function pacedLine(line: ModbusLine, pace_ms: Milliseconds): ModbusLine {
       write: (bytes) => {
         const wait = next - monotonicMs();
         next = Math.max(next, monotonicMs()) + pace_ms;
-        // A copy, because the sender may use its buffer again.
+        // A copy, because the sender may reuse its buffer.
         const copy = Buffer.from(bytes);
         if (wait <= 0) wire.write(copy);
         else waiting = setTimeout(() => wire.write(copy), wait);
@@ -54,7 +57,7 @@ export function pacedLine(line: ModbusLine, pace_ms: Milliseconds): ModbusLine {
   return { ...line, openWire };
 }
 
-/** Returns a wire that takes Modbus TCP frames and passes each on as a single request. */
+/** Returns a wire that accepts Modbus TCP frames and passes each frame on as a single request. */
 function askingWire(ask: (ask: PlcAsk) => Promise<Uint8Array>): OpenWire {
   return (events) => {
     let isOver = false;
@@ -78,14 +81,14 @@ function askingWire(ask: (ask: PlcAsk) => Promise<Uint8Array>): OpenWire {
   };
 }
 
-/** Returns the Modbus TCP frame with the answer to a request's frame. */
+/** Returns the Modbus TCP frame with the answer to a request. */
 export function answerFrame(request: Buffer, pdu: Uint8Array): Buffer {
   const head = Buffer.from(request.subarray(0, MBAP_BYTES + 1));
   head.writeUInt16BE(pdu.length + 1, MBAP_BYTES - 2);
   return Buffer.concat([head, pdu]);
 }
 
-/** Returns the same line with a tap that gets copies of all requests and sound answers. */
+/** Returns the same line with a tap: a listener that gets copies of all requests and valid answers. */
 export function tappedLine(line: ModbusLine, tap: WireTap): ModbusLine {
   return {
     ...line,
@@ -113,8 +116,8 @@ export function tappedLine(line: ModbusLine, tap: WireTap): ModbusLine {
 }
 
 /**
- * Decodes a sound answer; returns null if the request is no read of a table.
- * @param request unit id and PDU, as `answer`
+ * Decodes a valid answer. Returns null if the request doesn't read a table.
+ * @param request unit id and PDU; `answer` has the same form
  */
 export function tappedRead(request: Buffer, answer: Buffer): WireExchange | null {
   const table = TABLES[request.readUInt8(1)];
@@ -126,7 +129,9 @@ export function tappedRead(request: Buffer, answer: Buffer): WireExchange | null
     : { ...about, words: null, exception: answer.readUInt8(2) };
 }
 
-/** Remembers the newest word of each polled address, by unit and table. Bounded by the words that the booth's profile polls. */
+/**
+ * Remembers the newest word of each polled address, by unit and table. The memory is bounded by the words that the booth's profile polls.
+ */
 export function polledWords(mono: () => Milliseconds): PolledWords & { readonly tap: WireTap } {
   const tables = new Map<string, Map<number, { readonly word: number; readonly at: Milliseconds }>>();
   return {
@@ -158,13 +163,13 @@ export function polledWords(mono: () => Milliseconds): PolledWords & { readonly 
 }
 
 /**
- * Makes a connection for tools that ask several units in turn; no driver may use the line meanwhile. One request at a time. Every
- * promise settles, with an answer or with a LinkError, after which the connection is closed. If the device closes the connection after
- * an answer, the next request goes over a new one.
+ * Makes a connection for tools that ask several units in turn. Meanwhile no driver may use the line. It handles one request at a time.
+ * Every promise settles with an answer or a LinkError; a LinkError closes the connection. If the device closes the connection after an
+ * answer, the next request opens a new connection.
  */
 export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
   let session = modbusSession(line, times);
-  /** Complete answers over this connection. */
+  /** Number of complete answers over this connection. */
   let answers = 0;
   const askOnce = async (unit: number, pdu: ArrayLike<number>): Promise<Buffer> => {
     // Devices on a serial line recognize the start of a request by a silence.
@@ -180,7 +185,7 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
       line.touched_at = monotonicMs();
     }
   };
-  /** Returns the answer's PDU to a PDU that reads; anything else is refused. */
+  /** Sends a PDU and returns the PDU of the answer. Rejects a PDU that doesn't read. */
   const ask = async (unit: number, pdu: ArrayLike<number>): Promise<Buffer> => {
     if (answers > 0 && session.ended() instanceof PeerClosed) {
       session = modbusSession(line, times);
@@ -192,7 +197,7 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
       answers += 1;
       return answer;
     } catch (error) {
-      // A new connection has no answers yet, so a request is made twice at most.
+      // A new connection has no answers yet, so a request is sent at most twice.
       if (answers === 0 || !(error instanceof PeerClosed)) throw error;
       return ask(unit, pdu);
     }
@@ -206,9 +211,9 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
   } satisfies ToolConnection & { readonly ask: typeof ask };
 }
 
-/** Carries out one read over a shared line, over the open connection if there is one. Rejects with a LinkError. */
+/** Carries out one read over a shared line; uses the open connection if there is one. Rejects with a LinkError. */
 export async function askOverLine(line: ModbusLine, { unit, pdu }: PlcAsk, within_ms: Milliseconds) {
-  // A late answer to an earlier request would be taken for this one's; waiting for it would delay polls.
+  // A late answer to an earlier request could be mistaken for the answer to this one. Waiting for it would delay polls.
   if (monotonicMs() < line.late.until(unit)) throw new LinkError("busy", message("plc.busy_unit", { unit }));
   const exchange = modbusExchange(line, { connect_ms: within_ms, answer_ms: Math.min(within_ms, line.answer_ms) });
   try {

@@ -7,11 +7,11 @@ import type { Milliseconds } from "../../domain/units.ts";
 import { type Framing, mbapFraming } from "./framing.ts";
 import { lateAnswers, NEVER_LATE, type LateAnswers, type LineOddities, noOddities, rtuFraming } from "./rtu.ts";
 
-/** A byte pipe to a device. */
+/** A byte stream to a device. */
 export interface Wire {
   write(bytes: Buffer): void;
   /**
-   * Ends it at once; nothing is reported afterwards.
+   * Ends the connection at once. No event follows.
    * @param isUnusable an answer can still arrive, so a shared wire must be replaced
    */
   destroy(isUnusable: boolean): void;
@@ -20,19 +20,19 @@ export interface Wire {
 /** Events of a wire. `down` occurs at most once and is the last event. */
 export interface WireEvents {
   connected(): void;
-  /** The buffer is used again after the call. */
+  /** Called with received bytes. The buffer is reused after the call. */
   data(bytes: Buffer, size: number): void;
   down(error: LinkError): void;
 }
 
 export type OpenWire = (events: WireEvents) => Wire;
 
-/** An answer has 260 bytes at most; more at once can only be noise, which may take a few calls more. */
+/** Size of the receive buffer. An answer has 260 bytes at most; a longer burst is noise, which may take several calls. */
 const RECEIVE_BYTES = 1024;
 
 const REFUSED = /^(ECONNREFUSED|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN)$/;
 
-/** Opens a TCP connection. Received bytes go to one buffer of fixed size, so a flood costs no memory. */
+/** Opens a TCP connection. Received bytes go to one buffer of fixed size, so a flood doesn't use more memory. */
 export function tcpWire(host: string, port: number): OpenWire {
   return (events) => {
     const buffer = Buffer.allocUnsafeSlow(RECEIVE_BYTES);
@@ -79,7 +79,7 @@ export function tcpWire(host: string, port: number): OpenWire {
   };
 }
 
-/** Codes of failed connections that have a text of their own. */
+/** Error codes of failed connections that have their own message. */
 const CONNECTION_FAULTS = {
   ECONNREFUSED: "refused",
   ECONNRESET: "reset",
@@ -103,7 +103,7 @@ const REFUSALS: readonly (readonly [RegExp, Text])[] = [
   [/cannot lock|busy|EBUSY/i, message("plc.serial.taken")],
 ];
 
-/** Ports of this process that are being closed: the system keeps their locks until that is done. */
+/** Serial ports that this process is closing. The operating system keeps the lock of a port until it is closed. */
 const closing = new Map<string, Promise<void>>();
 
 function close(port: SerialPort): void {
@@ -117,7 +117,7 @@ function close(port: SerialPort): void {
   closing.set(path, done);
 }
 
-/** Opens a serial port. The native package is loaded only if a booth uses it. Bytes from before the opening are dropped. */
+/** Opens a serial port. The native package is loaded only if a booth uses a serial port. Bytes received before the opening are dropped. */
 export function serialWire({ path, baud_rate, data_bits, parity, stop_bits }: SerialSettings): OpenWire {
   return (events) => {
     let port: SerialPort | null = null;
@@ -163,50 +163,50 @@ export function serialWire({ path, baud_rate, data_bits, parity, stop_bits }: Se
 }
 
 /**
- * The physical connection to one or more devices, shared by their drivers for the life of the agent. At most one driver may use it at a
- * time; the link loop sees to that. It holds what must survive a driver: the transaction numbers of Modbus TCP, the
- * time of the last byte on a serial line, and expired requests that can still be answered.
- * A driver that ends with a request unanswered closes the wire for all, so that a late answer reaches nobody; the others get a
- * LinkError "closed" and open it again.
+ * The physical connection to one or more devices, shared by their drivers while the agent runs. Only one driver uses the connection at a
+ * time, which the link loop ensures. It holds state that must outlive a driver: transaction numbers of Modbus TCP, the time of a serial
+ * line's last byte, and requests that may be answered late.
+ * If a driver ends with a request unanswered, the wire is closed for all drivers, so that no driver receives the late answer. The other
+ * drivers get a LinkError "closed" and open the wire again.
  */
 export interface ModbusLine {
   readonly openWire: OpenWire;
   readonly makeFraming: () => Framing;
-  /** Time that a byte takes; 0: negligible. */
+  /** Time that a byte takes on the line; 0: negligible. */
   readonly byte_ms: Milliseconds;
-  /** Silence before each request, so that devices recognize its start. */
+  /** Silence before each request, so that devices recognize the start of the request. */
   readonly silence_ms: Milliseconds;
   /** Default deadline of an answer. */
   readonly answer_ms: Milliseconds;
-  /** Cost of a round trip, in the time of one register. */
+  /** Cost of a round trip, expressed as the number of registers that take the same time. */
   readonly round_trip_registers: number;
   /** monotonicMs() of the last answer or failure on the line. */
   touched_at: number;
   /** Expired requests whose answers can still arrive. */
   readonly late: LateAnswers;
-  /** Frames carry a number and a new connection gets no answers of the last one, so no answer can be late. */
+  /** Frames carry a number, and a new connection gets no answers of the old one. So no late answer can be mistaken. */
   readonly numbered: boolean;
-  /** Bytes skipped since the agent's start. */
+  /** Unexpected bytes that were skipped since the agent's start. */
   readonly oddities: Readonly<LineOddities>;
 }
 
-/** A PLC answers once per scan (1 to 50 ms), however large the block; a register costs microseconds. */
+/** Cost of a Modbus TCP round trip. A PLC answers once per scan (1 to 50 ms), however large the block; a register costs microseconds. */
 const TCP_ROUND_TRIP_REGISTERS = 500;
 const TCP_ANSWER_MS = 2000;
-/** Serial devices answer within 100 ms; a dead device costs the others on its line this much. */
+/** Deadline of a serial answer. Serial devices answer within 100 ms; a dead device delays the others on its line by this time. */
 const RTU_ANSWER_MS = 500;
-/** Longest plausible turn-round of a serial device, without the time of the bytes. */
+/** Longest plausible time from a serial device's last received byte to its answer. */
 const RTU_TURN_ROUND_MS = 10;
-/** Bytes of a request, of an answer without its data, and of two silences. */
+/** Bytes of a round trip: a request, an answer without its data, and two silences. */
 const RTU_ROUND_TRIP_BYTES = 8 + 5 + 7;
-/** Start bit, eight data bits, parity or second stop bit, stop bit. */
+/** Bits of a byte on the line: start bit, eight data bits, parity or second stop bit, stop bit. */
 const BITS_PER_BYTE = 11;
-/** Above 19,200 baud the silence stays at 1.75 ms (Modbus over Serial Line V1.02, 2.5.1.1). */
+/** Shortest silence. Above 19,200 baud the standard's silence is 1.75 ms (Modbus over Serial Line V1.02, 2.5.1.1). */
 const LEAST_SILENCE_MS = 2;
-/** For the line after a TCP converter, whose speed isn't configured. */
+/** Speed of the serial line that a TCP converter is connected to; it isn't configured. */
 const ASSUMED_BAUD_RATE = 9600;
 
-/** @param given openWire: replaces the real connection */
+/** @param given openWire: a function that replaces the real connection */
 export function modbusLine(address: ModbusAddress, given: { readonly openWire?: OpenWire } = {}): ModbusLine {
   const openWire =
     given.openWire ?? ("serial" in address ? serialWire(address.serial) : tcpWire(address.host, address.port));
@@ -242,8 +242,8 @@ export function modbusLine(address: ModbusAddress, given: { readonly openWire?: 
 }
 
 /**
- * Shares one wire among several drivers: many gateways and PLCs allow no second connection. The wire is opened for the first driver and
- * closed after the last one.
+ * Shares one wire among several drivers, because many gateways and PLCs allow only one connection. The wire is opened for the first driver
+ * and closed after the last one.
  */
 function sharedWire(openWire: OpenWire): OpenWire {
   const users = new Set<WireEvents>();

@@ -18,13 +18,15 @@ interface Browsing extends Omit<Parameters<typeof serverConnection>[0], "idle_ms
 }
 
 const IDLE_MS = 60_000;
-/** Deeper folders are a server's own, or a loop. */
+/** Maximum depth of folders. Deeper folders belong to the server itself, or form a loop. */
 const MAX_DEPTH = 12;
-/** A PLC's program has some hundred variables. */
+/** Maximum number of nodes. A PLC's program has only some hundred variables. */
 const MAX_NODES = 20_000;
 const NODES_PER_REQUEST = 40;
 const REFERENCES_PER_NODE = 1000;
-/** A server may send one empty part after a filter; several in a row mean that the list never ends. */
+/**
+ * Maximum number of empty parts in a row. A server may send one empty part after it has filtered; several mean that its list never ends.
+ */
 const MAX_EMPTY_PARTS = 3;
 
 /** Node ids of the standard (OPC 10000-6, Annex A). */
@@ -32,10 +34,10 @@ const OBJECTS = "ns=0;i=85";
 const SERVER = "ns=0;i=2253";
 const OBJECT = 1;
 const VARIABLE = 2;
-/** Reference type, direction, class, browse name. */
+/** Requests all fields of each reference: reference type, direction, class, names and type definition. */
 const RESULT_MASK = 63;
 
-/** Numbers of built-in types (OPC 10000-6, 5.1.2). */
+/** Tag types by the numbers of built-in types (OPC 10000-6, 5.1.2). */
 const TYPES: Readonly<Record<number, OpcuaType>> = {
   1: "bool",
   2: "int8",
@@ -51,7 +53,10 @@ const TYPES: Readonly<Record<number, OpcuaType>> = {
   12: "string",
 };
 
-/** Returns every variable below the folder Objects except the server's own, with its current type. It only reads. Rejects with a LinkError. */
+/**
+ * Returns every variable below the folder Objects, with its current type. Variables about the server itself are excluded. Only reads.
+ * Rejects with a LinkError.
+ */
 export async function browseServer({
   pace_ms,
   signal,
@@ -102,7 +107,7 @@ async function walk(open: Open, progress: Browsing["progress"]): Promise<readonl
   return typed(open, variables, namespaces);
 }
 
-/** Some references of a node. The continuation point can be null on the wire, unlike in the library's type. */
+/** Some references of a node. The continuation point can be null on the wire, although the library's type excludes null. */
 interface Part {
   readonly references: InstanceType<Opcua["BrowseResult"]>["references"];
   readonly continuationPoint: Buffer | null;
@@ -149,7 +154,7 @@ async function childrenOf({ opcua, session }: Open, parents: readonly Node[]) {
   return children;
 }
 
-/** Adds the type of each variable's value, because the id of a server's own data type says nothing. */
+/** Adds the type of each variable's current value. A server's own data types have ids that say nothing. */
 async function typed({ opcua, session }: Open, nodes: readonly Node[], namespaces: readonly string[]) {
   const found: BrowsedVariable[] = [];
   for (let at = 0; at < nodes.length; at += NODES_PER_REQUEST) {

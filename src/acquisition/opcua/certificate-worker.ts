@@ -20,7 +20,7 @@ async function make({ dir, now }: CertificateOrder): Promise<void> {
   const found = readOwn(dir);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   chmodSync(dir, 0o700);
-  // Its type is that of the Web Crypto API, which Node's types don't have.
+  // The key has a type of the Web Crypto API, which Node's types don't have.
   const privateKey: unknown = found === null ? await generatePrivateKey(KEY_BITS) : await pemToPrivateKey(found.keyPem);
   const keyPem = found?.keyPem ?? (await privateKeyToPEM(privateKey)).privPem;
   const { cert } = await createSelfSignedCertificate({
@@ -32,12 +32,12 @@ async function make({ dir, now }: CertificateOrder): Promise<void> {
     validity: VALIDITY_DAYS,
     purpose: CertificatePurpose.ForApplication,
   });
-  // The key first: a certificate without its key counts as none.
+  // Writes the key first, because a certificate without its key is ignored.
   writeWhole(join(dir, "own.key"), keyPem);
   writeWhole(join(dir, "own.pem"), cert);
 }
 
-/** Replaces a file in one step: after a crash the file is the old one or the new one. */
+/** Replaces a file atomically: after a crash, the file is the old one or the new one. */
 function writeWhole(path: string, text: string): void {
   const file = openSync(`${path}.new`, "w", 0o600);
   try {
@@ -49,5 +49,5 @@ function writeWhole(path: string, text: string): void {
   renameSync(`${path}.new`, path);
 }
 
-// An error ends the thread; `makeOwn` rejects with it.
+// An error ends the thread; `makeOwn` rejects with the error.
 void make(workerData as CertificateOrder);

@@ -9,46 +9,52 @@ import { uacpTransport } from "./transport.ts";
 export interface ChannelOptions {
   readonly endpoint: string;
   readonly policy: OpcuaPolicy;
-  /** With every policy but None: the server's certificate, DER; only its owner can answer. */
+  /** The server's certificate, DER, for every policy but None. Only its owner can answer. */
   readonly certificate?: Buffer;
   readonly keys?: KeyProvider;
-  /** Until the channel is open. */
+  /** Deadline of opening the channel. */
   readonly connect_ms: Milliseconds;
-  /** From a request to the last byte of its answer. */
+  /** Longest time from a request to the last byte of its answer. */
   readonly answer_ms: Milliseconds;
-  /** Longest use of the channel's keys; 3,600,000. The library renews them after three quarters of it. */
+  /** Lifetime of the channel's keys; default 3,600,000. The library renews them after three quarters of that time. */
   readonly keys_ms: Milliseconds | undefined;
 }
 
-/** How an answer is awaited. */
+/** Options for a request and its answer. */
 export interface Asking {
   /**
-   * Requests in different slots run at the same time. publish: the server answers when it has news. aside: requests that may take long.
-   * farewell: closes the session, also while a request waits for its answer.
+   * Slot of the request. Requests in different slots run at the same time. publish: the server answers when there are changes. aside:
+   * requests that may take long. farewell: closes the session, even while another request is pending.
    */
   readonly slot?: "request" | "publish" | "aside" | "farewell";
-  /** Absent: `answer_ms`. */
+  /** Deadline of the answer. Absent: `answer_ms`. */
   readonly within_ms?: Milliseconds;
-  /** At the deadline it rejects with an Overdue, and the channel stays open: answers carry numbers, so a late one is ignored. */
+  /**
+   * True: at the deadline, the request rejects with an Overdue and the channel stays open. Answers carry numbers, so a late answer is
+   * ignored.
+   */
   readonly survives?: boolean;
-  /** A refusal in the server's own words rejects with a RefusedService, and the channel stays open. */
+  /** True: a refusal by the server rejects with a RefusedService, and the channel stays open. */
   readonly tolerant?: boolean;
 }
 
-/** The server refuses one service and the channel stays open. `cause` is the LinkError that the refusal is without `tolerant`. */
+/**
+ * The server refused one service, but the channel stays open. `cause` is the LinkError that the request would reject with if it weren't
+ * `tolerant`.
+ */
 export class RefusedService extends MessageError {
   override readonly name = "RefusedService";
 }
 
-/** No answer in time; the channel stays open. */
+/** The answer didn't arrive in time, but the channel stays open. */
 export class Overdue extends MessageError {
   override readonly name = "Overdue";
 }
 
 const KEYS_MS = 3_600_000;
-/** A server that leaves more requests unanswered is not just slow with one variable. */
+/** Maximum number of expired requests. A server that leaves more requests unanswered has more than one slow variable. */
 const MAX_FORGOTTEN = 20;
-/** Longer than our own deadlines, because the library leaves the connection open at its own. */
+/** Timeout in the library. It exceeds our own deadlines, because at its own timeouts the library leaves the connection open. */
 const LIBRARY_TIMEOUT_MS = 3_600_000;
 
 export type Answer<R> = abstract new (...args: never[]) => R;
@@ -70,13 +76,13 @@ interface Pending extends PromiseWithResolvers<Response | null> {
 export type Channel = ReturnType<typeof secureChannel>;
 
 /**
- * A secure channel over one TCP connection: opened once, ended once, one request at a time in each slot. Every promise settles: with an
- * answer, or with a LinkError at the deadline, when the peer closes, at the first wrong byte, or when `end` is called. A LinkError
- * has ended the channel; an Overdue or a RefusedService has not.
+ * A secure channel over one TCP connection. It is opened once, ended once, and runs one request at a time in each slot. Every promise
+ * settles: with an answer, or with an error. A LinkError comes at the deadline, when the peer closes, at the first wrong byte, or when
+ * `end` is called. A LinkError means that the channel has ended; after an Overdue or a RefusedService it is still open.
  */
 export function secureChannel(opcua: Opcua, options: ChannelOptions) {
   const pending = new Map<Slot, Pending>();
-  /** Number of expired requests that can still be answered. */
+  /** Number of expired requests whose answers can still arrive. */
   let forgotten = 0;
   let ended: LinkError | null = null;
   const take = (slot: Slot): Pending | undefined => {
@@ -94,7 +100,7 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
   };
   const wire = uacpTransport(end, () => pending.size + forgotten > 0);
   const channel = channelOver(opcua, options, () => wire.transport);
-  // The library's parameter type is narrower than the requests it accepts.
+  // A cast, because the library's parameter type excludes some requests that it accepts.
   const perform: Perform = (...asked) =>
     channel.performMessageTransaction(...(asked as unknown as Parameters<typeof channel.performMessageTransaction>));
   const begin = ({ slot, ms, what, survives = false }: Waiting, act: () => void): Promise<Response | null> => {
@@ -127,7 +133,9 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
         }),
       );
     },
-    /** Returns the answer of the given class. Unless `tolerant`, a service fault of the server ends the channel. */
+    /**
+     * Sends a request. Returns the answer, which has the given class. Unless `tolerant`, a service fault of the server ends the channel.
+     */
     ask: async <R>(request: Request, answer: Answer<R>, asking: Asking = {}): Promise<R> => {
       const { slot = "request", within_ms = options.answer_ms, tolerant = false, survives = false } = asking;
       const what = slot === "publish" ? "notification" : "answer";
@@ -172,27 +180,27 @@ function refusalOf(response: Response | undefined): LinkError | null {
   return result !== undefined && result.value >>> 30 >= BAD ? statusError(result.name) : null;
 }
 
-/** The two highest bits of a status code: 0 good, 1 uncertain, 2 and 3 bad. */
+/** Severity of a bad status. The two highest bits of a status code are: 0 good, 1 uncertain, 2 and 3 bad. */
 const BAD = 2;
 
-/** Finds the server's refusal in an error of the library; null: it has another cause. */
+/** Finds the server's refusal in an error of the library; null: the error has another cause. */
 function serviceFault(opcua: Opcua, error: Error): LinkError | null {
   const response = "response" in error ? error.response : undefined;
   return response instanceof opcua.ServiceFault ? statusError(response.responseHeader.serviceResult.name) : null;
 }
 
-/** Converts an error of the library. */
+/** Converts an error of the library to a LinkError. */
 function faultOf(error: Error | null): LinkError {
   if (error instanceof LinkError) return error;
   return new LinkError("malformed", message("plc.opcua.no_channel"), error ?? undefined);
 }
 
-/** Returns whether another password may be accepted. */
+/** Returns whether the server refused the login, so that another password may be accepted. */
 export function isLoginRefused(error: unknown): error is LinkError {
   return error instanceof LinkError && isMessage(error.text) && error.text.code === "plc.opcua.login_refused";
 }
 
-/** Converts the refusal of a service, given as the standard's name of its status code. */
+/** Converts the refusal of a service to a LinkError. `name` is the standard's name of the status code. */
 function statusError(name: string): LinkError {
   if (BUSY.test(name)) return new LinkError("busy", message("plc.opcua.room", { name }));
   if (LOGIN.test(name)) return new LinkError("config", message("plc.opcua.login_refused", { name }));

@@ -14,26 +14,26 @@ import { fingerprintOf, parseCertificate, readCertificateFile, rsaBits, shownFin
 import { FAREWELL_MS, openSession, type Session } from "./session.ts";
 import { hostIn } from "./transport.ts";
 
-/** Deadlines of a connection; each has a default. */
+/** Deadlines of a connection. Each has a default. */
 export interface OpcuaTimeouts {
-  /** For opening a secure channel, each time; 5000. */
+  /** Deadline of opening a secure channel. Default: 5000. */
   readonly connect_ms?: Milliseconds;
-  /** From a request to the end of its answer; 5000. */
+  /** Longest time from a request to the end of its answer. Default: 5000. */
   readonly answer_ms?: Milliseconds;
-  /** How long an abort or the end of the connection waits for the server to close the session; 500. */
+  /** Longest wait for the server to close the session, at an abort or at the end of the connection. Default: 500. */
   readonly farewell_ms?: Milliseconds;
-  /** Longest use of the channel's keys; an hour. */
+  /** Lifetime of the channel's keys. Default: an hour. */
   readonly keys_ms?: Milliseconds;
 }
 
 interface ConnectionOptions {
   readonly address: OpcuaAddress;
   readonly pki: OpcuaPki;
-  /** For the expiry of certificates only. */
+  /** Returns the wall-clock time; only used for the expiry of certificates. */
   readonly wall: () => EpochMs;
-  /** How long the server keeps a session without requests. */
+  /** Time for which the server keeps a session without requests. */
   readonly idle_ms: Milliseconds;
-  /** Passwords of a user without a password file; they are tried in order. */
+  /** Returns passwords of a user without a password file. They are tried in order. */
   readonly passwords?: PlcPasswords | undefined;
   readonly timeouts?: OpcuaTimeouts | undefined;
 }
@@ -41,13 +41,13 @@ interface ConnectionOptions {
 type Connecting = Pick<ConnectionOptions, "address" | "pki" | "idle_ms"> & {
   readonly opcua: Opcua;
   readonly now: EpochMs;
-  /** Makes a channel that `leave` can end at any time. Throws after the end of the connection. */
+  /** Makes a channel that `leave` can end at any time. Throws if the connection has ended. */
   readonly newChannel: (options: Pick<ChannelOptions, "policy" | "certificate" | "keys">) => Channel;
 };
 
 /**
- * A connection to one server: channel and session. Opened once, and left once, at any time. The library is loaded by `open`. Leaving
- * closes the session, so that the server frees it at once, then the connection; the first reason counts.
+ * A connection to one server: channel and session. It is opened once and left once; it can be left at any time. `open` loads the library.
+ * Leaving closes first the session, so that the server frees it at once, and then the connection. The first reason is kept.
  */
 export function serverConnection(options: ConnectionOptions) {
   const { address, timeouts = {} } = options;
@@ -69,7 +69,7 @@ export function serverConnection(options: ConnectionOptions) {
     timer.abort();
     channel?.end(reason);
   };
-  /** Takes `farewell_ms` at most, also while a request is under way. Never rejects. */
+  /** Leaves the connection within `farewell_ms`, even while a request is pending. Never rejects. */
   const leave = (reason: LinkError): Promise<void> => {
     ended ??= reason;
     return (left ??= leaveOnce(ended));
@@ -91,7 +91,7 @@ export function serverConnection(options: ConnectionOptions) {
     return session;
   };
   return {
-    /** Rejects with a LinkError. An abort ends the connection. */
+    /** Opens the connection. Rejects with a LinkError. If the signal aborts, the connection ends. */
     open: (signal: AbortSignal): Promise<Session> => {
       forget = onAbort(signal, () => void leave(abortedBy(signal)));
       return (opening = open());
@@ -103,8 +103,8 @@ export function serverConnection(options: ConnectionOptions) {
 }
 
 /**
- * Connects with each password in turn until the server accepts one; with null if the password is in a file or not needed. Throws the
- * error of the last attempt.
+ * Connects with each password in turn until the server accepts one. Connects with null if the password is in a file or not needed. Throws
+ * the error of the last attempt.
  */
 async function withPasswords<T>(
   { user, password_file }: OpcuaAddress,
@@ -125,8 +125,8 @@ async function withPasswords<T>(
 }
 
 /**
- * Requests the server's endpoints over an open channel, judges its certificate, and only then makes the secure channel and the session.
- * Rejects with a LinkError. Nothing secret is sent before the server is known to be the pinned one.
+ * Requests the server's endpoints over an unsecured channel, checks the server's certificate, and only then makes the secure channel and
+ * the session. Rejects with a LinkError. No secret is sent before the server is known to be the pinned one.
  */
 async function connectSession(connecting: Connecting, password: string | null): Promise<Session> {
   const { opcua, address, pki, now, idle_ms, newChannel } = connecting;
@@ -163,7 +163,7 @@ async function discover(opcua: Opcua, endpoint: string, channel: Channel): Promi
 
 const OFFER_TIMES = { connect_ms: 5_000, answer_ms: 5_000, keys_ms: undefined } as const;
 
-/** Returns the endpoints of a server without trusting it. Rejects with a LinkError. */
+/** Returns the endpoints of a server without trusting the server. Rejects with a LinkError. */
 export async function opcuaOffers(endpoint: string, signal: AbortSignal): Promise<readonly OpcuaOffer[]> {
   if (!URL.canParse(endpoint) || new URL(endpoint).protocol !== "opc.tcp:" || new URL(endpoint).hostname === "") {
     throw new LinkError("config", message("plc.opcua.endpoint"));
@@ -179,15 +179,17 @@ export async function opcuaOffers(endpoint: string, signal: AbortSignal): Promis
   });
 }
 
-/** Servers that don't trust a client often just close the connection, so the error says what to check. */
+/**
+ * Returns the error of a refused channel with a hint about trust. A server that doesn't trust a client often just closes the connection.
+ */
 function refusedByServer(error: unknown, fingerprint: string): unknown {
   if (!(error instanceof LinkError) || !["closed", "reset", "config"].includes(error.kind)) return error;
   return new LinkError("config", message("plc.opcua.not_trusted", { error: error.text, fingerprint }), error);
 }
 
-/** An endpoint of a server, as far as trust depends on it. */
+/** An endpoint of a server, with the fields that decide about trust. */
 interface Offer {
-  /** The policy's name; only modes SignAndEncrypt and None. */
+  /** Name of the security policy. Only the modes SignAndEncrypt and None are listed. */
   readonly policy: string;
   readonly certificate: Buffer | null;
 }
@@ -195,9 +197,9 @@ interface Offer {
 const MIN_RSA_BITS = 2048;
 
 /**
- * Returns the server's certificate if it is the one that a technician has pinned; otherwise throws a LinkError. Called before anything
- * secret is sent. A server that shows the pinned certificate without its key can't read the channel. A certificate that is not valid
- * yet is accepted: the pin says more than the date, and this box's clock may be at 1970.
+ * Returns the server's certificate if a technician has pinned it; otherwise throws a LinkError. It runs before any secret is sent. A server
+ * that shows the pinned certificate without owning its key can't read the channel. A certificate that is not valid yet is accepted: the pin
+ * proves more than the date, and this gateway's clock may be at 1970.
  */
 function judgeServer(offers: readonly Offer[], address: OpcuaAddress, now: EpochMs): X509Certificate {
   const { server_certificate_file: file } = address;
@@ -210,7 +212,7 @@ function judgeServer(offers: readonly Offer[], address: OpcuaAddress, now: Epoch
   const actual = fingerprintOf(certificate.raw);
   if (fingerprint === undefined) throw unknown(actual, certificate);
   if (fingerprint !== actual) {
-    // The file may have the certificate of an authority: servers that it has signed directly are trusted too.
+    // The file may contain the certificate of an authority. Then the servers whose certificates it has signed directly are trusted too.
     if (pinned?.ca !== true) throw changed(actual, fingerprint, file);
     checkSigned(certificate, pinned, { address, now });
   }
@@ -223,7 +225,10 @@ function judgeServer(offers: readonly Offer[], address: OpcuaAddress, now: Epoch
   throw new LinkError("config", message("plc.opcua.short_key", { bits, least: MIN_RSA_BITS }));
 }
 
-/** Throws a LinkError unless the authority signed the certificate for this host: an authority signs many devices. */
+/**
+ * Throws a LinkError unless the authority signed the certificate for this host. The host is checked because an authority signs the
+ * certificates of many devices.
+ */
 function checkSigned(
   certificate: X509Certificate,
   authority: X509Certificate,

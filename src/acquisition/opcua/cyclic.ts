@@ -10,7 +10,7 @@ import type { GroupSamples } from "../port.ts";
 import { type RawValue, sampleOf } from "./value.ts";
 import { monotonicMs } from "../../monotonic.ts";
 
-/** Reads the tags of poll groups. */
+/** A function that reads the tags of poll groups. */
 export type GroupReader = (groups: readonly string[]) => Promise<GroupSamples>;
 
 /** A server during one session. */
@@ -25,17 +25,20 @@ export interface OpenServer {
 
 export type DataValue = NonNullable<InstanceType<Opcua["ReadResponse"]>["results"]>[number];
 
-/** A variable that takes longer than a read may last is tried again alone, in parallel to the polls, after this time. */
+/**
+ * Time after which a slow variable is read again. A variable is slow if its read takes too long even alone. It is read again alone, in
+ * parallel to the polls.
+ */
 const RETRY_MS = 60_000;
-/** With more slow variables in one read the server itself is slow. */
+/** Maximum number of slow variables in one read. If there are more, the server itself is slow. */
 const MAX_SLOW = 3;
-/** Deadline of a single variable, as a multiple of the slowest read's time; a second at least. */
+/** Deadline of reading a single variable, as a multiple of the slowest read's time, but at least `LEAST_ALONE_MS`. */
 const DEADLINE_FACTOR = 4;
 const LEAST_ALONE_MS = 1000;
 
 /**
- * Returns a reader that requests the values in each poll. The list of namespaces is part of each read: if it has changed since the nodes
- * were resolved, the same ids may mean other variables, and the session ends with a LinkError.
+ * Returns a reader that requests the values in each poll. Each read includes the list of namespaces. If the list has changed since the
+ * nodes were resolved, the same ids may mean other variables, so the session ends with a LinkError.
  */
 export function cyclicReader(server: OpenServer): GroupReader {
   const read = retryingReader(server);
@@ -55,11 +58,11 @@ export function cyclicReader(server: OpenServer): GroupReader {
 type Readable = Pick<OpenServer, "opcua" | "session" | "resolved">;
 
 /**
- * Returns a function that reads nodes in one request. If that takes too long, each node is read alone, and nodes that take too long even
- * then are skipped from then on (null), so that they don't delay the others again.
+ * Returns a function that reads nodes in one request. If the request takes too long, each node is read alone. Nodes that take too long even
+ * alone are skipped from then on (null), so that they don't delay the other nodes again.
  */
 export function retryingReader(server: Readable): (nodes: readonly NodeId[]) => Promise<readonly (RawValue | null)[]> {
-  /** When each slow node may be tried again. */
+  /** Monotonic time at which each slow node may be read again. */
   const slow = new Map<string, number>();
   let slowest_ms = 0;
   let aside: Promise<void> | null = null;
@@ -75,7 +78,7 @@ export function retryingReader(server: Readable): (nodes: readonly NodeId[]) => 
     }
   };
   const tryAgain = async (node: NodeId, key: string): Promise<void> => {
-    // The end of the link shows in the polls.
+    // Ignores the end of the link, because the polls show it too.
     const values = await timely([node], { slot: "aside" }).catch(() => null);
     if (values === null) slow.set(key, monotonicMs() + RETRY_MS);
     else slow.delete(key);
@@ -109,7 +112,7 @@ export interface PlacedTag {
   readonly place: Place;
 }
 
-/** Returns the tags of the groups, or all tags, in the profile's order. Throws a LinkError if a group has none. */
+/** Returns the tags of the groups, or all tags, in the profile's order. Throws a LinkError if a group has no tag. */
 export function placesOf({ profile, resolved }: OpenServer, groups?: readonly string[]): readonly PlacedTag[] {
   const all = profile.tags.map((tag, index) => ({ tag, place: resolved.places[index] ?? { reason: "BadNoMatch" } }));
   if (groups === undefined) return all;
@@ -130,7 +133,7 @@ export const MISSING: RawValue = { type: 0, isScalar: true, value: null, status:
 /** Reads the values of these nodes, in as many requests as the server's limit requires. */
 async function readAll({ opcua, session, resolved }: Readable, nodes: readonly NodeId[], asking: Asking = {}) {
   const values: RawValue[] = [];
-  // Each request also reads the list of namespaces.
+  // Each request also reads the list of namespaces, which counts as a node.
   const size = Math.max(1, resolved.max_nodes - 1);
   for (let at = 0; at === 0 || at < nodes.length; at += size) {
     const some = nodes.slice(at, at + size);
@@ -175,7 +178,7 @@ export function rawOf(opcua: Pick<Opcua, "VariantArrayType">, { value, statusCod
 
 type NodeId = ReturnType<Opcua["coerceNodeId"]>;
 
-/** A tag's node in this session, or why it has none. */
+/** A tag's node in this session, or the reason why the tag has no node. */
 type Place = { readonly node: NodeId } | { readonly reason: string };
 
 export const NAMESPACE_ARRAY = "i=2255";
@@ -189,7 +192,7 @@ const STANDARD_NAMESPACE = "http://opcfoundation.org/UA/";
 
 type Resolved = Awaited<ReturnType<typeof resolveTags>>;
 
-/** Resolves every tag; namespace indexes and node ids are only valid for one session. */
+/** Resolves every tag. Namespace indexes and node ids are only valid during one session. */
 export async function resolveTags(
   opcua: Opcua,
   session: Session,
@@ -200,11 +203,11 @@ export async function resolveTags(
   const max_nodes = Math.min(quirks.max_nodes_per_read, typeof limit === "number" && limit > 0 ? limit : Infinity);
   const places = await lookUp(opcua, session, { tags, namespaces });
   if (!places.some((place) => "node" in place)) throw nothingFound(tags, namespaces);
-  // `namespaces`: URIs by index. `places`: one for each tag, in the profile's order. `max_nodes`: limit of variables in a read.
+  // `namespaces`: URIs by index. `places`: one for each tag, in the profile's order. `max_nodes`: maximum number of variables in a read.
   return { namespaces, places, max_nodes };
 }
 
-/** Returns null if the value is no list of texts. */
+/** Returns the namespaces; null if the value is no list of texts. */
 function namespacesIn(value: unknown): readonly string[] | null {
   return Array.isArray(value) && value.every((one): one is string => typeof one === "string") ? value : null;
 }

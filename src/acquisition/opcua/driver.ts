@@ -13,20 +13,20 @@ import { subscribe } from "./subscribe.ts";
 
 export interface OpcuaDriverOptions extends Omit<Parameters<typeof serverConnection>[0], "idle_ms"> {
   readonly profile: OpcuaProfile;
-  /** Logs if a subscription is configured but polls are used. */
+  /** Logger for a warning if a subscription is configured but the server refuses it. */
   readonly log?: Logger;
 }
 
 /**
- * A session survives three missed polls. Not more, because a server allows few sessions, and each broken connection leaves one behind
- * for this time.
+ * Session timeout: a session survives three missed polls. It is not longer, because a server allows few sessions, and each broken
+ * connection occupies one until the timeout.
  */
 const MIN_IDLE_MS = 20_000;
 const IDLE_POLLS = 3;
 
 /**
- * Reads an OPC UA server, or lets it report changes, over one session, which lasts until `close` or the first LinkError; it never
- * reconnects. It uses real time, unlike the rest of the agent, because deadlines belong to the socket.
+ * Makes a driver that reads an OPC UA server, or lets the server report changes, over one session. The session lasts until `close` or the
+ * first LinkError; the driver never reconnects. It uses real time, unlike the rest of the agent, because sockets have real deadlines.
  */
 export function opcuaDriver(options: OpcuaDriverOptions): Driver {
   const { address, profile, log } = options;
@@ -34,7 +34,7 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
   const connection = serverConnection({ ...options, idle_ms });
   let reader: GroupReader | null = null;
   let isReading = false;
-  /** Ends the connection after any failure; the first reason counts. */
+  /** Ends the connection after any failure. The first reason is kept. */
   const failed = (error: unknown): never => {
     void connection.leave(
       error instanceof LinkError ? error : new LinkError("malformed", message("plc.opcua.odd_answer"), error),
@@ -52,7 +52,7 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
   return {
     open: (signal) => open(signal).catch(failed),
     read: async (groups) => {
-      // A second caller's mistake must not cost the first one its connection.
+      // Rejects a second read at once, because it must not break the connection of the first read.
       if (isReading) throw new LinkError("config", message("plc.setup.under_way"));
       isReading = true;
       try {
@@ -75,7 +75,7 @@ interface Reading extends Pick<OpcuaDriverOptions, "address"> {
   readonly onFail: (error: LinkError) => void;
 }
 
-/** Subscribes if the configuration says so and the server agrees; otherwise each poll reads. */
+/** Subscribes if the configuration says so and the server agrees. Otherwise returns a reader that requests the values in each poll. */
 async function readerOf(server: OpenServer, { address, log, idle_ms, onFail }: Reading): Promise<GroupReader> {
   if (address.mode !== "subscribe") return cyclicReader(server);
   const outcome = await subscribe(server, idle_ms, onFail);
@@ -86,7 +86,10 @@ async function readerOf(server: OpenServer, { address, log, idle_ms, onFail }: R
   return cyclicReader(server);
 }
 
-/** Makes the driver of a booth with a link of its own: OPC UA, or a driver that rejects because the profile is for another protocol. */
+/**
+ * Makes the driver of a booth that doesn't share its link. This is an OPC UA driver, or a driver that always rejects if the profile is for
+ * another protocol.
+ */
 export function ownLinkDriver(
   link: Omit<OpcuaDriverOptions, "address" | "profile"> & {
     readonly booth: BoothLink & Pick<BoothConfig, "poll">;
@@ -95,7 +98,7 @@ export function ownLinkDriver(
 ): Driver {
   const { booth, profile, ...options } = link;
   if (booth.opcua !== undefined && profile.protocol === "opcua") {
-    // Session timeout and sampling follow the intervals in force, not the profile's own.
+    // Session timeout and sampling follow the configured poll intervals, not the profile's.
     const paced = { ...profile, groups: groupsInForce(profile, booth) };
     return opcuaDriver({ ...options, address: booth.opcua, profile: paced });
   }

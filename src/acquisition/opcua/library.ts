@@ -1,12 +1,12 @@
 import type * as Used from "./used.ts";
 
-/** The used part of node-opcua-client. It is loaded before the first OPC UA link opens, and only if there is one. */
+/** The used part of node-opcua-client. It is loaded before the first OPC UA link opens; without such a link it is never loaded. */
 export type Opcua = typeof Used;
 
 export type SecureChannel = Used.ClientSecureChannelLayer;
 type ChannelOptions = ConstructorParameters<typeof Used.ClientSecureChannelLayer>[0];
 export type Transport = ReturnType<NonNullable<ChannelOptions["transportFactory"]>["create"]>;
-/** The services that the agent uses; none of them writes. */
+/** The services that the agent uses. None of them writes. */
 export type Request =
   | Used.GetEndpointsRequest
   | Used.CreateSessionRequest
@@ -24,8 +24,8 @@ export type Response = NonNullable<Parameters<Parameters<SecureChannel["performM
 export type KeyProvider = NonNullable<ChannelOptions["parent"]>;
 
 /**
- * Runs a function without console output. Some of the library's modules write to the console for unexpected bytes, whatever the log
- * settings, so that a faulty server could fill the log. All synchronous processing of a server's bytes runs in here.
+ * Runs a function without console output. Some modules of the library write to the console when they receive unexpected bytes, regardless
+ * of the log settings. A faulty server could therefore fill the log. All synchronous processing of a server's bytes runs in this function.
  */
 export function quietly(run: () => void): void {
   const { log, warn, error } = console;
@@ -40,7 +40,7 @@ export function quietly(run: () => void): void {
 
 let loading: Promise<Opcua> | null = null;
 
-/** Loads the library once and turns off its output: it would write notices, including peers' texts, to stdout. */
+/** Loads the library once. Turns off its log output, because it would write notices, including texts of peers, to stdout. */
 export function opcuaLibrary(): Promise<Opcua> {
   loading ??= import("./used.ts").then((opcua) => {
     const ignore = (): void => undefined;

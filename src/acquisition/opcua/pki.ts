@@ -22,21 +22,27 @@ import type { KeyProvider } from "./library.ts";
 
 export { parseCertificate } from "../../credential-files.ts";
 
-/** A renewal changes the fingerprint, so that the PLC must trust the new one: logged a month before. */
+/**
+ * Time before expiry at which a warning is logged, a month before the renewal. The renewal changes the fingerprint, so the PLC must trust
+ * the new certificate.
+ */
 const SAY_BEFORE_MS = 60 * DAY_MS;
 const RENEW_BEFORE_MS = 30 * DAY_MS;
-/** A box without a clock starts in 1970; a certificate made then would expire before its use. */
+/**
+ * Earliest start of a certificate's validity. A gateway without a clock starts in 1970, and a certificate made then would expire before its
+ * use.
+ */
 const EARLIEST: EpochMs = Date.UTC(2026, 0, 1);
 
 export type OpcuaPki = ReturnType<typeof opcuaPki>;
 
 /**
- * Manages the folder with the gateway's OPC UA identity. All links share it, so that the key is made once.
+ * Manages the folder with the gateway's OPC UA identity. All links share the folder, so the key is made only once.
  * @param options dir: inside the gateway's state folder; created with mode 0700
  */
 export function opcuaPki(options: { readonly dir: string; readonly wall: () => EpochMs; readonly log?: Logger }) {
   const logged = new Set<string>();
-  /** Expiry of each configured server's certificate. */
+  /** Expiry of each configured server's certificate, by endpoint. */
   const servers = new Map<string, EpochMs>();
   const logOnce = (key: string, fields: Readonly<Record<string, unknown>>, text: string): void => {
     if (logged.has(key)) return;
@@ -65,7 +71,7 @@ export function opcuaPki(options: { readonly dir: string; readonly wall: () => E
     return own;
   };
   return {
-    /** Loads the identity; makes it if it doesn't exist, and renews it before it expires. Rejects with a LinkError. */
+    /** Loads the gateway's identity. Makes it if it doesn't exist, and renews it before it expires. Rejects with a LinkError. */
     own: (): Promise<OwnIdentity> => {
       const next = last.then(load);
       last = next.catch(() => undefined); // this caller gets the error; the next one tries again
@@ -73,16 +79,16 @@ export function opcuaPki(options: { readonly dir: string; readonly wall: () => E
         throw new LinkError("config", message("plc.opcua.own_certificate", { dir: options.dir }), cause);
       });
     },
-    /** Returns when the own certificate expires; null: not made yet. Doesn't load the library. */
+    /** Returns the time at which the gateway's certificate expires; null: it doesn't exist yet. Doesn't load the library. */
     ownExpiry: (): EpochMs | null => readOwn(options.dir)?.certificate.validToDate.getTime() ?? null,
-    /** Returns the own certificate, if made, and those of the servers connected to so far. Doesn't load the library. */
+    /** Returns the gateway's certificate, if it exists, and those of the servers connected to so far. Doesn't load the library. */
     certificates: (): readonly KnownCertificate[] => {
       const own = readOwn(options.dir);
       const ours = own === null ? [] : [{ server: null, expires: own.certificate.validToDate.getTime() }];
       const theirs = [...servers].map(([server, expires]) => ({ server, expires }));
       return [...ours, ...theirs].map((known) => ({ link: "opcua", ...known }));
     },
-    /** Remembers when a server's certificate expires, and logs once per certificate that it is about to. */
+    /** Remembers when a server's certificate expires. A month before, logs a warning, once per certificate. */
     noteServer: (endpoint: string, fingerprint: string, expires: EpochMs): void => {
       servers.set(endpoint, expires);
       if (expires - now() > RENEW_BEFORE_MS) return;
@@ -93,7 +99,7 @@ export function opcuaPki(options: { readonly dir: string; readonly wall: () => E
   };
 }
 
-/** Order for a certificate; a renewal keeps name and key. `now`: never before `EARLIEST`. */
+/** An order to make a certificate. A renewal keeps name and key. `now` is never before `EARLIEST`. */
 export interface CertificateOrder {
   readonly dir: string;
   readonly now: EpochMs;
@@ -104,7 +110,7 @@ interface Own {
   readonly keyPem: string;
 }
 
-/** Reads the own certificate and key. Returns null if they are missing or damaged: then new ones are made. */
+/** Reads the gateway's certificate and key. Returns null if they are missing or damaged; then new ones are made. */
 export function readOwn(dir: string): Own | null {
   try {
     const certificate = parseCertificate(readFileSync(join(dir, "own.pem")));
@@ -115,7 +121,7 @@ export function readOwn(dir: string): Own | null {
   }
 }
 
-/** Makes it in a thread, whose memory is free after its end: the library is large, and needed once in ten years. */
+/** Makes certificate and key in a thread, whose memory is freed when it ends. The library is large, and needed only once in ten years. */
 async function makeOwn(order: CertificateOrder): Promise<Own> {
   await new Promise<void>((resolve, reject) => {
     const worker = new Worker(new URL("./certificate-worker.ts", import.meta.url), { workerData: order });
@@ -131,7 +137,7 @@ export function uriOf(certificate: X509Certificate): string | null {
   return /URI:([^,\s]+)/.exec(certificate.subjectAltName ?? "")?.[1] ?? null;
 }
 
-/** The gateway's own certificate and key. `fingerprint`: SHA-256 in pairs, which a technician trusts in the PLC. */
+/** The gateway's own certificate and key. `fingerprint` is the SHA-256 in pairs of digits, which a technician trusts in the PLC. */
 export type OwnIdentity = ReturnType<typeof identityOf>;
 
 function identityOf({ certificate, keyPem }: Own) {
@@ -157,17 +163,17 @@ export function shownFingerprint(fingerprint: string): string {
   return (fingerprint.toUpperCase().match(/../g) ?? []).join(":");
 }
 
-/** Returns the bits of an RSA key; 0 for other keys, which none of our policies can use. */
+/** Returns the number of bits of an RSA key; 0 for other keys, which no supported policy can use. */
 export function rsaBits(certificate: X509Certificate): number {
   return certificate.publicKey.asymmetricKeyDetails?.modulusLength ?? 0;
 }
 
-/** Reads the first certificate of a file, PEM or DER. Throws a LinkError that contains nothing of the file. */
+/** Reads the first certificate of a file, PEM or DER. Throws a LinkError, whose text quotes nothing from the file. */
 export function readCertificateFile(file: string): X509Certificate {
   return asLinkError(() => readCertificate(file));
 }
 
-/** Reads the private key of a certificate, PEM, mode 0600. Throws a LinkError. */
+/** Reads the private key of a certificate: PEM, in a file with mode 0600. Throws a LinkError. */
 export function readKeyOf(certificate: X509Certificate, files: { file: string; key_file: string }): string {
   return asLinkError(() => {
     ownFile(files.key_file);
@@ -175,7 +181,7 @@ export function readKeyOf(certificate: X509Certificate, files: { file: string; k
   });
 }
 
-/** Reads the text of a file that only its owner may read, without its last line break. Throws a LinkError. */
+/** Reads the text of a file that only its owner may read, without the last line break. Throws a LinkError. */
 export function readSecret(file: string): string {
   return asLinkError(() => passwordIn(ownFile(file)));
 }

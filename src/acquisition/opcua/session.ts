@@ -9,29 +9,29 @@ import { type OwnIdentity, parseCertificate, readCertificateFile, readKeyOf, rea
 
 interface SessionOptions {
   readonly address: OpcuaAddress;
-  /** null with policy None. */
+  /** The gateway's certificate and key; null with policy None. */
   readonly own: OwnIdentity | null;
-  /** The pinned certificate, DER; null with policy None. */
+  /** The server's pinned certificate, DER; null with policy None. */
   readonly serverCertificate: Buffer | null;
-  /** How long the server keeps a session without requests. */
+  /** Time for which the server keeps a session without requests. */
   readonly idle_ms: Milliseconds;
-  /** The user's password; null: it is in a file, or the login has no password. */
+  /** The user's password; null: the password is in a file, or the login needs no password. */
   readonly password: string | null;
 }
 
-/** A session. Each request that rejects has ended it, except for a tolerated refusal. */
+/** A session. Every rejected request ends it, except a tolerated refusal. */
 export type Session = Awaited<ReturnType<typeof openSession>>;
 
 type CreateSessionAnswer = InstanceType<Opcua["CreateSessionResponse"]>;
 
 const NONCE_BYTES = 32;
 
-/** A server confirms CloseSession at once or is away, and the agent has only seconds to stop. */
+/** Longest wait for the answer to CloseSession. A working server confirms at once, and the agent has only seconds to stop. */
 export const FAREWELL_MS: Milliseconds = 500;
 
 /**
- * Creates and activates a session. The login is sent only after the server has proved that it owns the pinned certificate. A session
- * that can't be activated is closed, because servers allow only a few and each retry would leave one behind.
+ * Creates and activates a session. Sends the login only after the server has proved that it owns the pinned certificate. Closes a session
+ * that can't be activated, because servers allow few sessions and each retry would leave one open.
  */
 export async function openSession(opcua: Opcua, channel: Channel, options: SessionOptions) {
   const { address } = options;
@@ -41,11 +41,11 @@ export async function openSession(opcua: Opcua, channel: Channel, options: Sessi
     request.requestHeader.authenticationToken = created.authenticationToken;
     return channel.ask(request, answer, asking);
   };
-  /** Makes the server forget the session at once instead of at its timeout. Never rejects. */
+  /** Closes the session, so that the server frees it at once and not at its timeout. Never rejects. */
   const close = async (within_ms: Milliseconds = FAREWELL_MS): Promise<void> => {
     const request = new opcua.CloseSessionRequest({ deleteSubscriptions: true });
     const asking: Asking = { slot: "farewell", within_ms, survives: true, tolerant: true };
-    // If the server is gone, its own timeout ends the session.
+    // Ignores an error: if the server is gone, its own timeout ends the session.
     await ask(request, opcua.CloseSessionResponse, asking).catch(() => undefined);
   };
   try {
@@ -73,7 +73,7 @@ export async function openSession(opcua: Opcua, channel: Channel, options: Sessi
   return { ask, close };
 }
 
-/** Signs the server's nonce, which proves that we own our certificate. */
+/** Signs the server's nonce, which proves that the gateway owns its certificate. */
 async function signatureOf(opcua: Opcua, { address, own, serverCertificate }: SessionOptions, serverNonce: Buffer) {
   if (own === null) return {};
   const policy = opcua.SecurityPolicy[address.security_policy];
@@ -113,7 +113,7 @@ function checkServer(
   if (created.serverNonce.length < NONCE_BYTES) throw new LinkError("malformed", message("plc.opcua.short_nonce"));
 }
 
-/** Returns the login policies of our endpoint, as received over the secure channel. */
+/** Returns the login policies of the configured endpoint, as received over the secure channel. */
 function userPolicies(opcua: Opcua, { serverEndpoints }: CreateSessionAnswer, { security_policy }: OpcuaAddress) {
   const { None, SignAndEncrypt } = opcua.MessageSecurityMode;
   const mode = security_policy === "None" ? None : SignAndEncrypt;
@@ -128,7 +128,7 @@ type UserPolicy = NonNullable<
 >[number];
 type Policy = Opcua["SecurityPolicy"][keyof Opcua["SecurityPolicy"]];
 
-/** Data for the login, with what the server has sent over the secure channel. */
+/** Data for the login, including data that the server has sent over the secure channel. */
 interface LoginContext extends SessionOptions {
   readonly policies: readonly UserPolicy[];
   readonly channelPolicy: Policy;
@@ -140,7 +140,7 @@ type Login = Pick<
   "userIdentityToken" | "userTokenSignature"
 >;
 
-/** Makes the identity token of the configured login. Throws a LinkError that says what to correct and contains no secret. */
+/** Makes the identity token of the configured login. Throws a LinkError that says what to correct, without any secret. */
 async function loginOf(opcua: Opcua, context: LoginContext): Promise<Login> {
   const { user, user_certificate_file } = context.address;
   if (user !== undefined) return byName(opcua, user, context);
@@ -159,7 +159,7 @@ function byName(opcua: Opcua, userName: string, context: LoginContext): Login {
   if (policy === null) throw new LinkError("config", message("plc.opcua.no_password_login"));
   const password = Buffer.from(context.password ?? readSecret(context.address.password_file ?? ""), "utf8");
   const factory = opcua.getCryptoFactory(policy.security);
-  // A token without a policy of its own is protected by the encrypted channel.
+  // A token without its own security policy is protected by the encrypted channel.
   const encrypted = factory === null ? null : factory.asymmetricEncryptionAlgorithm;
   const length = Buffer.alloc(4);
   length.writeUInt32LE(password.length + serverNonce.length);
@@ -193,7 +193,10 @@ async function byCertificate(opcua: Opcua, file: string, context: LoginContext):
   };
 }
 
-/** Returns the strongest policy for a type of login, without outdated algorithms; null: none. `security` None: no own encryption. */
+/**
+ * Returns the strongest login policy for a type of login, without outdated algorithms; null if the server offers none. Its `security` is
+ * None if the channel alone encrypts the login.
+ */
 function policyOf(opcua: Opcua, { policies, channelPolicy }: LoginContext, type: UserPolicy["tokenType"]) {
   const { SecurityPolicy } = opcua;
   const { Basic256Sha256, Aes128_Sha256_RsaOaep, Aes256_Sha256_RsaPss, None } = SecurityPolicy;

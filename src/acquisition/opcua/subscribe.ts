@@ -22,12 +22,12 @@ import type { Opcua } from "./library.ts";
 import { type RawValue, sampleOf } from "./value.ts";
 import { monotonicMs } from "../../monotonic.ts";
 
-/** `refused`: why each poll must read instead. */
+/** The result of a subscription. `refused`: why each poll must read the values instead. */
 type Subscribed = { readonly read: GroupReader } | { readonly refused: Text };
 
 /**
- * Subscribes to changes and answers polls from the newest values. A variable that the server doesn't have is bad. If the server refuses
- * the subscription, or grants fewer or slower items than polls need, the subscription is deleted.
+ * Subscribes to changes, and answers polls from the newest values. A variable that the server doesn't have becomes a bad sample. If the
+ * server refuses the subscription, or grants fewer or slower items than polls need, the subscription is deleted.
  * @param onFail called if the link fails outside of a read
  */
 export async function subscribe(
@@ -40,7 +40,7 @@ export async function subscribe(
   const found = placesOf(server);
   const { id, grant } = subscription;
   const notifications = notificationsOf(server.opcua, { subscription: id, namespaces: server.resolved.namespaces });
-  // Initial values are read, so that no poll has to wait for a first notification.
+  // Reads the initial values, so that no poll has to wait for a first notification.
   const values = (await retryingReader(server)(nodesOf(found))).values();
   for (const [index, { place }] of found.entries()) {
     const raw = "node" in place ? values.next().value : undefined;
@@ -82,7 +82,10 @@ async function create({ opcua, session, profile }: OpenServer, idle_ms: Millisec
   return { id, grant: { publishing_ms: revisedPublishingInterval, keep_alive_count: revisedMaxKeepAliveCount } };
 }
 
-/** Returns why polls must read; null: all variables are monitored, except those that the server doesn't have, which are bad. */
+/**
+ * Adds the monitored items. Returns why polls must read instead; null: all existing variables are monitored. Variables that the server
+ * doesn't have become bad samples.
+ */
 async function addItems(
   server: OpenServer,
   { found, id, notifications }: { found: readonly PlacedTag[]; id: number; notifications: Notifications },
@@ -97,7 +100,7 @@ async function addItems(
       itemsToCreate: some.map(({ handle, node, sampling_ms }) => ({
         itemToMonitor: { nodeId: node, attributeId: VALUE },
         monitoringMode: opcua.MonitoringMode.Reporting,
-        // Only the newest value counts, as with a read.
+        // Only the newest value is needed, as with a read.
         requestedParameters: { clientHandle: handle, samplingInterval: sampling_ms, queueSize: 1, discardOldest: true },
       })),
     });
@@ -118,7 +121,7 @@ async function addItems(
   return null;
 }
 
-/** A read would get these statuses too. */
+/** Statuses of variables that don't exist. A read would get the same statuses. */
 const NOT_THERE = /^Bad(NodeIdUnknown|NodeIdInvalid|AttributeIdInvalid)$/;
 const BAD = 2;
 
@@ -126,11 +129,11 @@ function itemsOf({ opcua, profile: { groups } }: OpenServer, found: readonly Pla
   const watched = found.flatMap(({ tag: { group }, place }, index) => {
     if ("reason" in place) return [];
     const poll_interval_ms = groups[group]?.poll_interval_ms ?? quickestOf(groups);
-    // Half the poll interval, so that a poll's value is hardly older than one from a read.
+    // Half the poll interval, so that a poll's value is hardly older than a value from a read.
     return [{ handle: index + 1, node: place.node, sampling_ms: poll_interval_ms / 2, poll_interval_ms }];
   });
   const node = opcua.coerceNodeId(NAMESPACE_ARRAY);
-  // It changes with the server's programs; the server may sample it as slowly as it likes.
+  // The list of namespaces changes only with the server's programs, so the server may sample it slowly.
   const namespaces = { handle: NAMESPACES_HANDLE, node, sampling_ms: NAMESPACES_MS, poll_interval_ms: Infinity };
   return [namespaces, ...watched];
 }
@@ -157,7 +160,7 @@ export function notificationsOf(
   const held = new Map<number, RawValue>();
   let expected: number | null = null;
   const inOrder = (sequence: number, isData: boolean): void => {
-    // A keep-alive has the next sequence number; some servers repeat the last one.
+    // A keep-alive carries the next sequence number, but some servers repeat the last one.
     if (expected !== null && (isData ? sequence !== expected : sequence > expected)) {
       throw new LinkError("malformed", message("plc.opcua.lost_news", { came: sequence, expected }));
     }
@@ -169,7 +172,7 @@ export function notificationsOf(
   };
   return {
     put,
-    /** Takes a publish response. Returns the sequence number to acknowledge, or null. Throws a LinkError if a notification is lost. */
+    /** Handles a publish response. Returns the sequence number to acknowledge, or null. Throws a LinkError if a notification is lost. */
     take: ({ subscriptionId, notificationMessage }: PublishAnswer): number | null => {
       const { sequenceNumber, notificationData } = notificationMessage;
       if (subscriptionId !== subscription) throw new LinkError("malformed", message("plc.opcua.foreign_news"));
@@ -186,7 +189,10 @@ export function notificationsOf(
       }
       return data.length > 0 ? sequenceNumber : null;
     },
-    /** Returns the newest value; undefined if none arrived. The device's own time is returned once only, because an unchanged value keeps it. */
+    /**
+     * Returns the newest value; undefined if no value has arrived. The device's time is returned only once per value, because it stays the
+     * same while the value is unchanged.
+     */
     newest: (handle: number): RawValue | undefined => {
       const raw = held.get(handle);
       if (raw !== undefined) held.set(handle, { ...raw, source_at: null });
@@ -197,7 +203,7 @@ export function notificationsOf(
 
 type Notifications = ReturnType<typeof notificationsOf>;
 
-/** A subscription, and the session that it belongs to. */
+/** A subscription and its session. */
 interface Followed extends Pick<OpenServer, "opcua" | "session"> {
   readonly id: number;
   readonly grant: SubscriptionGrant;
@@ -205,8 +211,9 @@ interface Followed extends Pick<OpenServer, "opcua" | "session"> {
 }
 
 /**
- * Keeps one publish request pending at the server until the session ends. Its deadline is the watchdog: a server without a message for
- * three keep-alive intervals has failed, even if its connection is open. Resolves with the reason if the server refuses the first request.
+ * Keeps one publish request pending at the server until the session ends. The deadline of the request is the watchdog. If the server sends
+ * no message for three keep-alive intervals, the link has failed, even if its connection is open. Resolves with the reason if the server
+ * refuses the first request.
  */
 export async function followNews(followed: Followed, onFail: (error: LinkError) => void) {
   const { grant, notifications } = followed;
@@ -234,7 +241,7 @@ export async function followNews(followed: Followed, onFail: (error: LinkError) 
     next.resolve(undefined);
   });
   return {
-    /** Resolves when the server's last message is so new that the held values are current; rejects if the link has failed. */
+    /** Resolves when the server's last message is so recent that the stored values are current. Rejects if the link has failed. */
     fresh: async (): Promise<void> => {
       if (failed === null && monotonicMs() - heard_at > fresh_ms) await next.promise;
       if (failed !== null) throw failed;
@@ -251,7 +258,7 @@ function publish(
   return session.ask(request, opcua.PublishResponse, { slot: "publish", within_ms: watchdogOf(grant), tolerant });
 }
 
-/** Returns the text of a refusal by the server; other errors reject. */
+/** Returns the answer, or the server's refusal. Other errors reject. */
 async function refusable<T extends object>(answer: Promise<T>): Promise<T | RefusedService> {
   try {
     return await answer;
@@ -265,20 +272,23 @@ type Groups = OpcuaProfile["groups"];
 
 interface SubscriptionGrant {
   readonly publishing_ms: Milliseconds;
-  /** Publishing intervals without a change until the server sends a keep-alive. */
+  /** Number of publishing intervals without a change after which the server sends a keep-alive. */
   readonly keep_alive_count: number;
 }
 
-/** Shows a dead link about as fast as the deadline of a read. */
+/** Requested keep-alive interval. With it, a dead link is noticed about as fast as by the deadline of a read. */
 const KEEP_ALIVE_MS = 1500;
 const MIN_PUBLISHING_MS = 50;
 const MAX_PUBLISHING_MS = 1000;
-/** After this many keep-alive intervals without a message the link has failed. */
+/** Number of keep-alive intervals without a message after which the link has failed. */
 const MISSED_KEEP_ALIVES = 3;
-/** Largest age of values when a dead link is noticed; if the server's intervals are longer, polls read instead. */
+/** Largest age of values when a dead link is noticed. If the server's intervals are longer, polls read instead. */
 const MAX_WATCHDOG_MS = 30_000;
 
-/** Returns the requested intervals. `lifetime_count`: publishing intervals without a request until the server deletes the subscription. */
+/**
+ * Returns the requested intervals. `lifetime_count`: number of publishing intervals without a request after which the server deletes the
+ * subscription.
+ */
 export function wishFor(groups: Groups, idle_ms: Milliseconds) {
   const publishing_ms = Math.min(MAX_PUBLISHING_MS, Math.max(MIN_PUBLISHING_MS, quickestOf(groups) / 2));
   const keep_alive_count = Math.max(1, Math.floor(KEEP_ALIVE_MS / publishing_ms));
@@ -297,7 +307,7 @@ export function shortfallOf(grant: SubscriptionGrant, groups: Groups): string | 
   return watchdog_ms > MAX_WATCHDOG_MS ? `a dead link would be noticed after ${watchdog_ms} ms only` : null;
 }
 
-/** Returns why a sampling interval is too long; null: it isn't. 0 means sampling at each change. */
+/** Returns why a sampling interval is too long; null: it is short enough. 0 means sampling at each change. */
 export function slowSampling(sampling_ms: Milliseconds, poll_interval_ms: Milliseconds): string | null {
   if (sampling_ms <= poll_interval_ms) return null;
   return `it samples every ${sampling_ms} ms, polls come every ${poll_interval_ms} ms`;

@@ -13,20 +13,21 @@ type Handler = Parameters<EventEmitter["on"]>[1];
 const newWire = () => ({
   socket: null as Socket | null,
   rest: Buffer.alloc(0) as Buffer,
-  /** Largest chunk that the server accepts; null: it hasn't answered the hello yet. */
+  /** Size of the largest chunk that the server accepts; null: the server hasn't answered the hello yet. */
   chunk_bytes: null as number | null,
   connected: null as Done | null,
-  /** Frames since our last request; bounds the chunks of an answer. */
+  /** Number of frames since our last request. Limits the chunks of an answer. */
   frames: 0,
   ended: null as LinkError | null,
 });
 type Wire = ReturnType<typeof newWire>;
 
 /**
- * Makes the TCP connection under a secure channel, in the shape of the library's transport. It replaces the library's own, which takes
- * its limits from the server's answer, lets an unexpected answer end the process, and can't be ended while it connects.
+ * Makes the TCP connection of a secure channel, with the interface of the library's transport. It replaces the library's own transport,
+ * which takes its limits from the server's answer and lets an unexpected answer end the process. The library's transport also can't be
+ * ended while it connects.
  * @param onEnd called once, with the first reason
- * @param isAsked returns whether a request waits for its answer; an answer at any other time ends the connection
+ * @param isAsked returns whether a request is pending; an answer at any other time ends the connection
  */
 export function uacpTransport(onEnd: (error: LinkError) => void, isAsked: () => boolean) {
   const events = new EventEmitter();
@@ -103,7 +104,7 @@ function socketError(error: NodeJS.ErrnoException, stood: boolean): LinkError {
   return new LinkError(stood ? "reset" : "refused", text === "" ? code : text, error);
 }
 
-/** Returns the library's transport interface over our own connection. */
+/** Makes the library's transport interface for our own connection. */
 function transportOver(
   { wire, events, dial }: { wire: Wire; events: EventEmitter; dial: (endpoint: string, done: Done) => void },
   end: (error: LinkError) => void,
@@ -153,24 +154,24 @@ function transportOver(
     once: (name: string, handler: Handler) => void events.once(name, handler),
     removeListener: (name: string, handler: Handler) => void events.removeListener(name, handler),
   };
-  // The library doesn't chain calls of `on`, and reads only these fields of `parameters`.
+  // A partial object is enough: the library doesn't chain calls of `on`, and reads only these fields of `parameters`.
   return transport as unknown as Transport;
 }
 
-/** Framing of OPC UA TCP (OPC 10000-6, 7.1): hello, acknowledge, error, and the bounds of every chunk. Pure except `greetsOpcua`. */
+/** Framing of OPC UA TCP (OPC 10000-6, 7.1): hello, acknowledge, error, and the limits of every chunk. Pure except `greetsOpcua`. */
 
-/** Limits that we announce and enforce: a booth's tags in one answer take a few kilobytes. */
+/** Limits that the gateway announces and enforces. A booth's tags in one answer take a few kilobytes. */
 export const LIMITS = {
   chunk_bytes: 65_536,
   message_bytes: 1_048_576,
   chunks: 32,
 } as const;
 
-/** The standard's minimum of a peer's buffer. */
+/** The standard's minimum for a peer's buffer. */
 const MIN_BUFFER_BYTES = 8192;
 const HEADER_BYTES = 8;
 const ACK_BYTES = 28;
-/** Bounds the texts of a server that are shown to people. */
+/** Maximum length of a server's text that is shown to people. */
 const MAX_REASON_CHARS = 200;
 
 export function helloFrame(endpoint: string): Buffer {
@@ -184,7 +185,10 @@ export function helloFrame(endpoint: string): Buffer {
   return frame;
 }
 
-/** Reads the answer to a hello. Returns the largest chunk that the server accepts; our own limits apply to what it sends. */
+/**
+ * Reads the answer to a hello. Returns the size of the largest chunk that the server accepts. Our own limits apply to chunks from the
+ * server.
+ */
 export function parseAck(frame: Buffer): number | LinkError {
   if (typeOf(frame) === "ERR") return parseError(frame);
   if (typeOf(frame) !== "ACK" || frame.length !== ACK_BYTES) {
@@ -222,19 +226,19 @@ function statusText(code: number): string {
   return known[code] ?? `status 0x${code.toString(16)}`;
 }
 
-/** Returns the host as in certificates and sockets: an IPv6 address without brackets. */
+/** Returns the host in the form of certificates and sockets: an IPv6 address has no brackets. */
 export function hostIn(endpoint: string): string {
   return new URL(endpoint).hostname.replace(/^\[|\]$/g, "");
 }
 
-/** Returns HEL, ACK, ERR, OPN, MSG or CLO. */
+/** Returns the type of a frame: HEL, ACK, ERR, OPN, MSG or CLO. */
 export function typeOf(frame: Buffer): string {
   return frame.toString("latin1", 0, 3);
 }
 
 /**
- * Splits received bytes into whole frames. A frame over the limit is rejected by its header, before its bytes arrive. After a fault
- * (bytes that belong to no frame) the connection must be closed.
+ * Splits received bytes into whole frames. Rejects a frame over the limit as soon as its header arrives. After a fault (bytes that belong
+ * to no frame) the connection must be closed.
  */
 export function takeFrames(bytes: Buffer) {
   const frames: Buffer[] = [];
@@ -257,7 +261,10 @@ function headerFault(header: string, length: number): Text | null {
   return length < HEADER_BYTES ? message("plc.opcua.no_chunk", { length }) : null;
 }
 
-/** Returns whether an OPC UA server answers there: it acknowledges a hello, or rejects it with an error message. Never rejects. */
+/**
+ * Returns whether an OPC UA server answers at this address: it acknowledges a hello, or rejects the hello with an error message. Never
+ * rejects.
+ */
 export function greetsOpcua({ host, port }: { host: string; port: number }, within_ms: Milliseconds) {
   return new Promise<boolean>((resolve) => {
     const socket = connect({ host, port, noDelay: true });

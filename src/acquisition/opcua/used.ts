@@ -1,4 +1,4 @@
-/** The used part of the library. The package leaves out the rest, which is half of it. */
+/** The used part of the OPC UA library. The released package leaves out the rest, which is half of the library. */
 export {
   ActivateSessionRequest,
   ActivateSessionResponse,

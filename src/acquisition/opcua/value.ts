@@ -3,16 +3,16 @@ import type { OpcuaPoint } from "../../domain/profile.ts";
 import type { Sample } from "../../domain/taken.ts";
 import type { TagName } from "../../domain/units.ts";
 
-/** A server's answer for one variable, as plain data; types are the standard's built-in types (OPC 10000-6, 5.1.2). */
+/** A server's answer for one variable, as plain data. Types are the standard's built-in types (OPC 10000-6, 5.1.2). */
 export interface RawValue {
   /** Built-in type: 1 Boolean, 2..9 integers by size, 10 Float, 11 Double, 12 String, 21 LocalizedText; 0: no value. */
   readonly type: number;
   readonly isScalar: boolean;
   readonly value: unknown;
-  /** The status code's name and number; its two highest bits are the severity. */
+  /** Name of the status code. `code` is its number, whose two highest bits are the severity. */
   readonly status: string;
   readonly code: number;
-  /** ms since 1970; null: none. A server may send an invalid time. */
+  /** The device's time in ms since 1970; null: none was sent. The time may be invalid. */
   readonly source_at: number | null;
 }
 
@@ -24,7 +24,7 @@ const LOCALIZED_TEXT = 21;
 const INTEGERS: ReadonlySet<number> = new Set([2, 3, 4, 5, 6, 7]);
 const INT64 = 8;
 const UINT64 = 9;
-/** A tag is shown in a table cell, so a longer text is something else. */
+/** Longest accepted text. A tag is shown in a table cell, so a longer text is not a tag's value. */
 const MAX_TEXT_CHARS = 500;
 
 /** Makes one tag's sample. `insecure`: the connection isn't secured, so the value is uncertain. Pure. */
@@ -44,7 +44,7 @@ export function sampleOf(
   return { tag: name, value, quality: "good", ...source };
 }
 
-/** Decodes a value by the server's type: an integer may have any size; a value of another kind is bad. */
+/** Decodes a value by the type that the server sent. Integers of any size are accepted; a value of another kind is bad. */
 export function decodeValue(point: OpcuaPoint, { type, isScalar, value }: RawValue): Decoded {
   if (type === 0 || value === null || value === undefined) return bad("missing");
   if (!isScalar) return bad("wrong_type");
@@ -66,7 +66,7 @@ function decodeText(type: number, value: unknown): Decoded {
   return typeof text !== "string" || text.length > MAX_TEXT_CHARS ? bad("wrong_type") : cleanText(text);
 }
 
-/** Converts a 64-bit integer from the library's [high, low]. */
+/** Converts a 64-bit integer from the library's form [high, low]. */
 function wideOf(type: number, value: unknown): bigint | null {
   if (!Array.isArray(value)) return null;
   const [high, low] = value as unknown[];

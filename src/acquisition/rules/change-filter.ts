@@ -13,27 +13,30 @@ interface Logged {
 }
 
 /**
- * The sample of each tag that was logged last in this boot. Written in place, because copies would be most of a poll's garbage. Start with
- * an empty one, also after a gap: then the next sample of every tag is logged.
+ * The last logged sample of each tag in this boot. The map is modified in place, because copies would be most of a poll's garbage. An empty
+ * map at the start and after a gap makes the next sample of every tag be logged.
  */
 export type FilterState = Map<TagName, Logged>;
 
-/** When a tag's sample is logged. A fall of an uptime, or of a counter by a step, is always logged: it means a restart or a reset. */
+/**
+ * Conditions under which a tag's sample is logged. A fall of an uptime, or of a counter by at least a step, is always logged, because it
+ * means a restart or a reset.
+ */
 type LogRule = Pick<TagParameters, "deadband" | "deadband_percent" | "heartbeat_ms" | "role" | "counter"> & {
-  /** A number that rises to this is logged at once, so that its consequence starts at that reading, not a deadband later. */
+  /** Threshold. A number that reaches it is logged at once, so that its consequence starts at that reading and not a deadband later. */
   readonly mark?: number;
 };
 
-/** Minutes by filter. */
+/** Offsets of usage counters in minutes, by filter type. */
 export type CounterOffsets = Readonly<Partial<Record<FilterType, number>>>;
 
-/** For a tag without parameters: every change, and one record every 15 min. */
+/** Rule for a tag without parameters: log every change, and one record every 15 min. */
 const DEFAULTS: LogRule = { deadband: 0, heartbeat_ms: 900_000 };
-/** Rounding error of binary fractions, relative to a mark or a step. */
+/** Rounding error of binary fractions, relative to a threshold or a step. */
 const ROUNDING = 1e-9;
 
 /**
- * Returns the rules of all tags. The mark of a filter's minutes is the filter's limit, because overuse starts there.
+ * Returns the rules of all tags. The threshold (`mark`) of a filter's minutes is the filter's limit, because overuse starts there.
  * @param offsets minutes by which a filter's usage exceeds its counter, as after a filter change that the PLC doesn't know about
  */
 export function logRules({ tags, filters }: Pick<Parameters, "tags" | "filters">, offsets: CounterOffsets = {}) {
@@ -54,9 +57,12 @@ export interface PolledSamples {
 }
 
 /**
- * Returns the samples of a poll to log: the first one of a tag; another quality, text or boolean; a number further than the deadband from
- * the LAST LOGGED one (so slow drift can't hide); one that reaches its mark; a counter or an uptime that fell; a due heartbeat.
- * A non-finite number becomes null, bad, "nan". The state remembers what was returned.
+ * Returns the samples of a poll that must be logged, and remembers them in the state. A non-finite number becomes null, bad, "nan". A
+ * sample is logged in these cases:
+ * - It is the first sample of its tag, or the tag's heartbeat is due.
+ * - Its quality, text or boolean has changed.
+ * - Its number differs from the LAST LOGGED one by more than the deadband (so slow drift can't hide), or reaches its threshold.
+ * - It is a counter or an uptime that fell.
  */
 export function filterChanges(state: FilterState, poll: PolledSamples, tags: Readonly<Record<TagName, LogRule>>) {
   const changes: Sample[] = [];
@@ -87,7 +93,7 @@ function isChange(last: Logged, sample: Sample, rule: LogRule): boolean {
   return mark !== undefined && isAt(sample.value, mark) && !isAt(last.value, mark);
 }
 
-/** A fall of a counter by less than a step is a meter's rounding. */
+/** Returns whether a fall means a reset or a restart. A counter that falls by less than a step is only rounded by the meter. */
 function isFall(fall: number, { role, counter }: LogRule): boolean {
   if (counter !== undefined) return fall >= counter.step * (1 - ROUNDING);
   return role === "uptime" && fall > 0;
@@ -102,10 +108,13 @@ function withoutNonFinite(sample: Sample): Sample {
   return { tag: sample.tag, value: null, quality: "bad", reason: "nan" };
 }
 
-/** When an event about each odd tag was last logged, in this boot; written in place. */
+/** Monotonic time at which an event about each odd tag was last logged in this boot; modified in place. */
 export type OddState = Map<TagName, Milliseconds>;
 
-/** Faults that only acquisition sees, by the reason of the bad sample: the check that they are evidence for, and the text. */
+/**
+ * Faults that only acquisition can see, by the reason of the bad sample. Each value is the check that the fault is evidence for, and a
+ * text.
+ */
 const CHECKS: Readonly<Record<string, readonly [check: string, detail: string]>> = {
   sentinel: ["sentinel", recordText("incident.sentinel")],
   nan: ["sentinel", recordText("incident.nan")],
@@ -117,10 +126,12 @@ const CHECKS: Readonly<Record<string, readonly [check: string, detail: string]>>
   torn: ["torn", recordText("incident.torn")],
 };
 
-/** An incident is resolved after 10 min without an event, so an event is logged twice in that time. */
+/** Interval of repeated events. An incident is resolved after 10 min without an event, so an event is logged twice in that time. */
 const LOG_AGAIN_MS = 300_000;
 
-/** Returns the events of one poll: when a tag becomes odd, and every 5 min while it stays odd. */
+/**
+ * Returns the events of one poll. An event is logged when a tag becomes odd (its value is implausible), and every 5 min while it stays odd.
+ */
 export function oddEvents(state: OddState, { mono, samples }: PolledSamples) {
   return samples.flatMap(({ tag, reason }) => {
     const check = reason === undefined || !Object.hasOwn(CHECKS, reason) ? undefined : CHECKS[reason];
@@ -140,13 +151,14 @@ interface Seen {
 }
 
 /**
- * Values that acquisition checks twice before it believes them: counters of several registers that fell or ran (a PLC may change one
- * half between the reads of the two), and blocks that are suddenly all zero (some servers zero their registers if they lose
- * their own link). It outlives a connection, and is written in place. By tag, not by block, because blocks differ between polls.
+ * Values that were accepted, as a reference for new ones. Acquisition reads suspicious values twice. Counters of several registers may be
+ * torn: a PLC can change one half between the reads of both halves. Whole blocks may suddenly be zero: some servers zero their registers
+ * when they lose their own link. The reference outlives a connection and is modified in place. It is stored by tag, not by block, because
+ * blocks differ between polls.
  */
 export interface Believed {
   readonly counts: Map<TagName, Seen>;
-  /** Tags whose registers were not all zero when they were last believed. */
+  /** Tags whose registers were not all zero when they were last accepted. */
   readonly lively: Set<TagName>;
   /** Number of polls for which a tag's zeros have been held back. */
   readonly held: Map<TagName, number>;
@@ -156,13 +168,13 @@ export function nothingBelieved(): Believed {
   return { counts: new Map(), lively: new Set(), held: new Map() };
 }
 
-/** Factor on the fastest plausible growth, as in derivation. */
+/** Factor on the fastest plausible growth of a counter, as in derivation. */
 const RATE_SLACK = 1.5;
 /** Number of polls for which an all-zero block is held back. */
 const HELD_POLLS = 2;
-/** A shorter block can be all zero in a booth that is off. */
+/** Least number of registers in a block whose zeros are suspicious. A shorter block can be all zero in a booth that is switched off. */
 const LEAST_REGISTERS = 8;
-/** A driver doesn't know the burner size: a gas counter without a max_rate_per_h is checked for falls only. */
+/** Empty parameters, because a driver doesn't know the burner size. A gas counter without a max_rate_per_h is only checked for falls. */
 const NO_PARAMETERS = {} as Parameters;
 
 const NOTHING: ReadonlySet<TagName> = new Set();
@@ -170,7 +182,7 @@ const NOTHING: ReadonlySet<TagName> = new Set();
 /** Tags with a counter, by name. */
 type Counters = ReadonlyMap<TagName, TagParameters>;
 
-/** Returns the counters of a poll that fell or exceeded their rate since they were last believed. */
+/** Returns the counters of a poll that fell, or grew faster than possible, compared with their last accepted value. */
 export function suspects(believed: Believed, poll: PolledSamples, counters: Counters): ReadonlySet<TagName> {
   if (counters.size === 0) return NOTHING;
   const odd = poll.samples.filter(({ tag, value }) => {
@@ -182,7 +194,7 @@ export function suspects(believed: Believed, poll: PolledSamples, counters: Coun
   return odd.length === 0 ? NOTHING : new Set(odd.map(({ tag }) => tag));
 }
 
-/** Returns whether a counter can have changed from one value to the other. */
+/** Returns whether a counter can have changed from the first value to the second. */
 function follows(tag: TagParameters, before: Seen, now: Seen): boolean {
   const step = tag.counter?.step ?? 0;
   const rate = maxRateOf(tag, NO_PARAMETERS);
@@ -193,8 +205,9 @@ function follows(tag: TagParameters, before: Seen, now: Seen): boolean {
 }
 
 /**
- * Replaces suspect counters by the second read of the same poll if both agree (it may have counted on), otherwise by "torn".
- * @param second the second read's sample of each suspect
+ * Replaces each suspicious counter by the second read of the same poll if both reads agree (it may have counted on). Otherwise the sample
+ * becomes bad, "torn".
+ * @param second the second read's sample of each suspicious counter
  */
 export function agreed(
   first: readonly Sample[],
@@ -216,7 +229,7 @@ export function agreed(
   });
 }
 
-/** Remembers believed counters. */
+/** Stores the values of accepted counters. */
 export function believe({ counts }: Believed, { mono, samples }: PolledSamples, counters: Counters): void {
   if (counters.size === 0) return;
   for (const { tag, value } of samples) {
@@ -235,7 +248,7 @@ interface ReadBlock {
 }
 
 /**
- * Returns the tags to hold back: those of a block that is all zero although it wasn't before.
+ * Returns the tags whose samples are held back: the tags of a block that is all zero although it wasn't before.
  * @param isRestarted the PLC has just started, so zeros are expected
  */
 export function zerosToHold(believed: Believed, blocks: readonly ReadBlock[], isRestarted: boolean) {

@@ -6,21 +6,24 @@ import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 export interface Heard {
   readonly way: Way;
   readonly mono: Milliseconds;
-  /** The service's time minus mono. */
+  /** The service's time minus monotonic time. */
   readonly offset: Milliseconds;
 }
 
-/** The years 2000 to 2099; an answer can't have another time. */
+/** Plausible times of an answer: the years 2000 to 2099. */
 const EARLIEST: EpochMs = 946_684_800_000;
 const LATEST: EpochMs = 4_102_444_800_000;
-/** Answers that differ by less agree, because an exchange takes up to 5 s. */
+/** Largest difference of two answers that agree. It is this large because an exchange can take up to 5 s. */
 const AGREE_MS: Milliseconds = 5000;
-/** This many answers, this far apart, outlast a short error of the service. */
+/** Number of agreeing answers, at least `APART_MS` apart, that prove a time. A short error of the service doesn't last that long. */
 const ANSWERS = 5;
 const APART_MS: Milliseconds = 30_000;
-/** A channel (acks or HTTP) without an answer for this long isn't awaited. While a long step is in doubt HTTP is asked twice a minute. */
+/**
+ * Time after which a silent channel (acks or HTTP) is ignored. A working channel isn't silent that long: HTTP is asked twice a minute while
+ * a large step is in doubt.
+ */
 const UP_MS: Milliseconds = 300_000;
-/** Answers kept for each channel; more than needed, so that a late one displaces none. */
+/** Maximum number of remembered answers per channel. It exceeds `ANSWERS`, so that a late answer doesn't displace a needed one. */
 const MAX_KEPT = 8;
 
 /** Returns whether an answer can have this time. */
@@ -28,7 +31,7 @@ export function isPlausible(time: EpochMs): boolean {
   return time >= EARLIEST && time <= LATEST;
 }
 
-/** Adds an answer. Of answers in quick succession the first and the last are kept. */
+/** Adds an answer. If several answers of a channel arrive in quick succession, only the first and the last are kept. */
 export function withHeard(list: readonly Heard[], one: Heard): readonly Heard[] {
   const own = list.filter(({ way }) => way === one.way);
   const [before, last] = own.slice(-2);
@@ -38,8 +41,8 @@ export function withHeard(list: readonly Heard[], one: Heard): readonly Heard[] 
 }
 
 /**
- * Returns the offset that the last answers agree on: at least five, each half a minute from the next, from every channel that is up, and
- * no other answer among them. null: they don't agree, or are too few.
+ * Returns the offset that the newest answers agree on; null: the answers differ, or are too few. At least five answers are needed, each at
+ * least half a minute after the one before. They must include every channel that is up.
  */
 export function agreedOffset(list: readonly Heard[], now: Milliseconds): Milliseconds | null {
   const newest = list.at(-1);
@@ -56,67 +59,67 @@ export function agreedOffset(list: readonly Heard[], now: Milliseconds): Millise
   const up = new Set(list.filter(({ mono }) => now - mono <= UP_MS).map(({ way }) => way));
   const isWhole = [...up].every((way) => run.some((one) => one.way === way));
   if (apart < ANSWERS || !isWhole) return null;
-  // An ack has milliseconds, the Date header of HTTP only seconds.
+  // Prefers an ack, because it has milliseconds. The Date header of HTTP has only seconds.
   return (run.find(({ way }) => way === "ack") ?? newest).offset;
 }
 
-/** If the wall clock moved by more than this against elapsed time, it was set. */
+/** Least difference between wall clock and elapsed time that means that the wall clock was set. */
 const STEP_MS: Milliseconds = 2000;
-/** Drift is less than this: a longer step is believed only if several answers agree on it. */
+/** Limit of drift. A larger step is accepted only if several answers agree on it. */
 const LONG_MS: Milliseconds = 3_600_000;
-/** A time that is more than LONG_MS before the last committed one must stay for this long, even if the kernel confirms it. */
+/** Time for which the kernel must keep confirming a time that is more than LONG_MS before the last committed time. */
 const KERNEL_FOR_MS: Milliseconds = 120_000;
-/** A program is updated within this time; several answers must agree on a first time after it. */
+/** Longest time that a program is used without an update. If a first time is later than that, several answers must agree on it. */
 const PROGRAM_LIFE_MS: Milliseconds = 2 * 366 * 86_400_000;
 
-/** Both clocks of the box at one instant, and the evidence about them. */
+/** Both clocks of the gateway at one instant, and the evidence about them. */
 export interface ClockReading {
   readonly mono: Milliseconds;
   readonly wall: EpochMs;
-  /** The kernel says that the wall clock is synchronised. */
+  /** The kernel reports that the wall clock is synchronized. */
   readonly kernel: boolean;
   /** The service's last answers, oldest first. */
   readonly heard: readonly Heard[];
-  /** Time of the program's build; absent: not known. */
+  /** Build time of the program; absent: not known. */
   readonly built_at?: EpochMs | undefined;
-  /** The last committed instant; absent or null: none. */
+  /** The newest committed time; absent or null: no time was committed. */
   readonly committed?: EpochMs | null;
 }
 
 /**
- * State of the watch on a booth's clock. Corrected time is `mono + offset`. The offset changes only by evidence from outside, the service
- * or the kernel: a step of the wall clock alone moves nothing. A boot's first time is taken from one answer and is `unsure` until more
- * evidence agrees. Drift, up to an hour, is followed at once; a longer step needs several answers that agree and no kernel against them.
+ * State of the watch on a booth's clock. Corrected time is `mono + offset`. Only evidence from the service or the kernel changes the
+ * offset; a step of the wall clock alone doesn't. A boot's first time is taken from one answer and is `unsure` until more evidence agrees.
+ * Drift of up to an hour is followed at once. A larger step needs several answers that agree, and is rejected if the kernel contradicts.
  */
 export interface ClockWatch {
-  /** Corrected time minus mono. */
+  /** Corrected time minus monotonic time. */
   readonly offset: Milliseconds;
-  /** Wall clock minus mono when it had last moved. */
+  /** Wall clock minus monotonic time when the wall clock was last set. */
   readonly seen: Milliseconds;
   readonly synced: boolean;
-  /** The last confirmed offset; null: there is only a first answer. */
+  /** The last confirmed offset; null: only a first answer is known. */
   readonly vouched: Milliseconds | null;
-  /** Mono since when the kernel has reported a synchronized clock; null: it doesn't. */
+  /** Monotonic time since when the kernel has reported a synchronized clock; null: it reports none. */
   readonly kernel_since: Milliseconds | null;
 }
 
-/** The state after a check, and the clock record to log; null: none. */
+/** The state after a check, and the clock record to log; null: nothing to log. */
 export interface Watched {
   readonly watch: ClockWatch;
   readonly value: ClockRecord["value"] | null;
 }
 
-/** A believed offset and its source. */
+/** An accepted offset and its source. */
 interface Belief {
   readonly offset: Milliseconds;
   readonly witness: "service" | "kernel";
-  /** No other evidence confirms it yet. */
+  /** No other evidence confirms the offset yet. */
   readonly unsure: boolean;
 }
 
 /**
- * Starts the watch; always returns a record.
- * @param known the result of an earlier synchronization in this boot; null: none
+ * Starts the watch. The result always has a clock record.
+ * @param known the result of an earlier synchronization in this boot; null: no such result
  */
 export function startWatch(
   known: KnownOffset | null,
@@ -131,14 +134,15 @@ export function startWatch(
   }
   const { offset, unsure } = known;
   const watch: ClockWatch = { offset, seen, synced: true, vouched: unsure ? null : offset, kernel_since: null };
-  // The earlier synchronization still applies: the kernel's flag may be as wrong as the clock.
+  // The earlier synchronization still applies, because the kernel's flag may be as wrong as the clock.
   if (Math.abs(seen - offset) > STEP_MS) return { watch, value: { wall, state: "stepped" } };
   return { watch, value: { wall: mono + offset, state: "synced", ...(unsure ? { unsure } : {}) } };
 }
 
 /**
- * Checks the clocks once. The service is the reference; before the first contact the kernel's flag is, once. If wall clock and service
- * agree within 5 s, the wall clock is used, because it is more precise. A step without evidence is logged and moves nothing.
+ * Checks the clocks once. The service is the reference. If the service hasn't answered yet, the kernel's flag can set the time once. If
+ * wall clock and service agree within 5 s, the wall clock is used, because it is more precise. A step without evidence is logged but moves
+ * nothing.
  */
 export function watchClock(before: ClockWatch, reading: ClockReading): Watched {
   const { mono, wall } = reading;
@@ -156,12 +160,14 @@ export function watchClock(before: ClockWatch, reading: ClockReading): Watched {
   }
   if (watch.synced) return keptBelief(watch, reading);
   if (Math.abs(seen - watch.seen) <= STEP_MS) return { watch, value: null };
-  // After a step the kernel's time must stay for `KERNEL_FOR_MS` again.
+  // After a step, the kernel must confirm the time for `KERNEL_FOR_MS` again.
   const kernel_since = watch.kernel_since === null ? null : mono;
   return { watch: { ...watch, seen, kernel_since }, value: { wall, state: "stepped" } };
 }
 
-/** Handles a check that doesn't move the offset: it may be confirmed now, or the wall clock may have been set. */
+/**
+ * Handles a check that leaves the offset unchanged. Two things may still be logged: the offset is now confirmed, or the wall clock was set.
+ */
 function keptBelief(watch: ClockWatch, reading: ClockReading): Watched {
   const { mono, wall } = reading;
   const seen = wall - mono;
@@ -176,7 +182,7 @@ function keptBelief(watch: ClockWatch, reading: ClockReading): Watched {
   return { watch: { ...watch, vouched, seen }, value: { wall, state: "stepped" } };
 }
 
-/** Finds a boot's first time. One answer is enough, so that a box without a battery-backed clock has a time at once. */
+/** Finds a boot's first time. One answer is enough, so that a gateway without a battery-backed clock has a time at once. */
 function firstBelief(watch: ClockWatch, reading: ClockReading): Belief | null {
   const { mono, wall, kernel, heard } = reading;
   const seen = wall - mono;
@@ -195,8 +201,8 @@ function firstBelief(watch: ClockWatch, reading: ClockReading): Belief | null {
 }
 
 /**
- * Finds a later correction. Drift is followed at once, up to an hour from the last confirmed offset in total. A longer step needs answers
- * that agree, and no kernel against them. The kernel outweighs a first answer that nothing confirms.
+ * Finds a later correction. Drift is followed at once, up to an hour in total from the last confirmed offset. A larger step needs answers
+ * that agree, and is rejected if the kernel contradicts. The kernel outweighs an unconfirmed first answer.
  */
 function laterBelief(watch: ClockWatch, reading: ClockReading): Belief | null {
   const { mono, wall, kernel, heard } = reading;
@@ -213,7 +219,7 @@ function laterBelief(watch: ClockWatch, reading: ClockReading): Belief | null {
   return { offset: said, witness: "service", unsure: !isNear(agreed, said) };
 }
 
-/** Returns whether the newest answer differs by more than an hour from the believed time. */
+/** Returns whether the newest answer differs by more than an hour from the accepted time. */
 export function isDisputed(watch: ClockWatch, { heard }: Pick<ClockReading, "heard">): boolean {
   const said = heard.at(-1)?.offset;
   return watch.synced && said !== undefined && isLong(said - watch.offset);

@@ -8,11 +8,11 @@ import {
   type ValueRules,
 } from "../../domain/profile.ts";
 
-/** Powers of ten with which doubles still hold every integer product exactly. */
+/** Maximum number of decimal places for which a power of ten is used to compute exactly. */
 const MAX_DECIMALS = 12;
 const POWERS = Array.from({ length: MAX_DECIMALS + 1 }, (_, decimals) => 10 ** decimals);
 
-/** Bounds the cache: a profile has a dozen scales and offsets, which are needed for each value. */
+/** Bounds the cache of decimal places. A profile has a dozen scales and offsets, which are needed for each value. */
 const MAX_KNOWN = 1_000;
 const knownDecimals = new Map<number, number>();
 
@@ -29,8 +29,8 @@ function decimalsOf(x: number): number {
 }
 
 /**
- * Computes raw x scale + offset for an integer raw value, without the noise of binary fractions (123 x 0.1 = 12.3). Uses integers of
- * the last decimal place if they fit, otherwise 15 significant digits (a scale of 1/3).
+ * Computes raw x scale + offset for an integer raw value, without the noise of binary fractions (123 x 0.1 = 12.3). Calculates in integers
+ * of the last decimal place if they fit; otherwise rounds to 15 significant digits (as for a scale of 1/3).
  */
 export function scaleInteger(raw: number, scale: number, offset: number): number {
   if (scale === 1 && offset === 0) return raw;
@@ -45,8 +45,8 @@ export function scaleInteger(raw: number, scale: number, offset: number): number
 }
 
 /**
- * Returns the shortest decimal with the same 32-bit float (71.1, not 71.0999984741211), so that stored, shown and sent values have no
- * digits that the device never had.
+ * Returns the shortest decimal that has the same value as a 32-bit float (71.1, not 71.0999984741211). Stored, shown and sent values then
+ * have no digits that the device never had.
  */
 export function shortestFloat32(value: number): number {
   for (const digits of [6, 7, 8]) {
@@ -56,21 +56,21 @@ export function shortestFloat32(value: number): number {
   return Number(value.toPrecision(9)) + 0;
 }
 
-/** Computes value x scale + offset for a 32-bit float; more than 9 digits would be noise. */
+/** Computes value x scale + offset for a 32-bit float. Rounds to 9 digits, because more digits would be noise. */
 function scaleFloat32(value: number, scale: number, offset: number): number {
   if (scale === 1 && offset === 0) return shortestFloat32(value);
   return Number((shortestFloat32(value) * scale + offset).toPrecision(9)) + 0;
 }
 
-/** Computes value x scale + offset for a 64-bit float; more than 15 digits would be noise. */
+/** Computes value x scale + offset for a 64-bit float. Rounds to 15 digits, because more digits would be noise. */
 function scaleFloat64(value: number, scale: number, offset: number): number {
   if (scale === 1 && offset === 0) return value + 0;
   return Number((value * scale + offset).toPrecision(15)) + 0;
 }
 
 /**
- * Computes raw x scale + offset for a 64-bit integer, exactly: a number if it holds the result without loss, otherwise decimal text.
- * With a scale or offset that has no short decimal notation (1/3) the result has 15 significant digits.
+ * Computes raw x scale + offset for a 64-bit integer, exactly. Returns a number if it holds the result without loss, otherwise decimal
+ * text. If the scale or the offset has no short decimal notation (1/3), the result has 15 significant digits.
  */
 function scaleBigint(raw: bigint, scale: number, offset: number): number | string {
   const decimals = Math.max(decimalsOf(scale), decimalsOf(offset));
@@ -93,16 +93,16 @@ function decimalText(exact: bigint, decimals: number): string {
   return fraction === "" ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
 }
 
-/** Why the device's data is no usable value. The driver adds `hole` and `exception_<code>` for points without data. */
+/** Why the device's data is not a usable value. The driver adds `hole` and `exception_<code>` for points without data. */
 type DecodeReason =
   "sentinel" | "nan" | "inf" | "below_min" | "above_max" | "not_text" | "not_bcd" | "missing" | "wrong_type";
 
-/** A good value, or null with the reason. */
+/** A good value, or null with a reason. */
 export type Decoded =
   | { readonly value: Exclude<TagValue, null>; readonly quality: Extract<Quality, "good"> }
   | { readonly value: null; readonly quality: Extract<Quality, "bad">; readonly reason: DecodeReason };
 
-/** Order of words in a value, of bytes in a register, and of characters in a register. */
+/** Orders of the words in a value, of the bytes in a register, and of the characters in a register. */
 export interface Orders {
   readonly word_order: FirstOf;
   readonly byte_order?: FirstOf;
@@ -113,8 +113,8 @@ const good = (value: Exclude<TagValue, null>): Decoded => ({ value, quality: "go
 export const bad = (reason: DecodeReason): Decoded => ({ value: null, quality: "bad", reason });
 
 /**
- * Decodes the value of a point that starts at `index` of a block's words: registers as 0..65535, or bits as 0 and 1. Pure. Returns bad
- * with reason `missing` if the block is too short.
+ * Decodes the value of a point that starts at `index` of a block's words: registers as 0..65535, or bits as 0 and 1. Pure. Returns bad with
+ * reason `missing` if the block is too short.
  */
 export function decodePoint(
   point: ModbusPoint,
@@ -139,14 +139,14 @@ export function decodePoint(
   return decodeNumber(point, raw, point.type === "float32" || point.type === "float64" ? point.type : "integer");
 }
 
-/** Type of a raw number on the wire; a 64-bit integer is a bigint. */
+/** Type of a raw number on the wire. A 64-bit integer is a bigint. */
 type NumberKind = "integer" | "float32" | "float64";
 
 const SCALES = { integer: scaleInteger, float32: scaleFloat32, float64: scaleFloat64 } as const;
 
 /**
- * Applies the rules of a tag (sentinels, labels, scale, range) to a raw number of any protocol. Returns text for a tag with labels, and
- * for an integer that no number holds without loss. Pure.
+ * Applies the rules of a tag (sentinels, labels, scale, range) to a raw number of any protocol. Returns text for a tag with labels, and for
+ * an integer that no number holds without loss. Pure.
  */
 export function decodeNumber(rules: ValueRules, raw: number | bigint, kind: NumberKind): Decoded {
   if (rules.sentinels.length > 0 && rules.sentinels.some((sentinel) => isSentinel(sentinel, raw, kind)))
@@ -158,14 +158,14 @@ export function decodeNumber(rules: ValueRules, raw: number | bigint, kind: Numb
   return inRange(rules, typeof raw === "bigint" ? scaleBigint(raw, scale, offset) : SCALES[kind](raw, scale, offset));
 }
 
-/** Removes blanks at the end of a text. Control characters mean that the registers hold no text. Pure. */
+/** Removes blanks at the end of a text. Returns bad for control characters, because the registers then hold no text. Pure. */
 export function cleanText(text: string): Decoded {
   return /[\u0000-\u001f\u007f-\u009f]/.test(text) ? bad("not_text") : good(text.trimEnd());
 }
 
 function isSentinel(sentinel: number | string, raw: number | bigint, kind: NumberKind): boolean {
   const number = Number(sentinel);
-  // A sentinel with a fraction, which a float tag can have, equals no integer, and BigInt refuses it.
+  // Such a sentinel can have a fraction if the tag is a float. It then equals no integer, and BigInt() would throw.
   if (typeof raw === "bigint") return Number.isInteger(number) && BigInt(sentinel) === raw;
   return raw === (kind === "float32" ? Math.fround(number) : number);
 }
@@ -182,7 +182,7 @@ function inRange({ min, max }: ValueRules, value: number | string): Decoded {
   return good(value);
 }
 
-/** Decodes Latin-1 up to the first NUL. */
+/** Decodes Latin-1 text up to the first NUL. */
 function decodeText(words: readonly number[], order: FirstOf): Decoded {
   const codes = words.flatMap((word) => (order === "low_first" ? [word & 0xff, word >> 8] : [word >> 8, word & 0xff]));
   const end = codes.indexOf(0);
@@ -190,10 +190,13 @@ function decodeText(words: readonly number[], order: FirstOf): Decoded {
   return cleanText(String.fromCharCode(...text));
 }
 
-/** Bytes of the value being decoded, most significant first. One for all values: a list of words each was a large part of a poll's garbage. */
+/**
+ * Bytes of the value being decoded, most significant first. One buffer serves all values: a list of words for each value was a large part
+ * of a poll's garbage.
+ */
 const scratch = new DataView(new ArrayBuffer(8));
 
-/** Returns the raw number: a bigint for 64-bit integers; null if the digits are no BCD. */
+/** Returns the raw number: a bigint for 64-bit integers; null if the digits aren't valid BCD. */
 const READ: Readonly<Record<Exclude<ModbusType, "bool" | "string">, (bytes: DataView) => number | bigint | null>> = {
   int16: (bytes) => bytes.getInt16(0),
   uint16: (bytes) => bytes.getUint16(0),
@@ -207,7 +210,7 @@ const READ: Readonly<Record<Exclude<ModbusType, "bool" | "string">, (bytes: Data
   bcd32: (bytes) => decimalOf(bytes.getUint32(0)),
 };
 
-/** Reads hexadecimal digits as decimal ones; null if one of them is a letter. */
+/** Reads hexadecimal digits as decimal digits. Returns null if one of the digits is a letter. */
 function decimalOf(bcd: number): number | null {
   const digits = bcd.toString(16);
   return /^\d+$/.test(digits) ? Number(digits) : null;

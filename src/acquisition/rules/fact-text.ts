@@ -3,7 +3,7 @@ import type { Milliseconds } from "../../domain/units.ts";
 
 const minutes = (ms: Milliseconds): string => `${Math.round(ms / 60_000)} min`;
 
-/** Describes a derived fact for the log; null for stages and hours, which are too many. */
+/** Describes a derived fact for the log. Returns null for stages and hours, which are too many to log. */
 export function factText(fact: Fact): string | null {
   switch (fact.kind) {
     case KIND.cycle: {

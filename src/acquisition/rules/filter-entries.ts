@@ -3,12 +3,15 @@ import type { EntryAnswer, FilterChange } from "../../domain/entry.ts";
 import type { Parameters } from "../../domain/parameters.ts";
 import type { Milliseconds, Seq } from "../../domain/units.ts";
 
-/** The booth's use is kept this long, so that it can be assigned to the filter that was fitted then. */
+/**
+ * Longest time since an entered filter change. The booth's use is kept this long, so that it can be assigned to the filter that was fitted
+ * then.
+ */
 export const MAX_AGO_MS: Milliseconds = 36 * 3_600_000;
 
 type Entries = Pick<LogState, "entries" | "seqOfEntry">;
 
-/** Decides about a requested filter change: answers at once, or has it written. */
+/** Decides about a requested filter change: returns an answer at once, or "write" if the change must be written to the log. */
 export function decideChange(
   change: FilterChange,
   log: Entries,
@@ -23,7 +26,7 @@ export function decideChange(
   return { kind: "write" };
 }
 
-/** Decides about an undo: answers at once, or has the undo of record `seq` written. */
+/** Decides about an undo: returns an answer at once, or "write" with the record `seq` whose undo must be written to the log. */
 export function decideUndo(id: string, log: Entries): EntryAnswer | { readonly kind: "write"; readonly seq: Seq } {
   const entry = log.entries().find((one) => one.id === id);
   const seq = log.seqOfEntry(id);
@@ -34,7 +37,7 @@ export function decideUndo(id: string, log: Entries): EntryAnswer | { readonly k
   return { kind: "write", seq };
 }
 
-/** Returns the answer after the record has been folded; null if it hasn't been yet. */
+/** Returns the answer after the log's state includes the record; null if it doesn't yet. */
 export function answered(id: string, log: Entries, { undone }: { readonly undone: boolean }): EntryAnswer | null {
   const entry = log.entries().find((one) => one.id === id);
   if (entry === undefined || (undone && entry.outcome !== "undone")) return null;

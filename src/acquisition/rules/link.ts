@@ -9,19 +9,22 @@ import type { Trouble } from "../../domain/status.ts";
 import type { Sample } from "../../domain/taken.ts";
 import type { Milliseconds, Serial, TagName } from "../../domain/units.ts";
 
-/** Rules of a link: when its booths are polled, then what is wrong with it. */
+/** Rules of a link: first when its booths are polled, then which faults it has. */
 
-/** When each poll group is due next, on the monotonic clock. */
+/** Monotonic time at which each poll group is due next. */
 type Schedule = Readonly<Record<string, Milliseconds>>;
 
 type Groups = Readonly<Record<string, { readonly poll_interval_ms: Milliseconds }>>;
 
-/** Intervals are mostly whole seconds, so links that start at different times within a second stay apart. */
+/**
+ * Time within which the starts of the links are spread. Poll intervals are mostly whole seconds, so links that start apart within a second
+ * stay apart.
+ */
 const SPREAD_MS: Milliseconds = 1_000;
 
 /**
- * Returns the delay of each link's start. With it, polls of several links, and the commits that follow them, are never due at the same
- * instant.
+ * Returns the delay of each link's start. With these delays, the polls of several links, and the commits that follow them, are never due at
+ * the same instant.
  * @param groups poll groups of every booth
  */
 export function linkBegins(links: number, groups: readonly Groups[]): readonly Milliseconds[] {
@@ -38,33 +41,36 @@ export function scheduleFrom(groups: Groups, mono: Milliseconds): Schedule {
   return Object.fromEntries(Object.keys(groups).map((group) => [group, mono]));
 }
 
-/** Returns the group that is due first; of several that are due at the same time the quickest one. undefined: there are no groups. */
+/**
+ * Returns the group that is due first. If several groups are due at the same time, returns the one with the shortest interval. undefined:
+ * there are no groups.
+ */
 export function nextDue(schedule: Schedule, groups: Groups) {
   const intervalOf = (group: string): Milliseconds => groups[group]?.poll_interval_ms ?? 0;
   const dues = Object.entries(schedule).map(([group, due]) => ({ group, due }));
   return dues.toSorted((a, b) => a.due - b.due || intervalOf(a.group) - intervalOf(b.group))[0];
 }
 
-/** Returns the groups that are due at `mono`, in the profile's order; one read takes them all. */
+/** Returns the groups that are due at `mono`, in the profile's order. A single read covers all of them. */
 export function dueGroups(schedule: Schedule, groups: Groups, mono: Milliseconds): readonly string[] {
   return Object.keys(groups).filter((group) => (schedule[group] ?? Infinity) <= mono);
 }
 
-/** Groups samples by poll group; `tags` has the tag of each sample at the same index. */
+/** Arranges samples by poll group. `tags` has the tag of each sample at the same index. */
 export function byGroup(
   groups: readonly string[],
   tags: readonly { readonly group: string }[],
   samples: readonly Sample[],
 ): ReadonlyMap<string, readonly Sample[]> {
   const all = new Map(groups.map((group): [string, Sample[]] => [group, []]));
-  // entries() would make a pair for each sample, half of a poll's garbage.
+  // `forEach`, because `entries()` would make a pair for each sample, which was half of a poll's garbage.
   samples.forEach((sample, index) => all.get(tags[index]?.group ?? "")?.push(sample));
   return all;
 }
 
 /**
- * Sets a polled group's next due time in its rhythm. If that time has passed meanwhile, the poll follows at once, less than an interval
- * late; earlier missed polls are skipped.
+ * Moves a polled group's due time forward by whole intervals. If the new due time has already passed, the poll follows at once, less than
+ * an interval late. Earlier missed polls are skipped.
  */
 export function afterPoll(schedule: Schedule, groups: Groups, polled: { group: string; mono: Milliseconds }): Schedule {
   const interval = groups[polled.group]?.poll_interval_ms ?? 1_000;
@@ -73,7 +79,7 @@ export function afterPoll(schedule: Schedule, groups: Groups, polled: { group: s
   return { ...schedule, [polled.group]: due + missed * interval };
 }
 
-/** Makes a group due with the quickest group's next poll, unless it is due earlier. */
+/** Makes a group due with the next poll of the quickest group, unless it is due earlier. */
 export function soonAgain(schedule: Schedule, groups: Groups, polled: { group: string; mono: Milliseconds }): Schedule {
   const soon = Math.min(schedule[polled.group] ?? polled.mono, polled.mono + quickestOf(groups));
   return { ...schedule, [polled.group]: soon };
@@ -83,23 +89,23 @@ export function soonAgain(schedule: Schedule, groups: Groups, polled: { group: s
 export interface BoothDues {
   readonly schedule: Schedule;
   readonly groups: Groups;
-  /** When its device may be tried again; null: it answers. */
+  /** Monotonic time at which the booth's device may be contacted again; null: the device answers. */
   readonly retry_at: Milliseconds | null;
 }
 
-/** The next poll of a link. `group` null: a try whether the booth's device is back. */
+/** The next poll of a link. `group` null: a probe, which checks whether the booth's device answers again. */
 interface DuePoll {
   readonly booth: number;
   readonly at: Milliseconds;
   readonly group: string | null;
 }
 
-/** The longest delay of a try; after that it goes first, even if polls have to wait once. */
+/** Longest delay of a probe. After this time the probe runs first, even if polls must wait once. */
 const MAX_PROBE_DELAY_MS = 10_000;
 
 /**
- * Returns the next poll of a link that booths share; undefined if there is nothing to poll. Polls follow their due times. A device that
- * doesn't answer is tried only if a try in vain (`probe_ms`) ends before the next poll is due, so that it delays no living device.
+ * Returns the next poll of a link that booths share; undefined if no poll is due. Polls run in the order of their due times. A device that
+ * doesn't answer is probed only if a failed probe (`probe_ms`) ends before the next poll is due. So a probe delays no working device.
  */
 export function nextPoll(
   booths: readonly BoothDues[],
@@ -119,17 +125,20 @@ export function nextPoll(
   return fits || mono >= probe.at + MAX_PROBE_DELAY_MS ? probe : poll;
 }
 
-/** A healthy device answers in a tenth of this. */
+/** Shortest gap before the next poll that a tool's read may use. A healthy device answers in a tenth of this time. */
 const MIN_FREE_MS = 100;
-/** A tool's read waits for its answer at least this long, even if a poll becomes due: giving up early costs the connection. */
+/**
+ * Least time that a tool's read waits for its answer, even if a poll becomes due. If the read ended earlier, the connection would be lost.
+ */
 const MIN_ANSWER_MS = 500;
 const MAX_ANSWER_MS = 1_000;
-/** If polls leave no gap, a tool's read goes before one of them after this time. */
+/** Wait after which a tool's read runs before a poll if polls leave no gap. */
 const PATIENCE_MS = 2_000;
 
 /**
- * Returns how long a tool's read may take on a link whose next poll is due in `free_ms`, after the tool has waited `waited_ms`; null: it
- * must wait. With a healthy device the read ends before the poll is due; a silent device delays the poll by `MIN_ANSWER_MS` at most.
+ * Returns the time limit of a tool's read on a shared link; null: the read must wait. `free_ms` is the time until the next poll,
+ * `waited_ms` the time that the tool has waited. A healthy device answers before the poll is due. A silent device delays the poll by
+ * `MIN_ANSWER_MS` at most.
  */
 export function fitsBetween(free_ms: Milliseconds, waited_ms: Milliseconds): Milliseconds | null {
   if (free_ms < MIN_FREE_MS && waited_ms < PATIENCE_MS) return null;
@@ -141,15 +150,15 @@ type Refusals = ReadonlySet<TagName>;
 
 export const NO_REFUSALS: Refusals = new Set();
 
-/** Reasons of samples whose address or variable the device doesn't have, or doesn't let us read. */
+/** Reasons of bad samples for addresses or variables that the device doesn't have, or doesn't allow us to read. */
 const REFUSED = /^(exception_\d+|hole|BadNodeId\w*|BadNotReadable|BadUserAccessDenied|BadAttributeIdInvalid)$/;
-/** Tags named in a sentence; the rest is counted. */
+/** Maximum number of tags that a message names. Further tags are only counted. */
 const MAX_NAMED = 5;
 
 /** Reasons of samples that say nothing about refusals: the tag wasn't requested, or the answer was lost. */
 const NO_ANSWER: ReadonlySet<string> = new Set(["no_answer", "wrong_answer"]);
 
-/** Adds the samples of one poll. A tag without an answer stays as it was. */
+/** Adds the samples of one poll. Tags without an answer stay unchanged. */
 export function withPoll(before: Refusals, samples: readonly Sample[]): Refusals {
   if (before.size === 0 && samples.every(({ reason }) => reason === undefined)) return before;
   const after = new Set(before);
@@ -161,7 +170,7 @@ export function withPoll(before: Refusals, samples: readonly Sample[]): Refusals
   return after;
 }
 
-/** Returns why the link is degraded by refused tags; null if every tag is answered. */
+/** Returns why refused tags degrade the link; null if the device refuses no tag. */
 export function refusalTrouble(refusals: Refusals): Trouble | null {
   const count = refusals.size;
   if (count === 0) return null;
@@ -178,11 +187,11 @@ export function refusalTrouble(refusals: Refusals): Trouble | null {
 interface UnusableTag {
   /** Monotonic time of the first bad poll. */
   readonly since: Milliseconds;
-  /** Bad polls in a row. */
+  /** Number of bad polls in a row. */
   readonly polls: number;
-  /** The reason at the first bad poll; it stays, so that a sensor that alternates between two faults is logged once. */
+  /** The reason at the first bad poll. It is kept, so that a sensor that alternates between two faults is logged only once. */
   readonly reason: string;
-  /** It has been bad long enough to be reported. */
+  /** The tag has been bad long enough to be reported. */
   readonly isReported: boolean;
 }
 
@@ -191,14 +200,16 @@ type UnusableTags = ReadonlyMap<TagName, UnusableTag>;
 
 export const NO_UNUSABLE_TAGS: UnusableTags = new Map();
 
-/** A PLC that starts and a block that turned zero bring one or two bad polls, so three in a row are needed. */
+/** Bad polls in a row after which a tag is unusable. A PLC that starts, or a block that turned zero, causes only one or two bad polls. */
 const UNUSABLE_POLLS = 3;
-/** A quick group has three polls in less than a second; a PLC needs up to ten seconds to start. */
+/**
+ * Least time for which a tag must be bad. A quick group has three polls in less than a second, but a PLC needs up to ten seconds to start.
+ */
 const UNUSABLE_MS: Milliseconds = 10_000;
 
 /**
- * Adds the samples of one poll. `watched` holds the tags with a role: figures depend on them. Tags that the device refuses are left
- * out, since `withPoll` reports them at once.
+ * Adds the samples of one poll. `watched` holds the tags with a role, which the booth's figures depend on. Refused tags are excluded,
+ * because `withPoll` reports them at once.
  */
 export function withSamples(
   before: UnusableTags,
@@ -219,7 +230,7 @@ export function withSamples(
   return after;
 }
 
-/** Returns why the link is degraded; null if every watched tag has had a usable value within the last polls. */
+/** Returns why unusable tags degrade the link; null if every watched tag has recently had a usable value. */
 export function unusableTrouble(unusable: UnusableTags): Trouble | null {
   const reported = [...unusable].filter(([, { isReported }]) => isReported);
   const [first] = reported;
@@ -238,9 +249,9 @@ export function unusableTrouble(unusable: UnusableTags): Trouble | null {
   };
 }
 
-/** The value has the right type and is not a measurement. */
+/** Reasons of samples that have the right type but are not measurements. */
 const SENSOR_FAULTS: ReadonlySet<string> = new Set(["nan", "inf", "sentinel", "below_min", "above_max"]);
-/** The PLC has the variable but no value for it. */
+/** Reasons of samples whose variable exists in the PLC but has no value. */
 const NO_VALUE: ReadonlySet<string> = new Set(["missing", "BadWaitingForInitialData", "BadNoData"]);
 
 function unusableText(tag: TagName, why: string): Text {
@@ -248,21 +259,21 @@ function unusableText(tag: TagName, why: string): Text {
   return NO_VALUE.has(why) ? message("plc.unusable_empty", { tag, why }) : message("plc.unusable_one", { tag, why });
 }
 
-/** Whether a device loses so many requests that people should know, although its values arrive. */
+/** Observation of whether a device loses so many requests that people should know, although its values arrive. */
 export interface Losses {
-  /** Start of the period under observation. */
+  /** Start of the observation period. */
   readonly from: { readonly mono: Milliseconds; readonly counts: RequestCounts };
-  /** Why the link is degraded, with the same words until it is over; null: few requests are lost. */
+  /** Why the link is degraded, with the same words until the trouble ends; null: few requests are lost. */
   readonly trouble: Trouble | null;
 }
 
-/** Least length of a period, in requests and in time: the trouble can end once in a period. */
+/** Least length of an observation period, in requests and in time. The trouble can end once in a period. */
 const PERIOD_REQUESTS = 100;
 const PERIOD_MS: Milliseconds = 60_000;
-/** A single lost reply, or the restart of a network switch, is no trouble. */
+/** Least number of lost requests that is reported. A single lost reply, or the restart of a network switch, is no trouble. */
 const MIN_MISSED = 5;
 const REPORTED_SHARE = 0.02;
-/** A period with a smaller share ends the trouble. */
+/** Share of lost requests below which a period ends the trouble. */
 const HEALTHY_SHARE = 0.01;
 
 export function noLosses(counts: RequestCounts, mono: Milliseconds): Losses {
@@ -283,31 +294,31 @@ export function withRequests(before: Losses, counts: RequestCounts, mono: Millis
   return { from: { mono, counts }, trouble: share < HEALTHY_SHARE ? null : trouble };
 }
 
-/** The PLC that has been answering, according to its serial number. */
+/** The identity of the PLC that has been answering, according to its serial number. */
 export interface PlcIdentity {
-  /** The serial number that it showed last, normalized; null: none could be read yet. */
+  /** The serial number that the PLC showed last, normalized; null: no number was read yet. */
   readonly shown: Serial | null;
-  /** When a foreign serial number was last logged; null: the number is right, or unknown. */
+  /** Monotonic time at which a foreign serial number was last logged; null: the number is right, or unknown. */
   readonly logged_at: Milliseconds | null;
 }
 
 export const UNKNOWN_PLC: PlcIdentity = { shown: null, logged_at: null };
 
-/** An incident is resolved after 10 min without an event, so an event is logged twice in that time. */
+/** Interval of repeated events. An incident is resolved after 10 min without an event, so an event is logged twice in that time. */
 const LOG_AGAIN_MS = 300_000;
 
-/** Returns the tag and the poll group with the PLC's serial number; null if the profile has none. */
+/** Returns the tag and the poll group with the PLC's serial number; null if the profile has no such tag. */
 export function serialTagOf(profile: Profile): { readonly tag: TagName; readonly group: string } | null {
-  // The number of a drive or a sensor is not the booth's.
+  // The serial number of a drive or a sensor is not the booth's.
   if (profile.kind === "device") return null;
   const found = (profile.tags as readonly Profile["tags"][number][]).find(({ role }) => role === "plc_serial");
   return found === undefined ? null : { tag: found.name, group: found.group };
 }
 
 /**
- * Returns the serial number that this booth's PLC must show. The person who confirmed the booth saw the PLC's number, the controller's
- * own or the booth's, and that number counts; if the PLC showed none, the booth's serial number counts. null: the
- * booth isn't confirmed yet.
+ * Returns the serial number that this booth's PLC must show; null: the booth isn't confirmed yet. The person who confirmed the booth saw
+ * the number that the PLC showed, and that number counts, whether it is the controller's or the booth's. If the PLC showed no number, the
+ * booth's serial number counts.
  */
 export function expectedSerial(row: Pick<ProvisioningRow, "serial" | "confirmed">, configured: Serial | null) {
   if (row.serial === null) return configured;
@@ -315,10 +326,10 @@ export function expectedSerial(row: Pick<ProvisioningRow, "serial" | "confirmed"
 }
 
 /**
- * Checks whether a poll is from the booth's own PLC. Another serial number makes it foreign until the booth's own is read again. A
- * serial number that can't be read, or is empty, changes nothing: a PLC that starts shows NULs for a moment, and a PLC that never shows
- * a number would leave its booth without data.
- * @returns foreign: why the poll doesn't count, or null; event: the record to log now, or null
+ * Checks whether a poll is from the booth's own PLC. Another serial number makes the PLC foreign until the booth's own number is read
+ * again. An unreadable or empty serial number changes nothing. A PLC that starts shows NULs for a moment, and some PLCs never show a
+ * number.
+ * @returns foreign: why the poll doesn't count, or null; event: the event to log now, or null
  */
 export function identityIn(
   before: PlcIdentity,
@@ -331,7 +342,7 @@ export function identityIn(
     readonly mono: Milliseconds;
     readonly samples: readonly Sample[];
     readonly tag: TagName;
-    /** The booth's; null: not entered yet. */
+    /** The booth's serial number; null: not entered yet. */
     readonly expected: Serial | null;
   },
 ): { readonly state: PlcIdentity; readonly foreign: Trouble | null; readonly event: EventRecord["value"] | null } {
@@ -357,7 +368,7 @@ function serialIn(samples: readonly Sample[], tag: TagName): Serial | null {
   return normalized(String(sample.value).replaceAll("\0", "")) || null;
 }
 
-/** Normalizes a serial number for comparison; text that can't be a serial number is compared as it is. */
+/** Normalizes a serial number for comparison. Text that can't be a serial number is only trimmed and converted to upper case. */
 function normalized(text: string): Serial {
   return normaliseSerial(text) ?? text.trim().toUpperCase();
 }

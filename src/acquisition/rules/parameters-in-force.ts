@@ -4,8 +4,8 @@ import type { Parameters } from "../../domain/parameters.ts";
 import type { ServiceRecord } from "../../domain/service.ts";
 
 /**
- * Merges the service's decisions (time zone, working hours, filter limits) into the box's parameters. The box's configuration decides
- * everything else. A filter that the profile doesn't have is not fitted here and stays absent.
+ * Merges the service's decisions (time zone, working hours, filter limits) into the gateway's parameters. The gateway's configuration
+ * decides everything else. A filter that the profile doesn't have is not fitted in this booth and stays absent.
  */
 export function withService(parameters: Parameters, record: ServiceRecord | null): Parameters {
   if (record === null) return parameters;
@@ -28,8 +28,8 @@ export function withService(parameters: Parameters, record: ServiceRecord | null
 }
 
 /**
- * Returns a function for the parameters in force. It returns the same object until the service's record changes, so that its callers can
- * cache what they derive from it.
+ * Returns a function that returns the parameters in force. It returns the same object until the service's record changes, so that its
+ * callers can cache derived values.
  */
 export function inForce(own: Parameters, binding: Pick<BindingState, "row">): () => Parameters {
   let record = binding.row.record;

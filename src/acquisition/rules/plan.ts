@@ -1,6 +1,6 @@
 import { isBitTable, type ModbusPoint, type ModbusQuirks, type ModbusTable, pointWidth } from "../../domain/profile.ts";
 
-/** A request: `count` registers, or bits in a bit table. */
+/** A request for `count` registers, or for `count` bits of a bit table. */
 export interface Block {
   readonly table: ModbusTable;
   readonly address: number;
@@ -8,7 +8,7 @@ export interface Block {
 }
 
 /**
- * Address ranges that no block may touch, [first, last], per table. A range with last = first - 1 is a border: blocks may end and
+ * Holes: address ranges that no block may touch, [first, last], per table. A range with last = first - 1 is a border: blocks may end or
  * start there, but not span it.
  */
 export type Holes = ModbusQuirks["holes"];
@@ -17,7 +17,7 @@ export interface PlanOptions {
   readonly max_registers: number;
   readonly max_bits: number;
   readonly holes: Holes;
-  /** Cost of a round trip, in the time of one register on this link: large on TCP, about 10 on a slow serial line. */
+  /** Cost of a round trip, as the number of registers that take the same time. It is large on TCP, and about 10 on a slow serial line. */
   readonly round_trip_registers: number;
 }
 
@@ -32,9 +32,9 @@ interface Span {
 const BITS_PER_REGISTER = 16;
 
 /**
- * Returns the cheapest set of blocks that contain every point as a whole. The result is optimal: blocks of a best plan are never nested,
- * so one best plan is a partition of the points sorted by start, and the dynamic program tries all partitions. A point that
- * fits no block (wider than the limit, or in a hole) gets a block of its own; the caller decides whether to request it.
+ * Returns the cheapest set of blocks in which every point is contained as a whole. The result is optimal. The blocks of a best plan are
+ * never nested, so some best plan partitions the points sorted by start, and the dynamic program tries all partitions. A point that fits no
+ * block (wider than the limit, or in a hole) gets its own block; the caller decides whether to request that block.
  */
 export function planReads(points: readonly ModbusPoint[], options: PlanOptions) {
   const blocks: Block[] = [];
@@ -58,7 +58,7 @@ export function planReads(points: readonly ModbusPoint[], options: PlanOptions) 
   return { blocks, places };
 }
 
-/** Returns the cost of a plan in registers; a bit costs a sixteenth. */
+/** Returns the cost of a plan in registers. A bit costs a sixteenth of a register. */
 export function planCost(blocks: readonly Block[], roundTripRegisters: number): number {
   return blocks.reduce((sum, block) => sum + blockCost(block.table, block.count, roundTripRegisters), 0);
 }
@@ -87,7 +87,7 @@ function cutsOf(spans: readonly Span[], table: ModbusTable, options: PlanOptions
   return [...partition(spans.filter(isUsual), fits, costOf), ...alone];
 }
 
-/** Partitions the spans. `best[i]` is the cheapest plan for the first i spans: its cost and where its last block starts. */
+/** Partitions the spans. `best[i]` is the cheapest plan for the first i spans: its cost, and the index at which its last block starts. */
 function partition(
   spans: readonly Span[],
   fits: (start: number, end: number) => boolean,
@@ -113,7 +113,7 @@ function partition(
   return cuts.reverse();
 }
 
-/** [first, last]; if last = first - 1, a border between two addresses. */
+/** Addresses [first, last] of a hole. If last = first - 1, the range is a border between two addresses. */
 export type HoleRange = readonly [number, number];
 
 /** Points of one table (indices, sorted by address) and the block that reads them. */
@@ -129,7 +129,7 @@ export function pieceOf(points: readonly ModbusPoint[], indices: readonly number
   return { indices, block: { table: chosen[0]?.table ?? "holding", address, count: end - address } };
 }
 
-/** Cuts a piece as near the middle as possible, but through no point; null if there is no such position. */
+/** Splits a piece as near the middle as possible, but not within a point. Returns null if that is impossible. */
 export function halves(points: readonly ModbusPoint[], piece: Piece): readonly [Piece, Piece] | null {
   const groups = overlapGroups(points, piece.indices);
   if (groups.length < 2) return null;
@@ -152,7 +152,7 @@ export function overlapGroups(points: readonly ModbusPoint[], indices: readonly 
   return groups;
 }
 
-/** Returns the range between two blocks that can be read alone but not together: a hole, or a border if they touch. */
+/** Returns the range between two blocks that can be read alone but not together. The range is a hole, or a border if the blocks touch. */
 export function gapBetween(left: Block, right: Block): HoleRange {
   return [left.address + left.count, right.address - 1];
 }

@@ -2,10 +2,10 @@ import { type Kind, KIND, type LogRecord } from "../../domain/record.ts";
 import type { TakenEntry, TakenPoll } from "../../domain/taken.ts";
 import type { BootId, Milliseconds, TakeNumber } from "../../domain/units.ts";
 
-/** Spacing of the records that show passing time while a group gets no answer; more would only wear the flash. */
+/** Interval of the records that show passing time while a group gets no answer. More records would only wear the flash. */
 const SILENCE_SPACING_MS = 60_000;
 
-/** A record with its position in the fold's order. */
+/** A record with the fields that determine the order in which state is derived. */
 interface Placed {
   readonly boot: number;
   readonly rank: number;
@@ -21,11 +21,14 @@ interface OpenCoverage {
 }
 
 /**
- * Converts taken entries of one stream to log records in the fold's order: by boot in order of appearance, then by mono (a coverage
- * record at its `from`), at equal mono the kinds t, p and h first, then by take. Answered polls of a group that are not further
- * apart than its bridge share one coverage record. An unanswered poll becomes a coverage record with polls 0, at most one per
- * minute and group. Repeated take numbers are skipped.
- * @param bridgeMs longest interval of a group's polls that counts as unbroken, ms
+ * Converts the taken entries of a booth's log (numbered polls and records) to log records, in the order in which state is derived from
+ * them. Boots have the order of their first entries. Within a boot, records are sorted by monotonic time; a coverage record counts at its
+ * `from`. At equal times, clock, parameter and coverage records come first, then the order is that of the take numbers. Repeated take
+ * numbers are skipped.
+ *
+ * Answered polls of a group share one coverage record if each follows within the bridge: the longest interval that counts as unbroken. An
+ * unanswered poll becomes a coverage record with polls 0, at most one per minute and group.
+ * @param bridgeMs returns the bridge of a group, ms
  */
 export function recordsOf(entries: readonly TakenEntry[], bridgeMs: (group: string) => Milliseconds): LogRecord[] {
   const placed: Placed[] = [];
@@ -60,7 +63,7 @@ export function recordsOf(entries: readonly TakenEntry[], bridgeMs: (group: stri
   for (const entry of entries) {
     if (seen.has(entry.take)) continue;
     seen.add(entry.take);
-    // The order of boots is that of the entries, not of the records.
+    // Boots are ordered by the entries, not by the records.
     const { boot } = entry.kind === "poll" ? entry : entry.record;
     if (!boots.includes(boot)) boots.push(boot);
     if (entry.kind === "record") place(entry.record, entry.take);

@@ -6,14 +6,14 @@ import { errorShape } from "../../contract/provisioning.ts";
 import type { HttpAnswer } from "./client.ts";
 
 /**
- * Statuses that mean "try again later". A request with any other 4xx fails again if it is repeated unchanged. 413 is mostly the limit of a
- * proxy, and no verdict on the request.
+ * Statuses that mean "try again later". A request with any other 4xx would fail again unchanged. 413 is mostly the limit of a proxy, and
+ * says nothing about the request.
  */
 export const KEEP = new Set([408, 413, 425, 429, 500, 502, 503, 504]);
-/** Longest wait that a service can ask for. */
+/** Longest wait that a service can request. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** Returns the wait of a Retry-After header, in seconds or as a date; null if it is absent or unreadable. */
+/** Returns the wait of a Retry-After header, which is in seconds or a date; null if the header is absent or unreadable. */
 export function retryAfterMs(header: string | string[] | undefined, now: EpochMs): Milliseconds | null {
   const text = Array.isArray(header) ? header[0] : header;
   if (text === undefined) return null;
@@ -21,18 +21,18 @@ export function retryAfterMs(header: string | string[] | undefined, now: EpochMs
   return Number.isFinite(wait) ? Math.min(Math.max(0, wait), MAX_RETRY_AFTER_MS) : null;
 }
 
-/** Returns the middle of the second that a Date header names; null if it is absent or unreadable. */
+/** Returns the middle of the second that a Date header names; null if the header is absent or unreadable. */
 export function dateOf(header: string | string[] | undefined): EpochMs | null {
   const time = typeof header === "string" ? Date.parse(header) : NaN;
   return Number.isFinite(time) ? time + 500 : null;
 }
 
-/** Parses a body; null: it isn't what was asked for. */
+/** Parses a body; null: the body has an unexpected form. */
 export type Parse<T> = (body: unknown) => T | null;
 
 /**
- * Returns what an answer means. The status decides, never the error's text. A body that isn't the expected JSON (a captive portal's
- * page, a truncated answer) means "try again later".
+ * Returns the meaning of an answer. It depends on the status, never on the error's text. A body that isn't the expected JSON (a captive
+ * portal's page, a truncated answer) means "try again later".
  */
 export function answerOf<T>(answer: HttpAnswer, parse: Parse<T>, now: EpochMs): ServiceAnswer<T> {
   const { status } = answer;

@@ -3,27 +3,27 @@ import type { CertificatePair } from "../../credential-files.ts";
 import { type Connections, type Counted, limitConcurrency, lineAgent, openLine } from "../line.ts";
 import { explained, trustIn } from "../tls.ts";
 
-/** Without an import of node:http, which would load its WebSocket and with it undici: 14 MB and 40 ms of CPU. */
+/** `getBuiltinModule`, because an import of node:http would load its WebSocket and with it undici: 14 MB and 40 ms of CPU. */
 const { request: httpRequest } = process.getBuiltinModule("node:http");
 const { request: httpsRequest } = process.getBuiltinModule("node:https");
 
-/** Time for the whole exchange. */
+/** Deadline of the whole exchange. */
 const TOTAL_TIMEOUT_MS = 30_000;
-/** Time for the connection, TLS included, and for the answer of a proxy. */
+/** Deadline of the connection including TLS, and of a proxy's answer. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** A small service must not be flooded by one box. */
+/** Maximum number of connections, so that one gateway can't flood a small service. */
 const MAX_CONNECTIONS = 2;
-/** Limit of an answer: records are a few KiB. */
+/** Size limit of an answer. Records have a few KiB. */
 const MAX_ANSWER_BYTES = 1_048_576;
-/** Limit of an error's body; the rest is ignored. */
+/** Size limit of an error's body. The rest is ignored. */
 const MAX_ERROR_BYTES = 65_536;
 
 export interface HttpRequest {
   readonly method: "GET" | "POST" | "PUT";
   readonly path: string;
-  /** "": the request has no Authorization header. */
+  /** Value of the Authorization header; "": the request has no such header. */
   readonly key: string;
-  /** Sent as JSON; bytes are sent unchanged, with the content type of JSON. */
+  /** Sent as JSON. Bytes are sent unchanged, with the content type of JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -36,21 +36,21 @@ export interface HttpAnswer {
 
 export interface HttpClientOptions {
   readonly baseUrl: string;
-  /** A site's own authority, PEM, in addition to the public ones. */
+  /** Certificate of a site's own authority, PEM, which is trusted in addition to the public authorities. */
   readonly ca?: string;
-  /** http://HOST:PORT of a proxy for an https:// service. */
+  /** URL (http://HOST:PORT) of a proxy for an https:// service. */
   readonly proxy?: string;
-  /** Presented to a server that asks for one. */
+  /** The gateway's certificate, for servers that request one. */
   readonly certificate?: CertificatePair;
-  /** Absent: the bytes aren't counted. */
+  /** The meter for the connection's bytes. Absent: the bytes aren't counted. */
   readonly counted?: Counted;
-  /** Default 10 s. */
+  /** Deadline of the connection. Default: 10 s. */
   readonly connect_timeout_ms?: number;
-  /** Default 30 s. */
+  /** Deadline of the whole exchange. Default: 30 s. */
   readonly total_timeout_ms?: number;
 }
 
-/** The client was closed before an answer came. */
+/** The client was closed before an answer arrived. */
 export class HttpClosed extends Error {
   constructor() {
     super("the gateway is stopping");
@@ -58,18 +58,18 @@ export class HttpClosed extends Error {
 }
 
 export interface HttpClient {
-  /** Tries once. Rejects with an Error on network trouble, on a timeout, or if the answer is over its limit. */
+  /** Sends a request once. Rejects with an Error after a network failure, after a timeout, or if the answer exceeds its size limit. */
   send(request: HttpRequest): Promise<HttpAnswer>;
-  /** Ends all requests under way, which reject with HttpClosed, as every later request does. */
+  /** Ends all pending requests. They reject with HttpClosed, and so does every later request. */
   close(): void;
 }
 
-/** Returns a client over node:http with keep-alive; global fetch would cost 70 MB of memory. TLS is always verified. */
+/** Returns a client over node:http with keep-alive; the global fetch would need 70 MB of memory. TLS certificates are always verified. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { baseUrl, total_timeout_ms = TOTAL_TIMEOUT_MS } = options;
   const connections = connectionsFor(options);
   const request = new URL(baseUrl).protocol === "https:" ? httpsRequest : httpRequest;
-  // agent.destroy() would let requests that wait for a connection open a new one.
+  // Pending requests. They are ended one by one, because after agent.destroy() those that wait for a connection would open a new one.
   const calls = new Set<ClientRequest>();
   const limited = limitConcurrency(MAX_CONNECTIONS);
   let isClosed = false;
@@ -105,7 +105,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
 }
 
-/** TLS to the service, through the proxy if there is one. Without TLS only for a service on this machine. */
+/** Returns connections with TLS to the service, through the proxy if there is one. For a service on this machine, TLS is optional. */
 function connectionsFor({ baseUrl, ca, proxy, certificate, counted, ...options }: HttpClientOptions): Connections {
   const opening = { counted, within_ms: options.connect_timeout_ms ?? CONNECT_TIMEOUT_MS };
   if (new URL(baseUrl).protocol !== "https:") return lineAgent(null, opening);

@@ -3,25 +3,25 @@ import { readAs } from "../../contract/fields.ts";
 import type { BoothCard, ServiceAnswer, ServiceRecord } from "../../domain/service.ts";
 import type { Parse } from "./answer.ts";
 
-/** Longest list that a person is asked to choose from: a service that ignores `search` answers with all booths. */
+/** Longest list from which a person must choose. A service that ignores `search` returns all booths. */
 const MAX_CHOICES = 10;
 
-/** Asks one path of the service. */
+/** Requests one path of the service. */
 export type Ask = <T>(path: string, parse: Parse<T>) => Promise<ServiceAnswer<T>>;
 
 type Answer = ServiceAnswer<ServiceRecord>;
 
-/** Requests for the binding of one serial number at a service that knows no gateways. */
+/** Requests for the binding of one serial number at a service that doesn't support gateways. */
 export interface PlainService {
   readonly get: Ask;
   readonly serial: string;
-  /** Reads or changes the serial number's provisioning record. */
+  /** Reads or changes the provisioning record of the serial number. */
   readonly record: (method: "GET" | "POST" | "PUT", body?: unknown) => Promise<Answer>;
 }
 
 /**
- * Adds zone and hours of the facility to a booth's record without a time zone. If the facility can't be read, the record stays as it is:
- * the known values stay in force, and the next read of the record tries again.
+ * Adds the time zone and working hours of the facility to a booth's record that has no time zone. If the facility can't be read, the record
+ * is returned unchanged: the known values stay in force, and the next read of the record tries again.
  */
 export async function withFacility(get: Ask, answer: Answer): Promise<Answer> {
   if (answer.kind !== "ok" || answer.value.generation === null || answer.value.tz !== null) return answer;
@@ -31,14 +31,14 @@ export async function withFacility(get: Ask, answer: Answer): Promise<Answer> {
   return { kind: "ok", value: { ...answer.value, tz, working_hours, place_from: "facility" } };
 }
 
-/** Returns the facility; null: the booth has none. */
+/** Returns the facility; null: the booth has no facility. */
 async function facilityOf(get: Ask, id: string | null) {
   return id === null ? null : get(`/api/facilities/${encodeURIComponent(id)}`, readAs(facilityShape));
 }
 
 /**
- * Finds a booth by its serial number among the account's booths, with the days and hours of its facility. `known`: the provisioning
- * record of that number, if there is one. not_found: neither a record nor a possible booth exists.
+ * Finds a booth by its serial number among the account's booths, with the time zone and working hours of its facility. `known`: the
+ * provisioning record of that serial number; null: there is no record. Returns not_found if neither a record nor a possible booth exists.
  */
 export async function findPlain({ get, serial }: PlainService, known: ServiceRecord | null): Promise<Answer> {
   const list = await get(`/api/booths?search=${encodeURIComponent(serial)}`, readAs(boothListShape));
@@ -69,7 +69,7 @@ export async function findPlain({ get, serial }: PlainService, known: ServiceRec
   return { kind: "ok", value };
 }
 
-/** Returns a booth's card, without zone and hours if the service refuses the facility. */
+/** Returns a booth's card. The card has no time zone and working hours if the service refuses access to the facility. */
 async function cardOf(get: Ask, booth: FoundBooth): Promise<ServiceAnswer<BoothCard>> {
   const facility = await facilityOf(get, booth.facility_id);
   if (facility?.kind === "keep") return facility;
@@ -99,8 +99,8 @@ const NO_CARD: BoothCard = {
 };
 
 /**
- * Claims a booth by creating its record. An existing record is used as it is, because the service may refuse to create it twice. After a
- * conflict the record decides: if it names a gateway, the booth is that gateway's.
+ * Claims a booth by creating its provisioning record. An existing record is used unchanged, because the service may refuse to create it
+ * twice. After a conflict the record decides: if it names a gateway, the booth belongs to that gateway.
  */
 export async function claimPlain({ record, serial }: PlainService): Promise<Answer> {
   const before = await record("GET");
@@ -112,7 +112,7 @@ export async function claimPlain({ record, serial }: PlainService): Promise<Answ
   return isFree || after.kind === "keep" ? after : made;
 }
 
-/** Completes the record. After a refusal the record decides: it may be complete already. */
+/** Marks the provisioning record as complete. After a refusal, reads the record, which may already be complete. */
 export async function completePlain({ record }: PlainService): Promise<Answer> {
   const answer = await record("PUT", { completion_status: "COMPLETE" });
   if (answer.kind !== "conflict" && answer.kind !== "reject") return answer;

@@ -24,15 +24,15 @@ import { type HttpClient, HttpClosed, type HttpRequest } from "./client.ts";
 import { type Ask, claimPlain, completePlain, findPlain, type PlainService, withFacility } from "./plain-level.ts";
 
 const PATH = "/api/booths_provisioning";
-/** Retries after short trouble. Longer trouble is left to the provisioning loop, which continues with what it knows. */
+/** Quick retries after a failure. A longer outage is handled by the provisioning loop, which continues with the known values. */
 const QUICK_RETRIES = 2;
 const QUICK = { base_ms: 500, cap_ms: 2_000 };
-/** Tries of a write whose record changes in the meantime. */
+/** Attempts to write a record that changes in the meantime. */
 const MATCH_TRIES = 3;
-/** Most validators kept: one for each booth. */
+/** Maximum number of stored validators (ETags); each booth needs one. */
 const MAX_TAGS = 64;
 
-/** The HTTP client for a service, and what the gateway sends about itself. */
+/** The HTTP client for a service, and the data that the gateway sends about itself. */
 export interface HttpService {
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -43,12 +43,12 @@ export interface HttpService {
   readonly hardwareId: string;
 }
 
-/** A service, with what is known of its host. */
+/** A service, and the state of its host. */
 interface Host extends HttpService {
   breaker: Breaker;
-  /** The reason why the last request failed, shown while the breaker keeps requests back. */
+  /** The reason of the last failed request, which is shown while the breaker blocks requests. */
   trouble: Text;
-  /** Validators of records as last read, by path. Only a record that was read may be overwritten. */
+  /** Validators (ETags) of records at their last read, by path. Only a record that was read may be overwritten. */
   readonly tags: Map<string, string>;
 }
 
@@ -88,7 +88,7 @@ export function createServiceApi(service: HttpService): ServiceApi {
       return getWith(key)(path, (body) => ({ acked: lastStreamIn(body, booth_id) }));
     },
     claim(key, claim) {
-      // The validator belongs to the previous binding.
+      // Forgets the validator, which belongs to the previous binding.
       host.tags.delete(recordPath(claim.serial));
       if (claim.is_plain) return claimPlain(plainOf(key, claim.serial));
       const headers = { "Idempotency-Key": claim.claim_id };
@@ -103,7 +103,7 @@ export function createServiceApi(service: HttpService): ServiceApi {
         const headers = tag === undefined ? {} : { "If-Match": tag };
         const answer = await ask({ method: "PUT", path, key, body, headers });
         if (answer.kind !== "conflict" || tag === undefined || tries === MATCH_TRIES) return answer;
-        // The record changed since it was read. It may be overwritten as long as the binding is this gateway's.
+        // The record has changed since it was read. It may be overwritten if this gateway still holds the binding.
         const now = await ask({ method: "GET", path, key });
         const { gateway, generation } = now.kind === "ok" ? now.value : { gateway: null, generation: null };
         if (gateway?.id !== change.gateway_id || generation !== change.generation) return answer;
@@ -112,7 +112,7 @@ export function createServiceApi(service: HttpService): ServiceApi {
   };
 }
 
-/** Returns a parser of records that seals the PLC's passwords. */
+/** Returns a parser of records. The parser seals the PLC's passwords. */
 function recordParser(sealer: Sealer): Parse<ServiceRecord> {
   const seal = (plain: string | null): SealedSecret | null => (plain === null ? null : sealer.seal(plain));
   return (body) => {
@@ -126,7 +126,7 @@ function recordParser(sealer: Sealer): Parse<ServiceRecord> {
   };
 }
 
-/** Makes p-retry repeat a request. Carries the answer to return after the last try. */
+/** An error that makes p-retry repeat a request. Carries the answer to return after the last attempt. */
 class TryAgain extends Error {
   readonly answer: ServiceAnswer<never>;
   constructor(answer: Extract<ServiceAnswer<never>, { kind: "keep" }>) {
@@ -135,7 +135,10 @@ class TryAgain extends Error {
   }
 }
 
-/** Sends a request, and repeats it after short trouble. Longer trouble is the caller's, which waits with what it knows. */
+/**
+ * Sends a request, and repeats it a few times after a failure. If the outage is longer, returns "keep": the caller continues with the known
+ * values.
+ */
 async function askFor<T>(host: Host, request: HttpRequest, parse: Parse<T>): Promise<ServiceAnswer<T>> {
   const once = async (): Promise<ServiceAnswer<T>> => {
     const answer = await sendOnce(host, request, parse);
@@ -143,7 +146,7 @@ async function askFor<T>(host: Host, request: HttpRequest, parse: Parse<T>): Pro
     return answer;
   };
   try {
-    // p-retry's delays are not random once they reach their maximum, so the delay is computed here.
+    // Computes the delay here, because p-retry's delays are not random once they reach their maximum.
     return await pRetry(once, {
       retries: QUICK_RETRIES,
       minTimeout: 0,
@@ -171,7 +174,7 @@ async function sendOnce<T>(host: Host, request: HttpRequest, parse: Parse<T>): P
     if (status < 300 && request.method !== "POST" && typeof tag === "string") {
       if (tags.size < MAX_TAGS || tags.has(request.path)) tags.set(request.path, tag);
     }
-    // A proxy in front of the service answers with an error or a redirect, and its time proves nothing.
+    // Uses only the service's own time. A proxy in front of the service answers with an error or a redirect, and its clock may be wrong.
     const isOwn = (status >= 200 && status < 300) || status === 404;
     const time = isOwn ? dateOf(headers["date"]) : null;
     if (time !== null) host.service_time.heard({ way: "http", time, sent, received: clock.mono() });
@@ -195,13 +198,13 @@ function describe(error: unknown): Text {
 
 export interface BoothFieldsSetup extends Pick<HttpService, "clock"> {
   readonly http: Pick<HttpClient, "send">;
-  /** The key for the service; null: none yet. */
+  /** Returns the key for the service; null: there is no key yet. */
   readonly key: () => Promise<string | null>;
 }
 
 /**
- * Returns functions that read and write size and brand of a booth at the service. Each tries once, because a person waits for it and can
- * try again. Never rejects because of the service or the network.
+ * Returns functions that read and write the size and the brand of a booth at the service. Each function tries only once, because a waiting
+ * person can try again. They never reject because of the service or the network.
  */
 export function createBoothFields({ http, clock, key }: BoothFieldsSetup) {
   const ask = async (request: Omit<HttpRequest, "key">): Promise<ServiceAnswer<BoothFieldValues>> => {
@@ -216,7 +219,7 @@ export function createBoothFields({ http, clock, key }: BoothFieldsSetup) {
   };
   return {
     read: (booth_id: string) => ask({ method: "GET", path: boothPath(booth_id) }),
-    /** Sends only these fields. */
+    /** Writes only the given fields. */
     write: (booth_id: string, fields: Readonly<Record<string, string>>) =>
       ask({ method: "PUT", path: boothPath(booth_id), body: fields }),
   };

@@ -3,16 +3,16 @@ import { sessionTokenShape } from "../../contract/provisioning.ts";
 import type { HttpAnswer, HttpClient } from "./client.ts";
 
 const PATH = "/api/authenticate";
-/** Most tokens kept. At most three keys are in use at once: the first one, the gateway's own and the next one. */
+/** Maximum number of stored tokens. At most three keys are in use at once: the first key, the gateway's own key and the next key. */
 const MAX_SESSIONS = 8;
 
-/** The result of signing in: a token, or the answer to give for the request instead. */
+/** The result of signing in: a token, or the answer with which the request fails. */
 type SignedIn = { readonly token: string } | { readonly answer: HttpAnswer };
 
 /**
- * Returns a client for services that expect a session token instead of the bare key. It signs in with the key, once for all requests, and
- * sends `Bearer <token>`. After a 401 it signs in once more. If the key is refused, the request is answered with that 401. Rejects, as on
- * network trouble, if the service returns no token without an error.
+ * Returns a client for services that expect a session token instead of the bare key. The client signs in with the key, once for all
+ * requests, and sends `Bearer <token>`. After a 401 it signs in once more. If the service refuses the key, the client returns that 401. It
+ * rejects, like after a network failure, if the service returns neither a token nor an error.
  */
 export function withSessionTokens(http: HttpClient): HttpClient {
   const sessions = new Map<string, Promise<SignedIn>>();
@@ -42,7 +42,7 @@ export function withSessionTokens(http: HttpClient): HttpClient {
     async send(request) {
       const isKnown = sessions.has(request.key);
       const answer = await sendOnce(request);
-      // A known token may have expired. If a new one is refused, the key is wrong.
+      // A known token may have expired. If a new token is refused, the key is wrong.
       return answer.status === 401 && isKnown ? sendOnce(request) : answer;
     },
     close: () => http.close(),

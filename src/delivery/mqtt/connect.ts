@@ -13,24 +13,24 @@ import type { Milliseconds } from "../../domain/units.ts";
 import type { LinkAccount } from "../port.ts";
 import { type Connected, connectOnce, isSecure, keepPoolSmall, typedError } from "./dial.ts";
 
-/** After this time a broker that took only 3.1.1 is asked for 5 again at the next connect: it may have been upgraded. */
+/** Time after which a broker that accepted only MQTT 3.1.1 is asked for version 5 again. It may have been upgraded. */
 const ASK_5_AGAIN_MS: Milliseconds = 6 * HOUR_MS;
 
-/** The parts that sessions with the broker are made of. */
+/** Dependencies and settings of the sessions with the broker. */
 export interface MqttSetup {
   readonly clock: Clock;
   readonly log: Logger;
   readonly service_time: ServiceTime;
   readonly agentVersion: string;
-  /** The site's own authority, PEM, or a function that reads it at each connect. */
+  /** Certificate of the site's own authority, PEM, or a function that reads it at each connect. */
   readonly ca?: string | (() => string);
-  /** Called at each connect. */
+  /** Returns the gateway's own certificate. Called at each connect. */
   readonly client_certificate?: () => CertificatePair | undefined;
-  /** Default 10 s. */
+  /** Deadline of the connection. Default: 10 s. */
   readonly connect_timeout_ms?: Milliseconds;
-  /** Time from sending a batch to the service's ack. Default 15 s. */
+  /** Time from sending a batch to the service's ack. Default: 15 s. */
   readonly ack_deadline_ms?: Milliseconds;
-  /** Counts the bytes in both directions; absent: they aren't counted. */
+  /** Counts the bytes in both directions. Absent: the bytes aren't counted. */
   readonly meter?: Meter | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface Dialled extends Connected {
   readonly mqtt: MqttVersion;
 }
 
-/** A broker that took 3.1.1 after refusing 5, until when that counts, and how it had refused. */
+/** A broker that accepted 3.1.1 after refusing 5. `until`: time at which it is asked for 5 again. `why`: how it refused. */
 interface OlderBroker {
   readonly url: string;
   readonly until: Milliseconds;
@@ -52,8 +52,8 @@ interface OlderBroker {
 }
 
 /**
- * Connects to the service's broker: at the URL that worked last, then at the others in turn, each with MQTT 5, or with 3.1.1 if the broker
- * refuses 5 or closes the connection without an answer. Remembers what worked.
+ * Makes the dialler, which connects to the service's broker: first at the URL that worked last, then at the other URL. It tries MQTT 5
+ * first, and 3.1.1 if the broker refuses 5 or closes the connection without an answer. It remembers what worked.
  */
 export function createDialler(setup: MqttSetup) {
   keepPoolSmall();
@@ -64,7 +64,7 @@ export function createDialler(setup: MqttSetup) {
     const known: OlderBroker | null = older;
     const connect = (protocol: 4 | 5): Promise<Connected> =>
       connectBy(setup, { ...dial, url, protocol, certificate: isSecure(url) ? certificates.own() : undefined });
-    // If 3.1.1 fails now, the next try asks for 5 first.
+    // If 3.1.1 fails now, the next attempt asks for 5 first.
     older = null;
     if (known?.url === url && setup.clock.mono() < known.until) {
       const connected = await connect(4);
@@ -88,7 +88,7 @@ export function createDialler(setup: MqttSetup) {
       for (const url of urlsOf(dial.account, lastUrl)) {
         try {
           const { protocol, hostname } = new URL(url);
-          // The broker's address comes from the service: without TLS the credential goes only to this machine.
+          // The service chooses the broker's address, so without TLS the credential is only sent to this machine.
           const open = message("service.open_broker", { broker: `${protocol}//${hostname}` });
           if (!isSecure(url) && !LOOPBACK.test(hostname)) throw new ServiceLinkError("tls", open);
           const dialled = await dialUrl(dial, url);
@@ -101,7 +101,7 @@ export function createDialler(setup: MqttSetup) {
           if (!isWayBlocked(typed.fault)) break;
         }
       }
-      // The last try got furthest, so its error says most.
+      // The last attempt got furthest, so its error is the most useful.
       throw failures.at(-1) ?? new ServiceLinkError("unknown_host", message("service.no_broker"));
     },
   };
@@ -115,13 +115,13 @@ function urlsOf({ url, ws_url }: LinkAccount, last: string | null): string[] {
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /**
- * Returns why an error counts as a refusal of MQTT 5; "": the broker says so itself; null: it isn't one. Some brokers of 3.1.1 close the
- * connection at 5 without an answer, as a broker does that is stopping.
+ * Returns why an error counts as a refusal of MQTT 5; "": the broker refuses it explicitly; null: the error has another cause. Some brokers
+ * of 3.1.1 close the connection without an answer, which a stopping broker also does.
  */
 function refusalOf5(error: unknown): string | null {
   if (error instanceof ServiceLinkError && error.fault === "unanswered")
     return "since the broker closes the connection at MQTT 5; 5 is asked for again within hours";
-  // The codes of 3.1.1 and of 5 for "unacceptable protocol version".
+  // Reason codes of 3.1.1 and of 5 for "unacceptable protocol version".
   const isRefused = error instanceof Error && "code" in error && (error.code === 1 || error.code === 132);
   return isRefused ? "" : null;
 }
@@ -148,14 +148,16 @@ function connectBy(
   return connectOnce(broker, signal);
 }
 
-/** Returns what a packet's bytes count as. A PUBACK counts as readings, because hardly anything else is confirmed. */
+/**
+ * Returns the purpose that a packet's bytes are counted for. A PUBACK counts as readings, because hardly any other message is confirmed.
+ */
 function purposeOf(cmd: Packet["cmd"], topic: string): Purpose {
   const isOf = (...names: readonly string[]): boolean => names.some((name) => topic.endsWith(`/${name}`));
   if (cmd === "pingreq" || cmd === "pingresp" || isOf(TOPICS.state)) return "heartbeats";
   return cmd === "puback" || isOf(TOPICS.batch, TOPICS.chunk, TOPICS.ack) ? "readings" : "session";
 }
 
-/** Remembers the certificates of both sides, and warns of those that expire. */
+/** Remembers the certificates of both sides, and warns before they expire. */
 function knownCertificates({ clock, log, client_certificate }: MqttSetup) {
   let ours: KnownCertificate | null = null;
   let brokers: KnownCertificate | null = null;
@@ -171,7 +173,7 @@ function knownCertificates({ clock, log, client_certificate }: MqttSetup) {
   try {
     own();
   } catch {
-    // Each connect reports a file that can't be used.
+    // Ignores an unusable file here, because each connect reports it.
   }
   const certificates = (): readonly KnownCertificate[] => [ours, brokers].filter((certificate) => certificate !== null);
   return {
@@ -180,7 +182,7 @@ function knownCertificates({ clock, log, client_certificate }: MqttSetup) {
     seen(server: string, expires: number | null): void {
       if (expires !== null) brokers = { link: "service", server, expires };
     },
-    /** Warns once of each certificate that expires within a month, or has expired. To be called now and then. */
+    /** Warns once of each certificate that expires within a month or has expired. Must be called regularly. */
     warnOfExpiry(): void {
       for (const known of certificates()) {
         const { server, expires, state, advice } = certificateStatus(known, clock.wall());

@@ -12,20 +12,20 @@ import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import { type Connections, lineAgent, type LineTo, openLine } from "../line.ts";
 import { tlsReason, trustIn } from "../tls.ts";
 
-/** A bounded and verified connection to an MQTT broker, shared by all stations that use MQTT. */
+/** A bounded and verified connection to an MQTT broker. All stations that use MQTT share this code. */
 
-/** Time from the first packet to the broker's answer, for the connection and then for the subscription. */
+/** Deadline of the broker's answer, first for the connection and then for the subscription. */
 export const CONNECT_TIMEOUT_MS: Milliseconds = 10_000;
 const KEEPALIVE_S = 30;
-/** Replaces the timer of the library's pings by one that never fires. */
+/** Timer functions that never fire, to turn off the library's own pings. */
 const NO_TIMER = { set: () => 0, clear: () => undefined };
-/** Limit of a packet that is received: acks and commands are far shorter. */
+/** Size limit of a received packet. Acks and commands are far shorter. */
 const MAX_PACKET_BYTES = 128 * 1024;
 const OLDEST_TLS = { minVersion: "TLSv1.2" } as const;
-/** Receive maximum of a broker that names none: the protocol's number of packet identifiers. */
+/** Receive maximum of a broker that sends none: the number of packet identifiers in the protocol. */
 const ALL_IN_FLIGHT = 65_535;
 
-/** A broker to connect to, and the account to use there. */
+/** A broker to connect to, and the account for it. */
 interface Broker {
   readonly url: string;
   readonly client_id: string;
@@ -33,32 +33,32 @@ interface Broker {
   readonly password?: string;
   readonly will?: NonNullable<IClientOptions["will"]>;
   readonly protocol: 4 | 5;
-  /** A site's own authority, PEM. */
+  /** Certificate of a site's own authority, PEM. */
   readonly ca?: string | undefined;
   /** The gateway's own certificate. */
   readonly certificate?: CertificatePair | undefined;
   /** True: the caller sends the pings, more often than every 30 s. Default: the library sends them. */
   readonly own_pings?: boolean;
-  /** Default 10 s. */
+  /** Deadline of the connection. Default: 10 s. */
   readonly connect_timeout_ms?: Milliseconds | undefined;
-  /** Counts the bytes by purpose (`topic` of a message, else ""); absent: they aren't counted. */
+  /** Counts the bytes by purpose. `topic` is a message's topic; "" for other packets. Absent: the bytes aren't counted. */
   readonly counted?:
     { readonly meter: Meter; readonly purposeOf: (cmd: Packet["cmd"], topic: string) => Purpose } | undefined;
 }
 
-/** A connection, with the limits that the broker named in its CONNACK. MQTT 3.1.1 names none. */
+/** A connection, with the limits from the broker's CONNACK. An MQTT 3.1.1 broker sends no limits. */
 export interface Connected {
   readonly client: MqttClient;
   readonly url: string;
   readonly protocol: 4 | 5;
-  /** QoS 1 messages that the broker lets be under way. */
+  /** Maximum number of pending QoS 1 messages that the broker allows. */
   readonly receive_maximum: number;
-  /** Longest packet that the broker accepts, bytes. */
+  /** Size of the longest packet that the broker accepts, bytes. */
   readonly maximum_packet_size: number;
   readonly maximum_qos: 0 | 1;
-  /** False: a retained message, or will, ends the session. */
+  /** False: the broker ends the session at a retained message or will. */
   readonly retain_available: boolean;
-  /** Longest time without a packet from the gateway, seconds: as requested, or as the broker demands. */
+  /** Longest time without a packet from the gateway, in seconds: as requested, or as the broker demands. */
   readonly keep_alive_s: number;
   /** Expiry of the broker's certificate; null: unknown. */
   readonly certificate_ends: EpochMs | null;
@@ -67,13 +67,13 @@ export interface Connected {
 /** Returns whether the connection to this URL is encrypted. */
 export const isSecure = (url: string): boolean => ["mqtts:", "wss:"].includes(new URL(url).protocol);
 
-/** Reason codes of a refused connection that are about the will: retain, and the QoS, are not supported (MQTT 5, 3.2.2.2). */
+/** Reason codes of a connection that is refused because of the will: retain not supported, QoS not supported (MQTT 5, 3.2.2.2). */
 const NO_RETAIN = 0x9a;
 const NO_SUCH_QOS = 0x9b;
 
 /**
- * Connects once, with the will as the broker accepts it: a broker that keeps no retained messages, or takes only QoS 0, refuses the first
- * try with that reason. Rejects with the library's error, with a ServiceLinkError, or with the signal's reason when aborted.
+ * Connects once. A broker that doesn't support retained messages, or only QoS 0, refuses the first attempt with that reason; then the will
+ * is adapted. Rejects with the library's error, with a ServiceLinkError, or with the signal's reason when aborted.
  */
 export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<Connected> {
   const { will } = broker;
@@ -91,7 +91,7 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
 
 async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected> {
   const { url, protocol, ca, certificate, will } = broker;
-  // Loaded with the first session, which is after the first reading: it would take a tenth of a start.
+  // The library is loaded with the first session, which is after the first reading. Loading it earlier would take a tenth of the start.
   const { connect, Store } = await import("mqtt");
   signal.throwIfAborted();
   const account = accountOf(broker);
@@ -103,7 +103,7 @@ async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected
     ...(broker.password === undefined ? {} : { password: broker.password }),
     protocolVersion: protocol,
     clean: true,
-    // Without a keep-alive the broker never notices that a box has lost its power.
+    // Without a keep-alive, the broker would never notice that a gateway has lost its power.
     keepalive: KEEPALIVE_S,
     ...(broker.own_pings === true ? { timerVariant: NO_TIMER } : {}),
     connectTimeout: broker.connect_timeout_ms ?? CONNECT_TIMEOUT_MS,
@@ -111,18 +111,18 @@ async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected
     queueQoSZero: false,
     resubscribe: false,
     outgoingStore: keepingNothing(new Store()),
-    // The cache would hold all 65,536 numbers of two bytes, 13 MB, for few packets.
+    // The library's cache would hold all 65,536 two-byte numbers, 13 MB, for few packets.
     writeCache: false,
     rejectUnauthorized: true,
     ...OLDEST_TLS,
     ...(protocol === 5 ? { properties: { maximumPacketSize: MAX_PACKET_BYTES } } : {}),
     ...(ca === undefined ? {} : trustIn(ca)),
-    // With a certificate the library would use TLS whatever the URL says.
+    // Without this check, the library would use TLS whenever there is a certificate, regardless of the URL.
     ...(isSecure(url) ? certificate : {}),
     ...(will === undefined ? {} : { will }),
   });
   account?.follow(client);
-  // Without this a batch's last segment would wait a round trip for the acknowledgement of the others.
+  // Without this option, a batch's last segment would wait a round trip for the acknowledgement of the earlier segments.
   if (client.stream instanceof Socket) client.stream.setNoDelay(true);
   const refuse = (reason: Text): void => {
     client.emit("error", new ServiceLinkError("protocol", reason));
@@ -132,7 +132,8 @@ async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected
   client.stream.on("data", (chunk: Buffer) => {
     if (isTooLong(chunk)) refuse(message("service.packet_too_long"));
   });
-  // The library keeps a message of QoS 2 until the broker releases it, up to 65,535 of them. All subscriptions ask for QoS 1 at most.
+  // Refuses QoS 2, because the library keeps each such message until the broker releases it, up to 65,535 of them. Subscriptions request at
+  // most QoS 1.
   client.on("packetreceive", (packet) => {
     if (packet.cmd === "publish" && packet.qos === 2) refuse(message("service.qos_2"));
   });
@@ -145,7 +146,7 @@ async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected
   } catch (error) {
     client.end(true);
     lines?.close(error instanceof Error ? error : new Error(String(error)));
-    // A stop closes the connection too, which says nothing about the broker.
+    // A stop also closes the connection, which says nothing about the broker.
     signal.throwIfAborted();
     throw error;
   } finally {
@@ -163,7 +164,9 @@ function limitsIn({ properties }: IConnackPacket) {
   } as const;
 }
 
-/** Makes the library's store keep nothing. It is for resending after the library's own reconnection, which is off. */
+/**
+ * Makes the library's store keep nothing. The library needs the store only for resending after its own reconnection, which is turned off.
+ */
 function keepingNothing(store: IStore): IStore {
   const ignore = (_: unknown, done: () => void): IStore => {
     done();
@@ -172,10 +175,10 @@ function keepingNothing(store: IStore): IStore {
   return Object.assign(store, { put: ignore, del: ignore });
 }
 
-/** The connection that the library gets instead of opening one of its own, whose bytes couldn't be counted. */
+/** Options for a connection that the gateway opens for the library. The bytes of the library's own connection couldn't be counted. */
 interface Over extends Partial<IClientOptions> {
   readonly socket?: Socket;
-  /** To be closed if the library's connection fails. */
+  /** Connections to close if the library's connection fails. */
   readonly lines?: Connections;
 }
 
@@ -210,7 +213,9 @@ function openSocket(to: LineTo, signal: AbortSignal): Promise<Socket> {
 /** Bytes of an MQTT packet without topic and payload. */
 const OVERHEAD_BYTES = 6;
 
-/** Splits the bytes of one connection among purposes: its packets show the purposes, its socket the number of bytes. */
+/**
+ * Splits the bytes of one connection among purposes. The connection's packets show the purposes, and its socket shows the number of bytes.
+ */
 function accountOf({ counted, url }: Broker) {
   if (counted === undefined) return null;
   const { meter, purposeOf } = counted;
@@ -236,16 +241,16 @@ function accountOf({ counted, url }: Broker) {
     follow(client: MqttClient): void {
       client.on("packetsend", (packet) => note(packet, "up"));
       client.on("packetreceive", (packet) => note(packet, "down"));
-      // Without TLS and WebSocket the library opens the socket itself.
+      // Without TLS and WebSocket, the library opens the socket itself.
       if (new URL(url).protocol === "mqtt:" && client.stream instanceof Socket) counting.count(client.stream, purpose);
     },
   };
 }
 
 function connackOf(client: MqttClient): Promise<IConnackPacket> {
-  // Keeps a second error of the same connection from being thrown.
+  // Prevents an exception if the same connection has a second error.
   client.on("error", () => undefined);
-  // A WebSocket is established by then: its own handshake fails earlier.
+  // A WebSocket is established at this point, because a failed handshake is reported earlier.
   let isEstablished = !(client.stream instanceof Socket);
   client.stream.once(client.stream instanceof TLSSocket ? "secureConnect" : "connect", () => (isEstablished = true));
   const unanswered = (cause?: unknown): ServiceLinkError =>
@@ -280,7 +285,7 @@ export function typedError(error: unknown): ServiceLinkError {
   return new ServiceLinkError(tlsFaultOf(error) ?? fault ?? "closed", tlsReason(error) ?? text, error);
 }
 
-/** Returns the code of an error, or of the one inside it: Node tries several addresses, and a WebSocket keeps its error in an event. */
+/** Returns the code of an error or of its inner error. Node tries several addresses, and a WebSocket keeps its error in an event. */
 function codeOf(error: unknown): string | number | undefined {
   if (!(error instanceof Error)) return undefined;
   if ("code" in error && (typeof error.code === "string" || typeof error.code === "number")) return error.code;
@@ -289,24 +294,24 @@ function codeOf(error: unknown): string | number | undefined {
   return inner === error ? undefined : codeOf(inner);
 }
 
-/** Node cuts small buffers from a pool of this size, which is freed when all of them are. */
+/** Size of the pool from which Node cuts small buffers. A pool is freed when all buffers from it are freed. */
 const POOL_BYTES = 1_024;
 
 /**
- * Makes Node's buffer pool small, for the whole process. The MQTT library keeps the four bytes of each packet length that it has written, of
- * up to 16,384 lengths, and with each of them the whole pool that they were cut from. At Node's own size of 64 KiB that is a
- * gigabyte in the end, and 4 MB for the first 70 lengths.
+ * Makes Node's buffer pool small, for the whole process. The MQTT library caches the four bytes of each packet length that it has written,
+ * for up to 16,384 lengths. Each cached buffer keeps its whole pool in memory. With Node's default of 64 KiB, that would be a gigabyte in
+ * the end, and 4 MB for the first 70 lengths.
  */
 export function keepPoolSmall(): void {
   Buffer.poolSize = POOL_BYTES;
 }
 
-/** Most bytes of a fixed header's length field (MQTT 2.1.4). */
+/** Maximum number of bytes in a fixed header's length field (MQTT 2.1.4). */
 const LENGTH_BYTES = 4;
 
 /**
- * Returns a function that watches a stream of MQTT packets. It returns true from the first packet on that is longer than `limit` or has an
- * invalid length. The library itself buffers a packet of any announced length.
+ * Returns a function that checks a stream of MQTT packets. The function returns true from the first packet on that is longer than `limit`
+ * or has an invalid length. Without this check, the library would buffer a packet of any announced length.
  */
 export function packetSizes(limit: number): (chunk: Uint8Array) => boolean {
   let skip = 0;

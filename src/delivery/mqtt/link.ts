@@ -24,33 +24,33 @@ import { type BrokerMessage, disconnect, publishError, RefusedMessage, withinLim
 /** Time for the last message of a session. DISCONNECT follows at once, so that a stop takes less than 500 ms. */
 const CLOSE_WITHIN_MS = 300;
 const ACK_DEADLINE_MS: Milliseconds = 15_000;
-/** Time for the broker's PUBACK. Without it the session is dead, whatever TCP reports. */
+/** Deadline of the broker's PUBACK. Without a PUBACK the session counts as dead, even if TCP reports no fault. */
 const PUBLISH_DEADLINE_MS = 15_000;
-/** Most batches under way, whatever window the service allows. */
+/** Maximum number of pending batches, even if the service allows more. */
 const MAX_WINDOW = 4;
 const gzipAsync = promisify(gzip);
 const deflateRawAsync = promisify(deflateRaw);
 const zstdAsync = promisify(zstdCompress);
 const HASHED_AT_ONCE = 400;
 /**
- * Texts up to this length are compressed on this thread. A live batch and a chunk's facts are mostly 2 KB, which takes 15 to 30 us; a
- * thread of the pool costs three to six times the CPU.
+ * Longest text that is compressed on this thread. A live batch and a chunk's facts mostly have 2 KB, which takes 15 to 30 us. A thread of
+ * the pool would need three to six times the CPU time.
  */
 const ZIPPED_AT_ONCE = 16_384;
 const SMALL_DEFLATE = { windowBits: 13, memLevel: 6 };
-/** A quarter of gzip's work for three hundredths more bytes; the higher levels cost more than they save. */
+/** The fastest compression level. It takes a quarter of gzip's CPU time for 3 % more bytes; higher levels cost more than they save. */
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-/** Initial output buffer; a small text compresses to less than a third of its size. */
+/** Initial output buffer. A small text compresses to less than a third of its size. */
 const SMALL_CHUNK = { chunkSize: 4_096 };
 
 export interface MqttLink extends ServiceLink {
-  /** Returns the gateway's own certificate, if it has one, and that of the broker as of the last session. */
+  /** Returns the gateway's own certificate, if there is one, and the broker's certificate from the last session. */
   certificates(): readonly KnownCertificate[];
 }
 
 /**
- * Telemetry over MQTT. mqtt.js is used as a bare client: its reconnection, its queue and its store are off, because the log in
- * SQLite is the queue and the session loop owns the retry. A PUBACK proves nothing; only a message on down/ack does.
+ * Makes the link that sends telemetry over MQTT. It uses mqtt.js without the library's reconnection, queue and store: the log in SQLite is
+ * the queue, and the session loop retries. A PUBACK doesn't prove delivery; only a message on down/ack does.
  */
 export function createMqttLink(setup: MqttSetup): MqttLink {
   const dialler = createDialler(setup);
@@ -66,7 +66,7 @@ export function createMqttLink(setup: MqttSetup): MqttLink {
         retain: true,
       } as const;
       const dialled = await dialler.dial({ account, will, signal });
-      // A stop doesn't wait for a slow answer to the subscription.
+      // Ends the client at once, so that a stop doesn't wait for a slow answer to the subscription.
       const stop = (): void => void dialled.client.end(true);
       signal.addEventListener("abort", stop, { once: true });
       if (signal.aborted) stop();
@@ -105,7 +105,7 @@ async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
     if (topic === `${topic_prefix}/${TOPICS.command}`) receive(payload);
     if (topic === `${topic_prefix}/${TOPICS.ack}`) handleAck(setup, state, payload);
   });
-  // Without a deadline a broker that never answers would keep the session open for ever, by its pings alone.
+  // Without a deadline, a broker that answers nothing but pings would keep the session open forever.
   const late = delay(setup.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, undefined, { ref: false }).then(() =>
     Promise.reject(new ServiceLinkError("unreachable", message("service.no_subscription"))),
   );
@@ -130,7 +130,7 @@ async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
     takesChunks: () => state.takes.includes(TAKES.chunks),
     async close() {
       const last = heartbeatText(setup, { session, since, online: false, booths: [] });
-      // A broker that hangs must not delay a stop: the will says the same.
+      // Waits only briefly, because a broker that hangs must not delay a stop. The will has the same content.
       const farewell = publish(TOPICS.state, last, true).catch(() => undefined);
       await Promise.race([farewell, delay(CLOSE_WITHIN_MS, undefined, { ref: false })]);
       if (state.over === null) disconnect(client);
@@ -139,7 +139,7 @@ async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
   };
 }
 
-/** Returns the error of a subscription that failed. Without its own topics a session is useless. */
+/** Returns the error of a failed subscription. A session without its subscription is useless. */
 function subscriptionError(error: unknown): ServiceLinkError {
   const typed = typedError(error);
   return typed.fault === "credential" || typed.fault === "protocol"
@@ -147,23 +147,23 @@ function subscriptionError(error: unknown): ServiceLinkError {
     : typed;
 }
 
-/** The batches and chunks that wait for their acks, and what the service said last of its limits. */
+/** The batches and chunks that wait for their acks, and the service's latest limits. */
 export interface Acking {
   readonly waiting: Waiters<PendingAck>;
-  /** Batches that the service lets be under way. */
+  /** Maximum number of pending batches that the service allows. */
   window: number;
   /** Optional formats that the service accepts. */
   takes: readonly string[];
 }
 
 interface SessionState extends Acking {
-  /** Callbacks for the session's end. Racing each publish against one promise would keep all of them in memory until that end. */
+  /** Callbacks for the session's end. A race of each publish against one promise would keep all publishes in memory until the end. */
   readonly endings: Waiters<(reason: ServiceLinkError) => void>;
   readonly closed: Promise<ServiceLinkError>;
   over: ServiceLinkError | null;
 }
 
-/** Follows a session until its end, which settles everything that waits. */
+/** Follows a session until its end, which settles all pending operations. */
 function watchSession({ client }: Open): SessionState {
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<ServiceLinkError>();
   const state: SessionState = {
@@ -189,7 +189,7 @@ function watchSession({ client }: Open): SessionState {
   return state;
 }
 
-/** MQTT 5, 3.14.2.1. */
+/** Reason code of a session that another client took over (MQTT 5, 3.14.2.1). */
 const TAKEN_OVER = 142;
 
 function endedByBroker(reasonCode: number): ServiceLinkError {
@@ -203,13 +203,13 @@ interface Uplink {
   readonly publish: (topic: string, body: Buffer) => Promise<void>;
 }
 
-/** Returns the session's functions that send batches and chunks, as many at once as the caller likes. */
+/** Returns the session's functions that send batches and chunks. The caller limits how many are sent at once. */
 function senders(
   { clock, ack_deadline_ms = ACK_DEADLINE_MS }: MqttSetup,
   { gateway_id, confirmed_by }: LinkAccount,
   { state, publish }: Uplink,
 ): Pick<LinkSession, "send" | "sendChunk"> {
-  // The broker answers in real time, whatever clock dates the records.
+  // A real timer, because the broker answers in real time even if another clock dates the records.
   const atDeadline = (late: () => void): (() => void) => {
     const timer = setTimeout(late, ack_deadline_ms);
     return () => clearTimeout(timer);
@@ -259,36 +259,36 @@ async function deflatedFacts(lines: string): Promise<Buffer> {
   return lines.length > ZIPPED_AT_ONCE ? deflateRawAsync(lines, SMALL_DEFLATE) : deflateRawSync(lines, SMALL_DEFLATE);
 }
 
-/** An outcome as one ack gives it. `unclear`: the service refused something that may or may not be this batch. */
+/** The outcome according to one ack. `unclear`: the service refused a batch without saying which one. */
 export type AckedBatch = BatchOutcome | { readonly kind: "unclear"; readonly reason: Text };
 
 /** A batch or a chunk that waits for its ack. */
 export interface PendingAck {
   /**
-   * Returns what an ack means for this batch; null: the ack is about another one. `alone`: nothing else is under way, so that an ack
-   * without a name can only be about this one.
+   * Returns the meaning of an ack for this batch; null: the ack concerns another batch. `alone`: no other batch is pending, so an ack
+   * without a name can only concern this batch.
    */
   readonly outcome: (ack: AckWire, alone: boolean) => AckedBatch | null;
-  /** Mono at which it was handed to the broker. */
+  /** Monotonic time at which the batch was passed to the broker. */
   readonly sent: Milliseconds;
   readonly settle: (outcome: AckedBatch) => void;
 }
 
 interface Offer extends Pick<PendingAck, "outcome"> {
-  /** Resolves with the broker's own refusal of the batch, or null. */
+  /** Publishes the batch. Resolves with the broker's own refusal, or with null. */
   readonly publish: () => Promise<BatchOutcome | null>;
 }
 
 interface ExchangeSetup extends Pick<MqttSetup, "clock"> {
   readonly waiting: Waiters<PendingAck>;
-  /** Calls `late` once the ack is overdue. Returns a function that cancels this. */
+  /** Calls `late` when the ack is overdue. Returns a function that cancels the call. */
   readonly atDeadline: (late: () => void) => () => void;
 }
 
 /**
- * Returns a function that publishes a batch and resolves with its outcome: the service's ack of this very batch, the broker's
- * refusal, or "keep" after the deadline. If the service refused something without naming it, each batch that it may mean is
- * published once more while nothing else is under way.
+ * Returns a function that publishes a batch and resolves with its outcome: the service's ack of this batch, the broker's refusal, or "keep"
+ * after the deadline. If the service refused a batch without naming it, each possible batch is published once more while no other batch is
+ * pending.
  */
 export function createExchange({ clock, waiting, atDeadline }: ExchangeSetup): (offer: Offer) => Promise<BatchOutcome> {
   const under_way = createWaiters<Promise<unknown>>();
@@ -324,14 +324,14 @@ export function createExchange({ clock, waiting, atDeadline }: ExchangeSetup): (
   };
 }
 
-/** Parses a message on down/ack; null: it is no ack, and the batch's deadline ends the wait. */
+/** Parses a message on down/ack; null: the message is no ack, so the batch waits until its deadline. */
 export function parseAck(payload: Buffer): AckWire | null {
   return ackShape.safeParse(jsonOf(payload.toString("utf8"))).data ?? null;
 }
 
 /**
  * Handles a message on down/ack. An ack settles only the batch that it names, and only if the service stored what was sent. Its other
- * fields are used only if its hash proves that the service has looked at the batch.
+ * fields are used only if its hash proves that the service has read the batch.
  */
 export function handleAck(
   { clock, service_time }: Pick<MqttSetup, "clock" | "service_time">,
@@ -345,7 +345,7 @@ export function handleAck(
     const outcome = pending.outcome(ack, alone);
     if (outcome === null) continue;
     if ((outcome.kind === "acked" || outcome.kind === "conflict") && outcome.is_proven) {
-      // At least one batch: only another ack can widen the window again.
+      // The window is at least one batch, because only another ack can widen it again.
       if (ack.window !== null) acking.window = Math.min(MAX_WINDOW, Math.max(1, ack.window));
       acking.takes = ack.takes;
       if (ack.server_time !== null)
@@ -358,16 +358,16 @@ export function handleAck(
 interface SentBatch {
   readonly stream: string;
   readonly records: readonly Placed[];
-  /** Hash of all its records, if it is known already. */
+  /** Hash of all its records; absent: not computed yet. */
   readonly hash?: string;
 }
 
-/** Errors that are about the batch itself: sent again unchanged it would be refused again. */
+/** Errors that concern the batch itself. The service would refuse the same batch again. */
 const CONTENT_REFUSED = /^(malformed|too_large)/;
-/** The service's limit for one message, which says nothing about the records in it. */
+/** The error of a message that exceeds the service's size limit. It says nothing about the records in the message. */
 const TOO_LARGE = /^too_large/;
 
-/** Returns what an ack means for a batch; null: it is about another one. Pure. */
+/** Returns the meaning of an ack for a batch; null: the ack concerns another batch. Pure. */
 export function outcomeOf(ack: AckWire, batch: SentBatch, alone: boolean): AckedBatch | null {
   if ("chunk" in ack) return null;
   if (ack.error !== "") return refusalOf(ack, batch, alone);
@@ -377,7 +377,7 @@ export function outcomeOf(ack: AckWire, batch: SentBatch, alone: boolean): Acked
   const isWithin = ack.conflict !== null && records.some(({ seq }) => seq === ack.conflict);
   const conflict = isWithin ? ack.conflict : null;
   const rejected = rejectedOf(ack, records.length);
-  // The service stored no record from the conflict on.
+  // The service stored neither the record with the conflict nor any later record.
   const looked = conflict === null ? records : records.filter(({ seq }) => seq < conflict);
   const stored = looked.filter(({ seq }) => !rejected.has(seq));
   const isAll = stored.length === records.length;
@@ -391,7 +391,7 @@ export function outcomeOf(ack: AckWire, batch: SentBatch, alone: boolean): Acked
   return conflict === null ? { kind: "acked", ...proof } : { kind: "conflict", ...proof, seq: conflict };
 }
 
-/** Returns the rejected records by seq. A list longer than what was sent makes no sense and is ignored. */
+/** Returns the rejected records by seq. A list that is longer than the batch makes no sense and is ignored. */
 function rejectedOf({ reject }: AckWire, records: number): ReadonlyMap<Seq, Rejection> {
   return new Map(reject.length > records ? [] : reject.map((entry) => [entry.seq, entry]));
 }
@@ -415,7 +415,7 @@ function firstSeq({ records }: SentBatch): number {
   return records[0]?.seq ?? 0;
 }
 
-/** A chunk under way, by what its ack must name. */
+/** The fields of a pending chunk that its ack must name. */
 interface SentChunk extends Pick<LogChunk, "from" | "to" | "first_seq"> {
   readonly stream: string;
   /** Hash of the whole message. */
@@ -423,8 +423,8 @@ interface SentChunk extends Pick<LogChunk, "from" | "to" | "first_seq"> {
 }
 
 /**
- * Returns what an ack means for a chunk; null: it is about another message. The hash only says which message is meant. With a conflict, an
- * error or another range nothing of the chunk counts as stored. Pure.
+ * Returns the meaning of an ack for a chunk; null: the ack concerns another message. The hash only identifies the message. After a
+ * conflict, an error or an ack of another range, no record of the chunk counts as stored. Pure.
  */
 export function chunkOutcomeOf(ack: AckWire, { stream, hash, from, to, first_seq }: SentChunk): AckedBatch | null {
   if (!("chunk" in ack) || ack.chunk !== hash) return null;
@@ -440,8 +440,8 @@ export function chunkOutcomeOf(ack: AckWire, { stream, hash, from, to, first_seq
 }
 
 /**
- * Publishes with QoS 1. Resolves with the broker's PUBACK. Rejects with its refusal, after the deadline, or at the session's end, after
- * which mqtt.js never settles anything.
+ * Publishes with QoS 1. Resolves with the broker's PUBACK. Rejects with the broker's refusal, after the deadline, or at the session's end,
+ * after which mqtt.js never settles.
  */
 function publishOnce(
   connected: Connected,
@@ -469,7 +469,7 @@ function publishOnce(
 const PACKET_TOO_LARGE = 0x95;
 const PAYLOAD_INVALID = 0x99;
 
-/** Returns what a failed publish means for the batch. A size limit is no verdict on its records. */
+/** Returns the outcome of a batch whose publish failed. A size limit says nothing about the batch's records. */
 function brokerRefusal(error: unknown): BatchOutcome {
   const reason = errorText(error);
   const code = codeIn(error) ?? (error instanceof Error ? codeIn(error.cause) : null);
@@ -482,7 +482,7 @@ function codeIn(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : null;
 }
 
-/** Commands kept until a listener is set; the service repeats commands that get no answer. */
+/** Maximum number of commands kept until a listener is set. The service repeats commands that get no answer. */
 const MAX_EARLY = 64;
 
 /** The part of a session that receives commands and sends their answers. */

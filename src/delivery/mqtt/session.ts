@@ -10,15 +10,15 @@ import { type BrokerMessage, disconnect, publishError, type Refusal, RefusedMess
 
 /** A session with a broker of the site, for outputs and notices: confirmed messages within the broker's limits, and an orderly end. */
 
-/** Most messages under way: a broker on a small machine keeps them in memory. */
+/** Maximum number of pending messages. A broker on a small machine keeps them in memory. */
 const WINDOW = 64;
-/** Time from sending a message to the broker's confirmation. */
+/** Deadline of the broker's confirmation of a message. */
 const CONFIRM_WITHIN_MS: Milliseconds = 15_000;
-/** Time between two pings, or less if the broker demands that. */
+/** Time between two pings. It is shorter if the broker demands that. */
 const PING_MS: Milliseconds = 20_000;
-/** Time for the last messages of a session. A stop of the agent has 500 ms for them and everything under way. */
+/** Time for the last messages of a session. A stop of the agent has 500 ms for these messages and all other work. */
 const CLOSE_WITHIN_MS: Milliseconds = 200;
-/** Most traffic from the broker in a second. Confirmations are a few bytes each; a flood of packets would delay polls. */
+/** Maximum traffic from the broker per second. Confirmations have only a few bytes each; a flood of packets would delay polls. */
 const MOST_RECEIVED = { bytes: 1_048_576, packets: 20_000 };
 
 interface SessionOptions {
@@ -26,17 +26,17 @@ interface SessionOptions {
   readonly ignored: () => void;
   /** Called for each message that the broker refuses while the session continues. */
   readonly refused: (refusal: Refusal) => void;
-  /** Reason code of the DISCONNECT; absent: 0, and the broker drops the will. */
+  /** Reason code of the DISCONNECT. Absent: 0, and the broker discards the will. */
   readonly end_code?: number | undefined;
 }
 
-/** Runs `act` after a time by the machine's own timers, because the broker answers in real time. Returns a function that cancels it. */
+/** Runs `act` after a time, measured by real timers because the broker answers in real time. Returns a function that cancels it. */
 function after(ms: Milliseconds, act: () => void): () => void {
   const timer = setTimeout(act, ms).unref();
   return () => clearTimeout(timer);
 }
 
-/** Begins a session on a connection that was made with `own_pings`. */
+/** Starts a session on a connection that was made with `own_pings`. */
 export function brokerSession(connected: Connected, { ignored, refused, end_code }: SessionOptions) {
   const { client } = connected;
   const ending = endingOf(client);
@@ -73,7 +73,7 @@ export function brokerSession(connected: Connected, { ignored, refused, end_code
         skip(error);
       }
     }
-    // The broker answers in order: its answer to this ping confirms all messages of QoS 0 before it.
+    // The broker answers in order, so its answer to this ping confirms all earlier messages of QoS 0.
     if (isUnconfirmed) sent.push(ping());
     await Promise.all(sent);
   };
@@ -96,7 +96,10 @@ export function brokerSession(connected: Connected, { ignored, refused, end_code
 type Done = (error?: Error | null) => void;
 type Ending = ReturnType<typeof endingOf>;
 
-/** Returns a function that settles with the result of `begin`, at the session's end, or at the deadline, which ends the session. */
+/**
+ * Returns a function that starts `begin` and waits for its result. It also settles at the session's end, or at the deadline, which ends the
+ * session.
+ */
 function waitsOf({ end, ended, over }: Ending): (begin: (done: Done) => void) => Promise<void> {
   const waiting = new Set<Done>();
   void ended.then((reason) => waiting.forEach((fail) => fail(reason)));
@@ -105,7 +108,7 @@ function waitsOf({ end, ended, over }: Ending): (begin: (done: Done) => void) =>
       const settle: Done = (error) => {
         cancel();
         waiting.delete(settle);
-        // mqtt.js reports of each unconfirmed message that the connection closed; the session knows the reason.
+        // For each unconfirmed message, mqtt.js only reports that the connection closed. The session knows the reason.
         if (error) reject(over() ?? typedError(error));
         else resolve();
       };
@@ -118,12 +121,12 @@ function waitsOf({ end, ended, over }: Ending): (begin: (done: Done) => void) =>
     });
 }
 
-/** Returns the time between two pings: at least two within the time that the broker allows. 0: it allows any time. */
+/** Returns the time between two pings, so that at least two pings fall within the broker's limit. A limit of 0 means no limit. */
 export function pingEveryMs(keep_alive_s: number): Milliseconds {
   return keep_alive_s === 0 ? PING_MS : Math.min(PING_MS, (keep_alive_s * 1_000) / 2);
 }
 
-/** Pings until the session's end. */
+/** Sends pings until the session's end. */
 function keepAlive({ keep_alive_s }: Connected, { over, ended }: Ending, ping: () => Promise<void>): void {
   const every_ms = pingEveryMs(keep_alive_s);
   const beat = (): void => {
@@ -135,7 +138,7 @@ function keepAlive({ keep_alive_s }: Connected, { over, ended }: Ending, ping: (
   void ended.then(() => cancel());
 }
 
-/** Follows a session until its end: by the broker, by an error, or by the gateway. */
+/** Follows a session until its end, which the broker, an error or the gateway can cause. */
 function endingOf(client: MqttClient) {
   const { promise: ended, resolve } = Promise.withResolvers<ServiceLinkError>();
   let reason: ServiceLinkError | null = null;
@@ -158,7 +161,10 @@ function endingOf(client: MqttClient) {
 
 type Heard = (payload: Uint8Array, retained: boolean, on: string) => void;
 
-/** Hands each message to the subscription of its topic, or else of the topic with "+" as last level; calls `ignored` without one. */
+/**
+ * Passes each message to the subscription of its topic, or else to the subscription whose last level is "+". Without a subscription, calls
+ * `ignored`.
+ */
 function subscriptionsOf(client: MqttClient, ignored: () => void) {
   const subscriptions = new Map<string, Heard>();
   client.on("message", (topic: string, payload: Buffer, { retain }: IPublishPacket) => {
@@ -169,7 +175,7 @@ function subscriptionsOf(client: MqttClient, ignored: () => void) {
   return (topic: string, heard: Heard): void => void subscriptions.set(topic, heard);
 }
 
-/** Ends a session whose broker sends more than the gateway can have asked for: small packets cost most. */
+/** Ends a session if the broker sends more than the gateway can have requested. Small packets cost the most CPU time. */
 function boundFlood(client: MqttClient, end: (why: ServiceLinkError) => void): void {
   let second = 0;
   let received = { bytes: 0, packets: 0 };
@@ -186,7 +192,7 @@ function boundFlood(client: MqttClient, end: (why: ServiceLinkError) => void): v
   client.on("packetreceive", () => count(0, 1));
 }
 
-/** Returns a function that sends a ping and calls `answered` at its answer. A broker answers pings in order. */
+/** Returns a function that sends a ping and calls `answered` when the broker answers it. A broker answers pings in order. */
 function pingsOf(client: MqttClient): (answered: () => void) => void {
   const sent: (() => void)[] = [];
   client.on("packetreceive", ({ cmd }) => {

@@ -5,7 +5,7 @@ import type { BatchOutcome, Rejection } from "../port.ts";
 import { type Held, NOTHING_HELD } from "./held.ts";
 import type { RefusedRecord } from "./refusals.ts";
 
-/** Acked ranges of a log: everything up to `acked_seq`, and ranges after a record that isn't acked yet. */
+/** Acked ranges of a log: all records up to `acked_seq`, and the ranges in `ahead`, which follow a record that isn't acked yet. */
 export interface Cursor {
   readonly acked_seq: Seq;
   readonly ahead: readonly AckedRange[];
@@ -13,21 +13,27 @@ export interface Cursor {
 
 type AckedRange = readonly [from: Seq, to: Seq];
 
-/** Adds acked ranges. The cursor moves over all that follow without a hole. A range at or below the cursor changes nothing. */
+/**
+ * Adds acked ranges. The cursor moves to the end of the ranges that continue it without a hole. A range at or below the cursor changes
+ * nothing.
+ */
 export function withAcked(cursor: Cursor, ...ranges: readonly AckedRange[]): Cursor {
   let acked_seq = cursor.acked_seq;
   const ahead: AckedRange[] = [];
   for (const range of [...cursor.ahead, ...ranges].sort((a, b) => a[0] - b[0])) {
     const last = ahead.at(-1);
     if (range[0] <= acked_seq + 1) acked_seq = Math.max(acked_seq, range[1]);
-    // Joins ranges, so that a record that waits for long doesn't leave a range for each batch after it.
+    // Joins adjacent ranges. Otherwise, a record that waits for a long time would leave one range for each batch after it.
     else if (last !== undefined && range[0] <= last[1] + 1) ahead.splice(-1, 1, [last[0], Math.max(last[1], range[1])]);
     else ahead.push(range);
   }
   return { acked_seq, ahead };
 }
 
-/** Returns the end of the acked range that begins right after `seq`, or else the end of what can be sent from there; at most `end`. */
+/**
+ * If the record after `seq` is acked, returns the end of its acked range. Otherwise returns the end of the unacked records after `seq`.
+ * Neither end exceeds `end`.
+ */
 export function openStretch(
   { passed }: Pick<Sending, "passed">,
   seq: Seq,
@@ -40,9 +46,12 @@ export function openStretch(
   return from <= seq + 1 ? { acked_to: Math.min(to, end), end } : { acked_to: null, end: Math.min(end, from - 1) };
 }
 
-/** With fewer waiting records everything stays in one lane, in seq order, because they are sent soon. */
+/**
+ * Least number of waiting records that form a backlog. Fewer records stay in one lane (send queue), in seq order, because they are sent
+ * soon.
+ */
 export const LEAST_BACKLOG = 2_000;
-/** Backlog batches sent for each live one. */
+/** Number of backlog batches sent for each live batch. */
 const BACKLOG_PER_LIVE = 3;
 
 /** Records after `seq`, up to `end`. */
@@ -52,22 +61,25 @@ interface Stretch {
 }
 
 /**
- * The order in which a log is sent: three lanes, each in seq order. context: the parameter and clock records of the backlog, without
- * which nothing after them can be read. live: what is recorded now. backlog: everything that waited while the service was away. Without
- * a backlog all records go in the live lane.
+ * The order in which a log is sent. There are three lanes (send queues), each in seq order. context: the parameter and clock records of the
+ * backlog, which are needed to read all later records. live: new records. backlog: records that waited while the service was away. Without
+ * a backlog, all records are sent in the live lane.
  */
 export interface Lanes {
-  /** Newest record sent in the live lane. */
+  /** The newest record sent in the live lane. */
   readonly live_seq: Seq;
-  /** Parameter and clock records still to be sent; null: none. */
+  /** Parameter and clock records that remain to be sent; null: none. */
   readonly context: Stretch | null;
-  /** Backlog still to be sent, including its context records; null: none. */
+  /** The backlog that remains to be sent, including its context records; null: none. */
   readonly backlog: Stretch | null;
-  /** Parts of the backlog that are sent in batches while the rest is sent in chunks: no chunk holds them, or the service refused it. */
+  /**
+   * Parts of the backlog that are sent in batches, although the rest is sent in chunks. No chunk holds these records, or the service
+   * refused the chunk.
+   */
   readonly by_record: readonly Stretch[];
-  /** Backlog batches that may be sent before the next live one. */
+  /** Number of backlog batches that may be sent before the next live batch. */
   readonly credit: number;
-  /** Mono before which no backlog batch is sent, to keep to the rate. */
+  /** Monotonic time before which no backlog batch is sent, because of the rate limit. */
   readonly backlog_at: Milliseconds;
 }
 
@@ -75,7 +87,9 @@ export type LaneName = "context" | "live" | "backlog";
 
 const NO_LANE_FULL: Readonly<Record<LaneName, boolean>> = { context: false, live: false, backlog: false };
 
-/** Returns the lane that sends next; null: none before something is recorded or before `backlog_at`. `full`: lanes that must not send. */
+/**
+ * Returns the lane that sends next; null: no lane can send before a new record or before `backlog_at`. `full`: lanes that must not send.
+ */
 export function nextLane(
   lanes: Lanes,
   { sendable_seq, mono }: { readonly sendable_seq: Seq; readonly mono: Milliseconds },
@@ -92,13 +106,13 @@ function hasBacklog({ backlog, by_record }: Lanes): boolean {
   return backlog !== null || by_record.length > 0;
 }
 
-/** Returns the stretch that a lane sends next; null: none. */
+/** Returns the range that a lane sends next; null: nothing to send. */
 export function stretchOf(lanes: Lanes, lane: LaneName, sendable_seq: Seq): Stretch | null {
   if (lane === "live") return { seq: lanes.live_seq, end: sendable_seq };
   return lane === "backlog" ? (lanes.by_record[0] ?? lanes.backlog) : lanes.context;
 }
 
-/** A batch that is being sent. `rate`: most backlog records per second; null: as fast as acks come. */
+/** A batch that is being sent. `rate`: maximum number of backlog records per second; null: as fast as acks arrive. */
 interface SentBatch {
   readonly to: Seq;
   readonly records: number;
@@ -106,7 +120,7 @@ interface SentBatch {
   readonly rate: number | null;
 }
 
-/** Returns the sending after a batch up to `to` was sent in a lane. */
+/** Returns the state after a batch up to `to` was sent in a lane. */
 export function afterSending(sending: Sending, lane: LaneName, sent: SentBatch): Sending {
   return { ...sending, lanes: lanesAfter(sending.lanes, lane, sent) };
 }
@@ -131,49 +145,49 @@ function restAfter(stretch: Stretch | null, seq: Seq): Stretch | null {
 }
 
 /**
- * Whether the service may hold records that this store doesn't know. After an old copy of the store was put back, the service holds
- * records of a future that this store never had. Records after the first difference must not arrive there under the same name. So
- * batches are sent one at a time and in order until the service's newest record was sent, or is offered once more as a `probe` and
- * turns out to be the same here.
+ * Whether the service may hold records that this store doesn't know. After an old copy of the store was restored, the service holds later
+ * records that this store never had. Records after the first difference must not be stored there under the same name. So batches are sent
+ * in order and one at a time until it is clear that the service isn't ahead. That is clear after its newest record was sent, or was offered
+ * once more (`probe`) and is the same as here.
  */
 type Ahead = { readonly kind: "unknown" | "yes" | "no" } | { readonly kind: "probe"; readonly seq: Seq };
 
 /**
- * Records for which no outcome came before their session ended. The service or the broker may fail at one of them. So they are sent in
- * smaller and smaller batches, one session after the other, until one record is sent alone.
+ * Records without an outcome when their session ended. One of them may make the service or the broker fail. So they are sent in smaller and
+ * smaller batches, session after session, until each batch has one record.
  */
 export interface Silence {
   readonly from: Seq;
   readonly to: Seq;
-  /** Most of them in one batch, next time. */
+  /** Maximum number of these records in the next batch. */
   readonly limit: number;
 }
 
 /**
- * The sending of one stream in one session, as pure data: what is acked, what is sent next, and what the service is suspected of.
+ * The sending of one log in one session, as pure data: which records are acked, which are sent next, and which faults the service may have.
  *
- * `sendingFrom` begins it at the stored cursor. `nextAction` decides what to do, `afterSending` notes what was sent, `verdictOf` takes an
- * outcome in and says what it means. `passed` runs ahead of `cursor` over the records that wait for another offer; the lanes skip what it
- * covers. The cursor itself never passes a record that isn't acked. A session ends with the first batch without an outcome; `silence`
- * then goes into the next sending.
+ * `sendingFrom` starts at the stored cursor. `nextAction` decides the next step, `afterSending` notes a sent batch, and `verdictOf`
+ * evaluates an outcome. The cursor never passes a record that isn't acked. `passed` is further ahead: it also covers records that wait for
+ * another offer, and the lanes skip what it covers. A session ends with the first batch that has no outcome; its `silence` is then the
+ * input of the next session.
  */
 export interface Sending {
   readonly cursor: Cursor;
-  /** The cursor if each waiting record were acked: the lanes skip what it covers. */
+  /** The cursor as if each waiting record were acked. The lanes skip all records that it covers. */
   readonly passed: Cursor;
   readonly lanes: Lanes;
   readonly ahead: Ahead;
-  /** Whether the size of the backlog was checked; a large one has a lane of its own. */
+  /** Whether the size of the backlog was checked. A large backlog has its own lane. */
   readonly is_split: boolean;
-  /** null: the last session didn't end without an outcome. */
+  /** Records without an outcome in the last session; null: the session ended for another reason. */
   readonly silence: Silence | null;
-  /** The service acked something in this session, with a proof. */
+  /** The service acked at least one batch in this session, with a valid hash as proof. */
   readonly has_answered: boolean;
-  /** A batch got no outcome, so the session ends; later outcomes of that kind are caused by it. */
+  /** A batch got no outcome, so the session ends. That end causes any later missing outcomes. */
   readonly is_over: boolean;
 }
 
-/** Begins at the cursor. `waiting`: records that are offered again later. */
+/** Starts at the cursor. `waiting`: records that are offered again later. */
 export function sendingFrom(
   cursor: Cursor,
   { silence = null, waiting = [] }: { readonly silence?: Silence | null; readonly waiting?: readonly Seq[] } = {},
@@ -191,33 +205,33 @@ export function sendingFrom(
   return passing(begun, waiting);
 }
 
-/** The input of a decision. */
+/** The inputs of a decision. */
 interface SendingNow {
   readonly sendable_seq: Seq;
   readonly mono: Milliseconds;
-  /** Batches that may be under way at once. */
+  /** Maximum number of pending batches. */
   readonly window: number;
-  /** Batches under way. */
+  /** Number of pending batches. */
   readonly under_way: number;
-  /** Chunks under way; null: none may be sent. */
+  /** Number and bytes of pending chunks; null: no chunk may be sent. */
   readonly chunks: { readonly under_way: number; readonly bytes: number } | null;
-  /** The lanes that wait to save the month's budget; absent: none. */
+  /** The lanes that must wait to save the month's data budget; absent: none. */
   readonly held?: Held;
 }
 
 /**
- * Chunks, and bytes of chunks, under way per batch of the window: with the usual window 16 chunks and 64 KiB. A fifth of that fills a line
- * of 1 Mbit/s and 100 ms. The rest is for services that commit several chunks at once.
+ * Maximum number and bytes of pending chunks per batch of the window. With the usual window, that is 16 chunks and 64 KiB. A fifth of that
+ * fills a line of 1 Mbit/s and 100 ms; the rest is for services that commit several chunks at once.
  */
 const CHUNKS_PER_BATCH = 4;
 const CHUNK_BYTES_PER_BATCH = 16 * 1024;
 
 /**
  * The next action.
- * - acks: wait for the outcome of something under way.
- * - news: wait until something is recorded, and at most `ms` if that isn't null.
+ * - acks: wait for the outcome of a pending batch or chunk.
+ * - news: wait until a new record is logged, but at most `ms` if it isn't null.
  * - probe: offer this record once more.
- * - chunk: send a part of the backlog as it is stored.
+ * - chunk: send a part of the backlog in its stored form.
  * - send: send a batch of at most `limit` records; null: as many as fit.
  */
 type SendingAction =
@@ -251,7 +265,10 @@ export function soonest(one: Milliseconds | null, other: Milliseconds | null): M
   return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }
 
-/** Returns the part of the backlog to send as a chunk next: nothing acked, and nothing that sessions ended over. */
+/**
+ * Returns the part of the backlog to send as the next chunk. It contains no acked records, and no records that had no outcome in the last
+ * session. null: no chunk can be sent.
+ */
 function nextChunk(sending: Sending, now: SendingNow): { readonly from: Seq; readonly end: Seq } | null {
   const { silence } = sending;
   const { backlog, by_record } = sending.lanes;
@@ -269,12 +286,12 @@ function hasNoRoom({ window, chunks }: SendingNow): boolean {
   return under_way >= CHUNKS_PER_BATCH * window || bytes >= CHUNK_BYTES_PER_BATCH * window;
 }
 
-/** Returns the most records of the batch that begins after `after`; null: as many as fit. */
+/** Returns the maximum number of records in the batch that starts after `after`; null: as many as fit. */
 function limitBehind(silence: Silence | null, after: Seq): number | null {
   return silence !== null && after < silence.to && after >= silence.from - 1 ? silence.limit : null;
 }
 
-/** Lets a part of the log be sent in batches, because no chunk holds it or the service refused the chunk. */
+/** Marks a part of the log for sending in batches, because no chunk holds it or the service refused the chunk. */
 export function byRecord(sending: Sending, { from, to }: { readonly from: Seq; readonly to: Seq }): Sending {
   const { lanes } = sending;
   const { backlog } = lanes;
@@ -283,7 +300,10 @@ export function byRecord(sending: Sending, { from, to }: { readonly from: Seq; r
   return { ...sending, lanes: { ...lanes, by_record, backlog: isUnsent ? restAfter(backlog, to) : backlog } };
 }
 
-/** Gives a large backlog a lane of its own, so that new records needn't wait for it, once the service is known not to be ahead. */
+/**
+ * Gives a large backlog its own lane, so that new records needn't wait for it. This is done once, when it is known that the service isn't
+ * ahead.
+ */
 export function splitOnce(sending: Sending, sendable_seq: Seq, least = LEAST_BACKLOG): Sending {
   const { lanes, ahead, is_split } = sending;
   if (ahead.kind !== "no" || is_split) return sending;
@@ -293,24 +313,24 @@ export function splitOnce(sending: Sending, sendable_seq: Seq, least = LEAST_BAC
   return { ...sending, is_split: true, lanes: isLarge ? split : lanes };
 }
 
-/** A batch, with the seqs that it covers. Seqs missing at its front were deleted from a full store. */
+/** A sent batch, with the seqs that it covers. Seqs missing at its start were deleted from a full store. */
 export interface SentRange {
   readonly from: Seq;
   readonly to: Seq;
   readonly records: number;
   readonly is_chunk: boolean;
-  /** Newest record that might have been sent at that time. */
+  /** The newest record that could be sent at that time. */
   readonly sendable_seq: Seq;
 }
 
 /**
  * The meaning of an outcome.
- * - acked: the service has all but the refused records.
+ * - acked: the service has stored all records except the refused ones.
  * - halve: send both halves, one after the other.
- * - by_record: send the chunk's range in batches, so that the service can say what is wrong.
- * - refused: the record isn't taken now, and is offered again.
+ * - by_record: send the chunk's range in batches, so that the service can name the fault.
+ * - refused: the record isn't accepted now, and is offered again later.
  * - conflict: the service claims to hold other records from `seq` on.
- * - end: end the session, because the fate of the batch is unknown.
+ * - end: end the session, because it is unknown whether the batch was stored.
  */
 export type SendingVerdict =
   | { readonly kind: "acked"; readonly refused: readonly RefusedRecord[] }
@@ -319,7 +339,7 @@ export type SendingVerdict =
   | { readonly kind: "conflict"; readonly seq: Seq; readonly held_seq: Seq; readonly refused: readonly RefusedRecord[] }
   | { readonly kind: "end"; readonly reason: Text; readonly refused: RefusedRecord | null };
 
-/** The sending after an outcome, and what the outcome means. */
+/** The state after an outcome, and the meaning of the outcome. */
 interface Judged {
   readonly sending: Sending;
   readonly verdict: SendingVerdict;
@@ -359,12 +379,12 @@ function refused(sending: Sending, record: RefusedRecord): Judged {
   return { sending: passing(sending, [record.seq]), verdict: { kind: "refused", refused: record } };
 }
 
-/** Lets the lanes skip these records until they are offered again. */
+/** Makes the lanes skip these records until they are offered again. */
 export function passing(sending: Sending, seqs: readonly Seq[]): Sending {
   return { ...sending, passed: withAcked(sending.passed, ...seqs.map((seq) => [seq, seq] as const)) };
 }
 
-/** Moves the cursor over a range that is acked or will never be sent, except over its rejected records, which only the lanes skip. */
+/** Moves the cursor over a range that is acked or will never be sent. Rejected records stop the cursor; only the lanes skip them. */
 export function taken(
   sending: Sending,
   { from, to }: Pick<SentRange, "from" | "to">,
@@ -384,8 +404,8 @@ export function taken(
 }
 
 /**
- * Handles a conflict: the service has everything before it. If the service has also acked a later record under this name, a new name from
- * here on would store that record twice. Then the conflict counts as a refusal of this one record.
+ * Handles a conflict. The service has all records before `seq`. If the service has also acked a later record under this name, a new name
+ * from `seq` on would store the later record twice. Then the conflict counts as a refusal of this single record.
  */
 function conflict(
   before: Sending,
@@ -400,7 +420,9 @@ function conflict(
   return { sending: seq < range.to ? byRecord(passed, { from: seq + 1, to: range.to }) : passed, verdict };
 }
 
-/** Ends the session. If the broker confirmed the batch, a record in it may be the cause; a broken connection shows nothing. */
+/**
+ * Ends the session. If the broker confirmed the batch, a record in it may be the cause. A broken connection proves nothing about the batch.
+ */
 function unanswered(
   sending: Sending,
   { from, to, records }: SentRange,
@@ -422,22 +444,22 @@ function aheadAfter({ ahead }: Sending, { to, sendable_seq }: SentRange, held_se
   return ahead.kind === "unknown" && held_seq <= sendable_seq ? { kind: "probe", seq: held_seq } : { kind: "yes" };
 }
 
-/** Returns the sending after the service's newest record was offered once more. `missing`: it is no longer in the store. */
+/** Returns the state after the service's newest record was offered once more. `missing`: this store doesn't have that record any more. */
 export function afterProbe(sending: Sending, outcome: BatchOutcome["kind"] | "missing"): Sending {
   return { ...sending, ahead: { kind: outcome === "acked" ? "no" : "yes" } };
 }
 
 /**
- * Size of a batch before gzip, estimated: some 2,400 readings, 8 KB compressed. With four batches under way this fills a line of
- * 1 Mbit/s and 100 ms. Larger ones hardly compress better. The limit of a batch is 128 KiB.
+ * Estimated size of a batch before gzip: some 2,400 readings, 8 KB compressed. With four pending batches, this size fills a line of 1
+ * Mbit/s and 100 ms. Larger batches hardly compress better. The limit of a batch is 128 KiB.
  */
 const TARGET_BYTES = 48 * 1024;
-/** Kind, tag index and time of one record in its columns. */
+/** Estimated bytes of kind, tag index and time of one record. */
 const RECORD_BYTES = 16;
 
 /**
- * Cuts records, in seq order, into batches within the size limit: each without a hole, of one boot and one clock offset, so that all times
- * follow from the first. A record larger than the target is a batch alone.
+ * Cuts records, in seq order, into batches within the size limit. Each batch has no hole, one boot and one clock offset, so that all times
+ * follow from the first. A record larger than the limit gets its own batch.
  */
 export function cutBatches(records: readonly Placed[]): readonly (readonly Placed[])[] {
   const batches: Placed[][] = [];

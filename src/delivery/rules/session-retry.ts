@@ -3,31 +3,42 @@ import type { ServiceLinkFault } from "../../domain/link-error.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 
 const USUAL: Backoff = { base_ms: 1_000, cap_ms: 60_000 };
-/** A refused key seldom becomes valid again: after a few quick tries the waits get long. */
+/** Backoff after a refused key, which rarely becomes valid again: a few quick attempts, then long waits. */
 const REFUSED: Backoff = { base_ms: 1_000, cap_ms: 900_000 };
-/** Two boxes with one identity end each other's sessions in turn: each waits long, so that this happens seldom. */
+/**
+ * Backoff after another gateway took over the session. Two gateways with the same identity end each other's sessions in turn; a long wait
+ * makes this rare.
+ */
 const TAKEN_OVER: Backoff = { base_ms: 60_000, cap_ms: 900_000 };
 
-/** A session that another box took over resets the backoff only if it lasted this long, even if something was acked in it. */
+/**
+ * Least duration after which a session that another gateway took over resets the backoff. A shorter session doesn't reset it, even with an
+ * ack.
+ */
 const LASTING_MS: Milliseconds = 60_000;
-/** Most brokers that stop are back within this time, in which the waits stay short. */
+/** Outage during which the waits stay short. Most brokers that restart are back within this time. */
 const SHORT_OUTAGE_MS: Milliseconds = 60_000;
-/** With connecting and the first ack this makes fifteen seconds from the broker's return. */
+/**
+ * Longest wait in a short outage. With the connection and the first ack, delivery resumes within fifteen seconds after the broker's return.
+ */
 const SHORT_OUTAGE_CAP_MS: Milliseconds = 12_000;
 
 interface EndedSession {
-  /** Failed sessions in a row before this one. */
+  /** Number of failed sessions in a row before this one. */
   readonly attempt: number;
-  /** The service acked something in this session. */
+  /** The service acked at least one record in this session. */
   readonly proven: boolean;
-  /** Time from its begin to its end; 0: it never began. */
+  /** Duration of the session; 0: it never started. */
   readonly lasted_ms: Milliseconds;
-  /** Time since the last session with an ack ended, or since the first failure if there was none. */
+  /** Time since the end of the last session with an ack, or since the first failure if no session had an ack. */
   readonly away_ms: Milliseconds;
   readonly fault: ServiceLinkFault;
 }
 
-/** Returns the backoff before the next session, and the failures in a row to count from. The caller adds the jitter. */
+/**
+ * Returns the backoff before the next session, and the number of failed sessions from which the backoff counts on. The caller adds the
+ * jitter.
+ */
 export function retryAfter(session: EndedSession): { readonly backoff: Backoff; readonly attempt: number } {
   const { fault, proven, lasted_ms, attempt } = session;
   const isOver = proven && (fault !== "taken_over" || lasted_ms >= LASTING_MS);

@@ -1,3 +1,4 @@
+import { render } from "../../domain/messages/render.ts";
 import { message, type Message, type Text } from "../../domain/message.ts";
 import type { PlcTools } from "../../acquisition/port.ts";
 import type { ModbusAddress } from "../../config/port.ts";
@@ -179,7 +180,7 @@ function numberFinding({ typed, expect }: Target, { candidate, scale, isExact }:
   const at = placeText(place);
   return {
     keys: { address: at, type, ...orderKeys(candidate), scale: scale === 1 ? undefined : scale },
-    from: `${typed} ${place.reading}${letters}, read ${read} on ${today()}`,
+    from: `${typed} ${render(place.reading)}${letters}, read ${read} on ${today()}`,
     told: [
       numberText(`${type}${letters}`, { at, scale, value: shown(value), expect }),
       ...(isExact ? [] : [message("workshop.roughly")]),
