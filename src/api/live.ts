@@ -25,7 +25,7 @@ interface LiveView {
   readonly booth: BoothId | null;
   /** Whether the page wants messages with their codes and values. */
   readonly said: boolean;
-  /** Returns the data that the page may see now. It can become less, because sessions end. */
+  /** Returns the data that the page may see now. Less is visible once the page's session has ended. */
   readonly sees: () => "all" | "status" | "nothing";
 }
 

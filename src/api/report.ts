@@ -91,7 +91,7 @@ export type Made =
   | {
       readonly body: object;
       /**
-       * Coverage: the share of the window for which the store has data. It is added to the body if the query has `coverage=true`. A
+       * Coverage: the time for which the store has data. It is added to the body if the query has `coverage=true`. A
        * function computes an expensive coverage only if it is needed.
        */
       readonly coverage?: FigureCoverage | (() => FigureCoverage);

@@ -30,7 +30,7 @@ const CONNECTIONS = { total: 100, each: 32 };
 /** Maximum length of a socket's path. Linux has 108 bytes for it in sun_path, including the terminator. */
 const MAX_SOCKET_PATH = 107;
 const RATES = {
-  /** High enough for tools, but keeps a program that sends requests in a loop from taking the CPU from the polls. */
+  /** Limit on this machine. A program that sends requests in a loop must not take the CPU from the polls. */
   loopback: { per_s: 500, burst: 1_000 },
   lan: { per_s: 20, burst: 150 },
 };

@@ -39,9 +39,8 @@ export interface Reading {
 }
 
 /**
- * Updates a reader's progress. A reader makes progress if nothing is unread or less is unread than at the last check,
- * or if the kernel accepted bytes of its connection. The last case is needed because a long answer counts as unread until its last
- * byte is sent.
+ * Updates a reader's progress. A reader makes progress if nothing is unread or less is unread than at the last check, or if the kernel
+ * accepted bytes of its connection. The last case is needed because a long answer counts as unread until its last byte is sent.
  */
 export function noteReading(
   reading: Reading,
@@ -66,10 +65,11 @@ interface Holder {
 }
 
 /**
- * Returns the holder that loses its place to a newcomer, null if a place is free, or "nobody" if the newcomer is rejected. If the
- * newcomer's sender has used its share, only its own holders are considered, or else all. The one that has stalled for longest leaves. If
- * none has stalled, the oldest of the sender with the most places leaves, provided that this sender has more places than the newcomer. It
- * may have stalled too, because bytes in the kernels' buffers look as if they were received.
+ * Returns the holder that loses its place to a newcomer, null if a place is free, or "nobody" if the newcomer is rejected.
+ *
+ * If the newcomer's sender has used its share, only its own holders are considered, or else all. The holder that has stalled for longest
+ * leaves. If none has stalled, the oldest holder of the sender with the most places leaves, provided that this sender has more places than
+ * the newcomer's. That holder may have stalled too, because bytes in the kernels' buffers look as if they were received.
  */
 export function leaverFor<T extends Holder>(
   newcomer: string,

@@ -23,7 +23,7 @@ const HOSTS = "key_hosts";
  */
 interface KeyHosts {
   readonly installed: string | null;
-  /** Identifies the installed key, so that a replaced key counts as newly installed. */
+  /** Hash of the installed key, by which a replaced key is recognised as newly installed. */
   readonly installed_mark: string;
   readonly own: string | null;
 }

@@ -159,7 +159,7 @@ const MAX_KNOWN = 32;
 
 type Done = Extract<Reconciliation, { kind: "done" }>;
 
-/** A stored comparison. Older versions stored no id, and every difference instead of a count. */
+/** A stored comparison. Older versions stored no id, and all differences instead of their number. */
 type Kept = Omit<Done, "id" | "remaining_count"> & Partial<Done>;
 
 function doneFrom(kept: Kept, id: string): Done {

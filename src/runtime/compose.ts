@@ -110,7 +110,7 @@ async function runAgent(first: Lasting, outer: LongIo, file: string): Promise<vo
     await serveAgents(opened, first);
     await parts.finished;
   } catch (error) {
-    // Has no effect if the process is stopping, or if another error came first.
+    // This call has no effect if the process is stopping, or if another error came first.
     parts.failed(error);
     await parts.finished.catch(() => undefined);
     await Promise.allSettled(close());

@@ -45,7 +45,7 @@ export function openSecrets(
   };
 }
 
-/** Overwrites and deletes a file, although some file systems keep old blocks. Returns what a person has to do if that fails, or null. */
+/** Overwrites and deletes a file; some file systems keep the old blocks anyway. Returns what a person must do if that fails, or null. */
 export function wipe(path: string): string | null {
   try {
     writeFileSync(path, Buffer.alloc(statSync(path).size), { flag: "r+", flush: true });

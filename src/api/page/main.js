@@ -51,7 +51,7 @@ let stop = () => undefined;
 /** @type {Context} */
 const context = {
   status: () => known(),
-  // Without any booth, only the set-up is shown, and it checks whether a booth exists.
+  // The result is undefined only if the box has no booth. Then only the set-up is shown, which checks for that.
   booth: () => /** @type {Booth} */ (boothOf(known())),
   readings: () => state.readings,
   needsPin: () => state.needsPin,
@@ -192,7 +192,10 @@ function drawHead() {
   ]);
 }
 
-/** Shows the time of the values if the box doesn't answer: old values must not look like present ones. @param {Booth | null | undefined} booth */
+/**
+ * Returns the time of the values if the box doesn't answer, so that old values don't look like present ones.
+ * @param {Booth | null | undefined} booth
+ */
 function liveText(booth) {
   if (state.isLive) return t("head.live");
   if (state.isLocked) return t("head.locked");

@@ -223,9 +223,9 @@ function recordSeen(
 }
 
 /**
- * Handles a record that was read after another one ended the binding. If it names this gateway again, the binding continues: the earlier
- * record was wrong, and no gateway has claimed the booth since. If it calls the booth decommissioned again, the time in between counts
- * towards the wipe. Any other record restarts that count.
+ * Handles a record that was read after another one ended the binding. If the record names this gateway again, the binding continues: the
+ * earlier record was wrong, and no gateway has claimed the booth since. If the record calls the booth decommissioned again, the time in
+ * between counts towards the wipe. Any other record restarts that count.
  */
 function seenAfterEnd(
   row: ProvisioningRow,

@@ -3,12 +3,12 @@ import { FILTER_TYPES } from "../../domain/booth.ts";
 import type { ProvisioningRow } from "../../domain/provisioning.ts";
 import type { ServiceRecord } from "../../domain/service.ts";
 
-/** Maximum limits of a filter or meter. A larger value is a typing mistake, because nothing lasts that long. */
+/** Largest plausible limits of a filter or meter. A larger value is a typing mistake, because nothing lasts that long. */
 const MOST = { minutes: 5_256_000, cycles: 1_000_000, days: 3_650, pressure_pa: 10_000 } as const;
 const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/;
 
 export type TrialEvent =
-  /** The service's changed configuration is in force on trial. */
+  /** The service's new configuration is in force, on trial. */
   | { readonly kind: "config_tried"; readonly record: ServiceRecord; readonly revision: number }
   | { readonly kind: "config_proved" }
   /** The trial failed, or the configuration is invalid. The previous configuration stays or is restored. */

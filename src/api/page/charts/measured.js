@@ -33,7 +33,7 @@ export function hourTicks({ start, end, tz }, every = 4) {
   const hours = new Intl.DateTimeFormat("en-GB", { timeZone: tz, hour: "2-digit", hourCycle: "h23" });
   const all = [];
   for (let at = start; at <= end; at += HOUR_MS) {
-    // Compares hours of the 24-hour clock, even if the language shows a 12-hour clock.
+    // Uses the 24-hour clock, even if the language shows a 12-hour clock.
     if (Number(hours.format(at)) % every === 0) all.push(at);
   }
   return all;

@@ -15,8 +15,7 @@ export const CHOICES = {
 
 const KEPT_UNITS = "units";
 /**
- * kWh of a US therm. Together with 38.3 MJ gross heat per m³ of natural gas, it converts gas; the gas that is actually sold differs by a
- * few percent.
+ * kWh and m³ of natural gas per US therm. The volume assumes 38.3 MJ of gross heat per m³; gas that is sold differs by a few percent.
  */
 const KWH_OF_THERM = 29.3001;
 const M3_OF_THERM = 105.4804 / 38.3;

@@ -173,7 +173,10 @@ function serialForm({ booth, serial }, run) {
   return form;
 }
 
-/** Asks whether this is the right booth, and whether this gateway replaces another one that is bound to it. @param {any} booth @param {{ run: (act: () => Promise<unknown>) => Promise<void>, another: () => void }} acts */
+/**
+ * Asks whether this is the right booth, and whether this gateway replaces one that is already bound to the booth.
+ * @param {any} booth @param {{ run: (act: () => Promise<unknown>) => Promise<void>, another: () => void }} acts
+ */
 function confirmCard(booth, { run, another }) {
   const isConflict = booth.provisioning.state === "conflict";
   /** @param {FormData} data */

@@ -9,7 +9,10 @@ import { withSession } from "../kit/session.js";
 /** Maximum number of interpretations shown for a value, best first. */
 const MOST_WAYS = 8;
 
-/** Shows the tools for the PLC. They tell what answers there, and which address and byte order a manual means. @param {Context} context */
+/**
+ * Shows the tools for the PLC. They find out what answers there, and which address and byte order a manual means.
+ * @param {Context} context
+ */
 export function plcCard(context) {
   const found = el("div", {});
   const tags = el("datalist", { id: "tags" });

@@ -93,7 +93,7 @@ export function filtersView(context) {
   return { node, update, close };
 }
 
-/** Keeps the charts of each filter while its card is redrawn. */
+/** Holds the charts of each filter, so that they survive a redrawing of the cards. */
 function chartsByFilter() {
   /** @type {Map<string, ReturnType<typeof filterCharts>>} */
   const all = new Map();
