@@ -135,7 +135,7 @@ async function runControl(
       device: request.headers["user-agent"] ?? "",
       params,
       sees_all: () => isSocket(way) || has_session(),
-      // Safe, because the table of operations pairs each control with the body of its own row.
+      // This cast is safe, because the table of operations pairs each control with the body of its own row.
       body: () => read(text) as never,
     },
     services,

@@ -103,7 +103,7 @@ export function createBooths(gateway: Gateway, provisioning: ProvisioningGateway
       for (const setup of begin) {
         for (const booth of boothOf(setup)) {
           if (known.has(setup.config.id)) booth.readBy(setup);
-          // Not awaited, so that a disk error while storing the row does not delay the polls.
+          // The write is not awaited, so that a disk error does not delay the polls.
           void preseed(booth).catch(parts.failed);
         }
       }

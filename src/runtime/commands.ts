@@ -59,7 +59,7 @@ export const PROGRAM: Omit<Program, "version"> = {
   name: "booth-gateway",
   summary: "edge gateway agent for paint and spray booths",
   groups: GROUPS,
-  // Safe, because the compiler checks that `GROUPS` and `RUNS` have the same names.
+  // This cast is safe, because the compiler checks that `GROUPS` and `RUNS` have the same names.
   runOf: (name) => RUNS[name as CommandName](),
 };
 

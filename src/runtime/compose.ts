@@ -260,8 +260,8 @@ async function beginAgent(lasting: LongLived, first: Lasting, inUse: NonNullable
   const ways = await waysTo(service, { clock, service_time, log, meter, agentVersion: VERSION }, signal);
   const http = scrubbedHttp(ways.http, scrubber);
   const isByRoot = await fileSaysService(first.text, lasting);
-  // Not awaited, because an agent polls even if the disk cannot be written. Until the hosts are stored, every key counts as one for the
-  // present service.
+  // The write is not awaited, because an agent polls even if the disk cannot be written. Until the hosts are stored, every key counts
+  // as one for the present service.
   void noteKeyHosts({ ...rest, service_url }, isByRoot).catch(() => undefined);
   const pki = opcuaPki({ dir: join(rest.data_dir, "opcua"), wall: () => clock.wall(), log });
   const begun = Promise.withResolvers<Agent>();

@@ -141,7 +141,7 @@ function pacedBy(record: Record, stretch_ms: number, driver: Driver): Driver {
     read: async (groups) => {
       go(0);
       const read = await driver.read(groups);
-      // Delayed, because the caller first takes the time of the read. After a failed read, the site lets the time continue.
+      // The clock resumes later, because the caller first takes the time of the read. After a failed read, the site lets the time continue.
       setImmediate(go, stretch_ms);
       return read;
     },
