@@ -16,13 +16,13 @@ import {
   type Way,
 } from "./operation.ts";
 
-/** Opens a session for the PIN, which is sent as `api_key` as at the service. */
+/** Opens a session for the PIN, which is sent in the field `api_key`, as the service's own operation expects its key. */
 export function authenticate(call: Call<BodyOf<"authenticate">>, { sessions, control }: Services): LocalAnswer {
   const entry = needed(sessions, message("ask.lacks.sessions")).enter(call.body().api_key, call);
   switch (entry.kind) {
     case "open": {
       const expires_at = answerTime(control.status().at + entry.for_ms);
-      // Tells a browser to keep the token beyond its tab.
+      // Tells the browser to store the token beyond the life of the tab.
       const headers = entry.is_kept ? { "Session-Kept": "true" } : {};
       return { ...ok({ session_token: entry.token, expires_at }), headers };
     }
@@ -45,12 +45,12 @@ function pageOf({ page }: Services): PageListener {
   return needed(page, message("ask.lacks.page_served"));
 }
 
-/** Returns the addresses of the page. */
+/** Returns the addresses at which the page can be opened. */
 export function pageState(_: Call, services: Services): LocalAnswer {
   return ok(pageOf(services).state());
 }
 
-/** Makes a PIN and opens the page on the network, or closes it. */
+/** Makes a PIN and opens the page, on request also on the network; or closes both. */
 export async function openOrClosePage(call: Call<BodyOf<"page">>, services: Services): Promise<LocalAnswer> {
   const page = pageOf(services);
   const { close, ...how } = call.body();
@@ -65,18 +65,18 @@ export async function openOrClosePage(call: Call<BodyOf<"page">>, services: Serv
   }
 }
 
-/** Returns whether the page stays open on the network, and the devices with kept sessions. */
+/** Returns whether the page stays open on the network, and the devices whose sessions are stored. */
 export function networkState({ token }: Pick<Call, "token">, services: Services): LocalAnswer {
   return ok(pageOf(services).network(token));
 }
 
-/** Opens the page on the network permanently, by the PIN on the box's label, or ends that. */
+/** Opens the page on the network permanently, with the PIN on the box's label, or closes it again. */
 export async function keepOpen(call: Call<BodyOf<"page_network">>, services: Services): Promise<LocalAnswer> {
   await pageOf(services).keepOpen(call.body().always);
   return networkState(call, services);
 }
 
-/** Ends the kept session of a device. */
+/** Ends the stored session of a device. */
 export function endSession(call: Call<BodyOf<"page_session_end">>, services: Services): LocalAnswer {
   if (!pageOf(services).endSession(call.body().id)) throw new Refusal(404, message("ask.no_device"));
   return networkState(call, services);
@@ -85,26 +85,26 @@ export function endSession(call: Call<BodyOf<"page_session_end">>, services: Ser
 /** The part of a request that decides whether it may be answered. */
 export interface Knock {
   readonly way: Way;
-  /** The least right that the operation needs. */
+  /** The lowest right that the operation needs. */
   readonly least: LocalOperation["way"];
-  /** Headers as they came. */
+  /** Request headers, unchanged. */
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly fetch_site: string | undefined;
-  /** It carries the token of an open session. */
+  /** Whether the request has the token of an open session. */
   readonly has_session: boolean;
-  /** It asks for the page itself, not for a file that the page loads. */
+  /** Whether the request is for the page's document, not for a file that the page loads. */
   readonly is_front: boolean;
-  /** Names and addresses of this machine on the network, in lower case. */
+  /** Returns the names and addresses of this machine on the network, in lower case. */
   readonly own_names: () => ReadonlySet<string>;
 }
 
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "::1"]);
 
 /**
- * Returns why a request may not be answered; null: it may. Over a socket, the mode of its file decides. Elsewhere another site must not
- * be able to use a browser here (Host is checked against rebound names, Origin against foreign pages), and all that isn't public needs
- * a session: over loopback everything except reading figures, on the network everything except the page's own files.
+ * Returns the reason to reject a request, or null to answer it. Requests over a socket are answered, because the mode of the socket's file
+ * decides who may use it. Other requests are checked against abuse of a browser by another site: the Host header against DNS rebinding, the
+ * Origin header against foreign pages. They also need a session, except over loopback to read figures, and except for the page's own files.
  */
 export function refusalOf(knock: Knock): Refusal | null {
   const { way, least, has_session } = knock;
@@ -122,12 +122,12 @@ function foreignRefusal({ way, host, origin, fetch_site, is_front, own_names }: 
   if (!isOurs) return new Refusal(403, message("ask.other_name"), CLOSING);
   const scheme = way === "lan" ? "https" : "http";
   const isForeign = origin !== undefined && origin.toLowerCase() !== `${scheme}://${host?.toLowerCase() ?? ""}`;
-  // Another site may link to the page; it may fetch nothing.
+  // Another site may link to the page's document, but may not fetch anything.
   const isFetched = isForeign || (fetch_site === "cross-site" && !is_front);
   return isFetched ? new Refusal(403, message("ask.other_site"), CLOSING) : null;
 }
 
-/** Returns the host without port and brackets in lower case; null if a browser would not send it. */
+/** Returns the host name without port and brackets, in lower case; null if no browser would send such a header. */
 function hostNameOf(host: string | undefined): string | null {
   const found = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i.exec(host ?? "");
   return (found?.[1] ?? found?.[2])?.toLowerCase() ?? null;

@@ -7,19 +7,19 @@ import type { Answering, Asking } from "./over-tls.ts";
 import type { AskedReport, AskReport } from "./report.ts";
 
 const MAX_BODY_BYTES = 16_384;
-/** Levels of a body; none of the API's bodies has more. */
+/** Maximum nesting of a request body. No body of the API is nested deeper. */
 const MAX_DEPTH = 16;
-/** Names that reach into JavaScript's own objects. */
+/** Names of keys that would change JavaScript's own objects. */
 const REFUSED_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 
-/** Sends a text as it is, anything else as JSON, with its messages in English. `said`: also with their codes and values. */
+/** Sends a text unchanged and any other body as JSON, with messages in English. `said`: adds the messages' codes and values. */
 export function send(
   response: Answering,
   { status, body, headers = {} }: Extract<LocalAnswer, { readonly status: number }>,
   { said = false } = {},
 ): void {
   const isText = typeof body === "string";
-  // HTTP/2 cannot end a connection by a header.
+  // `Connection` is sent over HTTP/1.1 only, because HTTP/2 does not allow this header.
   const { Connection, ...rest } = headers;
   response.writeHead(status, {
     "Content-Type": isText ? "text/plain; version=0.0.4; charset=utf-8" : "application/json; charset=utf-8",
@@ -29,7 +29,7 @@ export function send(
   response.end(isText ? body : `${JSON.stringify(rendered(body, { said }))}\n`);
 }
 
-/** Sends an error. If the answer has started, ends the connection, so that the reader notices that it is not complete. */
+/** Sends an error. If the answer has already started, closes the connection, so that the reader notices the missing rest. */
 export function sendFailure(response: Answering, error: unknown, { said = false } = {}): void {
   if (response.headersSent) {
     response.destroy();
@@ -39,7 +39,7 @@ export function sendFailure(response: Answering, error: unknown, { said = false 
   send(response, { status, body: { error: errorText(error) }, headers }, { said });
 }
 
-/** Reads the body as text. Rejects with a Refusal if it is too large. */
+/** Reads a request body as text. Rejects with a Refusal if the body is too large. */
 export async function readBody(request: Asking, most_bytes = MAX_BODY_BYTES): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -51,7 +51,7 @@ export async function readBody(request: Asking, most_bytes = MAX_BODY_BYTES): Pr
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Returns a parser for bodies of this shape, which throws a Refusal that says what is needed. Shapes are loaded when they are needed. */
+/** Loads the schema of a body. Returns a parser, which throws a Refusal that says what is needed. */
 export async function bodyReader(name: LocalOperation["body"]): Promise<(text: string) => unknown> {
   if (name === undefined) return () => undefined;
   const { BODIES } = await import("../contract/local.ts");
@@ -63,19 +63,19 @@ export async function bodyReader(name: LocalOperation["body"]): Promise<(text: s
   };
 }
 
-/** Parses a request body. Returns undefined if it isn't JSON, is nested too deep, or has a key that no shape accepts. */
+/** Parses a request body. Returns undefined if the body is not JSON, is nested too deep, or has a forbidden key. */
 export function bodyOf(text: string): unknown {
   const body = jsonOf(text, MAX_DEPTH);
   return hasRefusedKey(body) ? undefined : body;
 }
 
-/** Recurses at most `MAX_DEPTH` levels. */
+/** Returns whether an object has a forbidden key at any level. Recursion is at most `MAX_DEPTH` levels deep. */
 function hasRefusedKey(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(value).some(([key, inner]) => REFUSED_KEYS.has(key) || hasRefusedKey(inner));
 }
 
-/** Sends a report part by part, at the reader's pace. */
+/** Sends a report part by part, as fast as the reader receives it. */
 export async function sendReport(response: Answering, asked: AskedReport, ask: AskReport): Promise<void> {
   const report = await ask(asked);
   response.writeHead(report.status, { ...report.headers, "Cache-Control": "no-store" });
@@ -83,7 +83,10 @@ export async function sendReport(response: Answering, asked: AskedReport, ask: A
   response.end();
 }
 
-/** Resolves once the kernel has the part, so that its memory may be reused. Rejects if the reader leaves, which ends the report. */
+/**
+ * Writes a part. Resolves once the kernel has it, so that its memory can be reused. Rejects if the reader disconnects, which ends the
+ * report.
+ */
 function writePart(response: Answering, part: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     const left = (): void => reject(new Error("the reader has gone"));

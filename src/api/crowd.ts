@@ -5,7 +5,10 @@ import type { Milliseconds } from "../domain/units.ts";
 import type { Answering, Asking } from "./over-tls.ts";
 import { leaverFor, noteReading, type Places, type Reading, STALLED_MS, WATCH, type Watch } from "./stalls.ts";
 
-/** Returns the sender of an address. An IPv6 sender is its network of 64 bits: one machine has as many addresses there as it likes. */
+/**
+ * Returns the sender to which an address belongs. For IPv6 it is the /64 network, because a machine can use any number of addresses in its
+ * network.
+ */
 export function senderOf(address: string | undefined): string {
   const plain = (address ?? "").replace(/%.*$/, "").replace(/^::ffff:(?=[0-9.]+$)/i, "");
   if (!plain.includes(":")) return plain;
@@ -16,13 +19,13 @@ export function senderOf(address: string | undefined): string {
   return `${[...groups, ...Array.from({ length: zeros }, () => "0"), ...rest].slice(0, 4).join(":")}::/64`;
 }
 
-/** A response in progress. */
+/** A response that is being sent. */
 interface Stream extends Reading {
   readonly response: Answering;
   readonly socket: Pick<Socket, "bytesWritten" | "writableLength">;
 }
 
-/** A connection. */
+/** An open connection. */
 interface Guest {
   readonly sender: string;
   readonly streams: Set<Stream>;
@@ -30,9 +33,9 @@ interface Guest {
 }
 
 /**
- * Limits the connections of a server in total and per sender. If there is no room for a new connection, an idle one ends, else the one
- * whose reader has taken nothing for longest (`leaverFor`). A response that its reader does not take ends after `STALLED_MS`, also if
- * there is room.
+ * Limits the connections of a server in total and per sender. If a new connection exceeds a limit, an idle connection is closed, or else
+ * the one whose reader has stalled for longest (`leaverFor`). A response whose reader receives nothing for `STALLED_MS` is ended in any
+ * case.
  */
 export function keepRoom(server: Server | Http2SecureServer, places: Places, watch: Watch = WATCH): void {
   const guests = new Map<string | Socket, Guest>();
@@ -85,22 +88,25 @@ function noteStream(stream: Stream, now: Milliseconds): void {
   noteReading(stream, { unread: response.writableLength, flushed: socket.bytesWritten - socket.writableLength }, now);
 }
 
-/** Returns when the connection's readers last took bytes of any response; -Infinity without one. */
+/** Returns when the connection's reader last received bytes of any response; -Infinity if no response is being sent. */
 function tookAt({ streams }: Guest, now: Milliseconds): Milliseconds {
   for (const stream of streams) noteStream(stream, now);
   return Math.max(...[...streams].map(({ took_at }) => took_at));
 }
 
-/** By address and port: a request over TLS has another socket object. A unix socket has no address and one object. */
+/**
+ * Returns the key of a connection: address and port, because requests over TLS have another socket object. A unix socket has no address,
+ * but always the same object.
+ */
 function keyOf(socket: Socket): string | Socket {
   const { remoteAddress, remotePort } = socket;
   return remoteAddress === undefined ? socket : `${remoteAddress} ${String(remotePort)}`;
 }
 
-/** Senders remembered. */
+/** Maximum number of senders whose state is kept. */
 const MAX_SENDERS = 1_000;
 
-/** Keeps the present state of a sender; the sender that was silent for longest is dropped if there are too many. */
+/** Stores the state of a sender. If there are too many senders, drops the one that was silent for longest. */
 export function remember<T>(senders: Map<string, T>, sender: string, now: T): void {
   senders.delete(sender);
   senders.set(sender, now);
@@ -109,8 +115,8 @@ export function remember<T>(senders: Map<string, T>, sender: string, now: T): vo
 }
 
 /**
- * Token buckets by sender: `burst` requests at once, then `per_s`. A sender that was dropped has its full allowance again. Returns a
- * function that says whether one more request is allowed now.
+ * Limits the rate of requests with a token bucket per sender: `burst` requests at once, then `per_s`. A dropped sender starts again with a
+ * full bucket. Returns a function that takes a token, and returns false if the bucket is empty.
  */
 export function createRate(
   { per_s, burst }: { readonly per_s: number; readonly burst: number },

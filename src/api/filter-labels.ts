@@ -3,20 +3,20 @@ import type { BoothStatus } from "../domain/status.ts";
 import type { BoothId } from "../domain/units.ts";
 import type { Identity } from "../store/port.ts";
 
-/** Labels of a booth: ten years of changes every other week. Each has a few hundred bytes. */
+/** Labels kept per booth, a few hundred bytes each: enough for ten years with a change every other week. */
 const MAX_KEPT = 260;
 
 export interface FilterLabels {
-  /** Returns the labels, oldest first. */
+  /** Returns a booth's labels, oldest first. */
   of(booth: BoothId): Promise<readonly FilterLabel[]>;
-  /** Keeps a label; it replaces an earlier one with the same id. */
+  /** Stores a label. It replaces an earlier label with the same id. */
   keep(booth: BoothId, label: FilterLabel): Promise<void>;
 }
 
-/** Keeps part numbers and notes of filter changes in the identity's database. */
+/** Stores part numbers and notes of filter changes in the identity's database. */
 export function createFilterLabels(identity: Pick<Identity, "kept" | "keep">): FilterLabels {
   const nameOf = (booth: BoothId): string => `filter-labels/${booth}`;
-  // Written only by `keep`.
+  // The entry is written only by `keep`, so its type is known.
   const of = async (booth: BoothId): Promise<readonly FilterLabel[]> =>
     ((await identity.kept(nameOf(booth))) as readonly FilterLabel[] | null | undefined) ?? [];
   let last: Promise<unknown> = Promise.resolve();
@@ -27,7 +27,7 @@ export function createFilterLabels(identity: Pick<Identity, "kept" | "keep">): F
         const others = (await of(booth)).filter(({ id }) => id !== label.id);
         await identity.keep(nameOf(booth), [...others, label].slice(-MAX_KEPT));
       };
-      // In sequence, so that no label is lost if two are added at once.
+      // Labels are added one at a time. Two concurrent changes of the list would lose a label.
       const kept = last.then(add, add);
       last = kept.catch(() => undefined);
       return kept;
@@ -35,7 +35,10 @@ export function createFilterLabels(identity: Pick<Identity, "kept" | "keep">): F
   };
 }
 
-/** Returns people's valid entries with their labels, oldest first: the newest ones by the fold, older ones as they were kept. */
+/**
+ * Returns the valid entries that people made, oldest first, with their labels. Recent entries come from the fold, older ones from the
+ * stored labels.
+ */
 export function labelledEntries({ now }: Pick<BoothStatus, "now">, labels: readonly FilterLabel[]): FilterLabel[] {
   const entries = now?.filter_entries ?? [];
   const known = new Map(entries.map((entry) => [entry.id, entry]));

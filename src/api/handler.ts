@@ -19,11 +19,11 @@ import { matchOf, nameOf, type Match } from "./operations.ts";
 import type { Answering, Asking } from "./over-tls.ts";
 import { isPageFile, PAGE_HEADERS, sendPageFile } from "./page-files.ts";
 
-/** A listener of the local server, and what it answers from. */
+/** A listener of the local server, with everything that its handler needs. */
 interface Entrance {
   readonly services: Services;
   readonly way: Way;
-  /** Whether the sender may send one more request now. */
+  /** Returns whether the sender may send another request now. */
   readonly allow: (sender: string) => boolean;
   readonly feed: LiveFeed;
 }
@@ -32,7 +32,7 @@ interface Arrival extends Entrance {
   readonly request: Asking;
   readonly response: Answering;
   readonly method: string;
-  /** null: not a path. */
+  /** The requested URL; null if the request line has no path. */
   readonly url: URL | null;
   readonly query: Readonly<Record<string, string>>;
   readonly sender: string;
@@ -40,7 +40,7 @@ interface Arrival extends Entrance {
   readonly has_session: () => boolean;
 }
 
-/** Returns the handler of a listener's requests. Errors are answered as `{error}`, as at the service. */
+/** Returns the request handler of a listener. It reports errors as `{error}`, as the service does. */
 export function handlerOf(entrance: Entrance): (request: Asking, response: Answering) => void {
   return (request, response) => {
     const { url: path = "/", method = "GET", headers } = request;
@@ -69,13 +69,16 @@ async function answer(arrival: Arrival): Promise<void> {
   } else await carryOut(arrival, match, pathname);
 }
 
-/** Returns the least right that a request needs. Unknown paths of the API may be read like figures; others tell nothing to strangers. */
+/**
+ * Returns the lowest right that a request needs. Unknown paths below /api need the right to read figures, and any others a session, so that
+ * strangers can't find out which paths exist.
+ */
 export function leastFor(match: Match, method: string, path: string): LocalOperation["way"] {
   if (match.kind === "here") return match.operation.way;
   return path.startsWith("/api/") && (method === "GET" || method === "HEAD") ? "loopback" : "session";
 }
 
-/** Throws a Refusal if the request may not be answered. */
+/** Throws a Refusal if the request must not be answered. */
 function admit(arrival: Arrival, path: string, least: LocalOperation["way"]): void {
   const { request, way, allow, sender, has_session } = arrival;
   if (!allow(sender)) throw new Refusal(429, message("ask.too_many"), { "Retry-After": "1", ...CLOSING });
@@ -92,7 +95,10 @@ function admit(arrival: Arrival, path: string, least: LocalOperation["way"]): vo
   if (refusal !== null) throw refusal;
 }
 
-/** Returns the host. Two different ones are joined, and then match nothing: proxies and browsers differ in which they take. */
+/**
+ * Returns the host that was asked for. Two different hosts are joined and then match no name, because proxies and browsers disagree on
+ * which one is valid.
+ */
 function hostOf(request: Asking): string | undefined {
   if ("headersDistinct" in request) return request.headersDistinct["host"]?.join(", ");
   const { authority, headers } = request;
@@ -106,7 +112,7 @@ async function carryOut(arrival: Arrival, match: Match, path: string): Promise<v
     return;
   }
   const text = await readBody(request, match.kind === "here" ? match.operation.most_bytes : undefined);
-  // Operations for the sockets do not exist for others.
+  // An operation reserved for the sockets counts as unknown elsewhere.
   const isThere = match.kind === "here" && (match.operation.way !== "socket" || isSocket(way));
   if (!isThere) throw notServed(match, method, path);
   const outcome = await runControl(arrival, match, text);
@@ -120,7 +126,7 @@ async function runControl(
   text: string,
 ): Promise<LocalAnswer> {
   const { request, services, way, has_session } = arrival;
-  // This agent has no reports thread.
+  // The operation is a report, and this agent has no reports thread.
   if (runs.kind !== "control") throw serviceOnly(arrival.method, arrival.url?.pathname ?? "/");
   const [control, read] = await Promise.all([runs.load(), bodyReader(body)]);
   return control(
@@ -129,14 +135,14 @@ async function runControl(
       device: request.headers["user-agent"] ?? "",
       params,
       sees_all: () => isSocket(way) || has_session(),
-      // The table gives each control the body of its own row.
+      // This cast is safe, because the table of operations pairs each control with the body of its own row.
       body: () => read(text) as never,
     },
     services,
   );
 }
 
-/** Returns the error for an operation of the service, a method that a path does not take, or an unknown path. */
+/** Returns the error for an operation that only the service has, for a method that the path doesn't support, or for an unknown path. */
 function notServed(match: Match, method: string, path: string): Refusal {
   if (match.kind === "service") return serviceOnly(method, path);
   if (match.kind === "method") {

@@ -2,19 +2,21 @@ import { createHash, randomBytes } from "node:crypto";
 import { DAY_MS } from "../domain/time.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
 
-/** A device must enter the PIN again after this. */
+/** Validity of a session. After this time a device must enter the PIN again. */
 const VALID_MS = 30 * DAY_MS;
-/** Least interval between two writes of a device's last use: a page that stays open must not wear the flash. */
+/** Minimum interval between two writes of a device's last use, so that a page that stays open does not wear out the flash. */
 const NOTE_EVERY_MS = DAY_MS / 4;
-/** Phones, tablets and wall screens of a large shop. The device that was used least recently is dropped. */
+/**
+ * Maximum number of stored sessions: phones, tablets and wall screens of a large shop. A new session replaces the least recently used one.
+ */
 const MAX_KEPT = 40;
-/** Characters of a browser's name that are kept. */
+/** Maximum length of a stored browser name, in characters. */
 const MAX_DEVICE_CHARS = 160;
 
 interface KeptSession {
-  /** 16 hex digits. */
+  /** Random id, 16 hex digits. */
   readonly id: string;
-  /** SHA-256 of the token in base64, so that the file has no usable token. */
+  /** SHA-256 of the token in base64. The token itself is not stored, so the file can't be used to sign in. */
   readonly key: string;
   readonly device: string;
   readonly made_at: EpochMs;
@@ -22,15 +24,15 @@ interface KeptSession {
   readonly until: EpochMs;
 }
 
-/** A kept session as people see it. */
+/** A stored session as the page lists it. */
 export interface DeviceSession extends Omit<KeptSession, "key"> {
-  /** It is the session that asks. */
+  /** Whether this is the session of the request. */
   readonly is_own: boolean;
 }
 
-/** The file of the sessions. Both functions throw if the disk fails. */
+/** The file that stores the sessions. Both functions throw if the disk fails. */
 export interface SessionFile {
-  /** null: no file yet. */
+  /** Returns the file's text; null if the file does not exist. */
   read(): string | null;
   write(text: string): void;
 }
@@ -38,20 +40,20 @@ export interface SessionFile {
 export type KeptSessions = ReturnType<typeof createKeptSessions>;
 
 /**
- * Keeps sessions of devices for 30 days, also over restarts. `wall`: epoch ms. If the file cannot be read, all devices must enter the
- * PIN again. If it cannot be written, new sessions end with the process; the store reports a full disk.
+ * Stores sessions of devices for 30 days, even over restarts. If the file cannot be read, all devices must enter the PIN again. If it
+ * cannot be written, new sessions end with the process; the store reports a full disk. `wall`: epoch ms.
  */
 export function createKeptSessions({ file, wall }: { readonly file: SessionFile; readonly wall: () => number }) {
   let sessions = sessionsIn(file);
   const isValid = ({ made_at, until }: KeptSession): boolean =>
-    // A clock that was set back must not extend a session.
+    // Rejects sessions made in the future: a clock that was set back would extend them.
     until > wall() && made_at <= wall() + DAY_MS;
   const set = (next: readonly KeptSession[]): void => {
     sessions = next;
     try {
       file.write(`${JSON.stringify({ version: 1, sessions })}\n`);
     } catch {
-      // The sessions are valid until the process ends.
+      // Without the file, the sessions remain valid until the process ends.
     }
   };
   const withToken = (token: string | undefined): KeptSession | undefined => {
@@ -60,7 +62,7 @@ export function createKeptSessions({ file, wall }: { readonly file: SessionFile;
   };
   const newestFirst = (): KeptSession[] => sessions.filter(isValid).sort((one, other) => other.seen_at - one.seen_at);
   return {
-    /** Opens a session. Only the device knows its token. */
+    /** Opens a session. Only its hash is stored, so the device alone has the token. */
     add(device: string): { readonly token: string; readonly for_ms: Milliseconds } {
       const token = randomBytes(32).toString("base64url");
       const now = wall();
@@ -83,7 +85,7 @@ export function createKeptSessions({ file, wall }: { readonly file: SessionFile;
         set(sessions.map((one) => (one === found ? { ...one, seen_at } : one)));
       return true;
     },
-    /** Returns the sessions, the one that was used last first. */
+    /** Returns the sessions, most recently used first. */
     list(token: string | undefined): DeviceSession[] {
       const own = withToken(token)?.id;
       return newestFirst().map(({ id, device, made_at, seen_at, until }) => {
@@ -91,7 +93,7 @@ export function createKeptSessions({ file, wall }: { readonly file: SessionFile;
       });
     },
     count: (): number => newestFirst().length,
-    /** Returns false if no session has this id. */
+    /** Ends a session. Returns false if no session has this id. */
     end(id: string): boolean {
       const left = sessions.filter((one) => one.id !== id);
       if (left.length === sessions.length) return false;
@@ -104,7 +106,7 @@ export function createKeptSessions({ file, wall }: { readonly file: SessionFile;
   };
 }
 
-/** Returns no sessions if the file is missing, damaged or of another version. */
+/** Reads the stored sessions. Returns none if the file is missing, damaged or of another version. */
 function sessionsIn(file: SessionFile): readonly KeptSession[] {
   try {
     const { version, sessions = [] } = JSON.parse(file.read() ?? "{}") as {

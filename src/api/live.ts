@@ -8,21 +8,24 @@ import type { Answering } from "./over-tls.ts";
 import { leaverFor, noteReading, type Reading, STALLED_MS } from "./stalls.ts";
 
 const EVERY_MS: Milliseconds = 1_000;
-/** Open pages. Each gets one small text a second, made once for all. Several people may share one sender's tunnel. */
+/**
+ * Maximum number of open pages. Each gets one small text a second, which is made once for all. `each` is high because several people may
+ * share one tunnel.
+ */
 const PAGES = { total: 24, each: 20 };
-/** A page that doesn't read is dropped before its backlog grows; its browser reconnects. */
+/** Maximum backlog of a page that doesn't read. Such a page is dropped before it takes more memory; its browser reconnects. */
 const MAX_UNREAD_BYTES = 262_144;
 
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
-/** The part of the status that a page shows. */
+/** The part of the live data that a page asks for. */
 interface LiveView {
   readonly sender: string;
-  /** The booth whose readings it shows; null: the first one. */
+  /** The booth whose readings the page shows; null: the first one. */
   readonly booth: BoothId | null;
-  /** Whether messages are sent with their codes and values. */
+  /** Whether the page wants messages with their codes and values. */
   readonly said: boolean;
-  /** Returns the data the page may see now; its session may have ended. */
+  /** Returns the data that the page may see now. Less is visible once the page's session has ended. */
   readonly sees: () => "all" | "status" | "nothing";
 }
 
@@ -33,8 +36,8 @@ interface LivePage extends Reading {
 }
 
 /**
- * Server-sent events: each second the status, and the readings of one booth. A page that reads nothing for `STALLED_MS` ends. If there
- * are too many pages, one makes room for a new one (`leaverFor`).
+ * Streams server-sent events: each second the status and the readings of one booth. A page that receives nothing for `STALLED_MS` is
+ * disconnected. If there are too many pages, a new page replaces another one (`leaverFor`).
  */
 export function createLiveFeed(
   control: AgentControl,
@@ -48,16 +51,16 @@ export function createLiveFeed(
     if (pages.size === 0) clearInterval(timer);
   };
   const eventsFor = (now: AgentStatus, { booth, said }: LiveView, { first = "", withReadings = false }): Buffer => {
-    // A booth that was set up on trial may be gone again.
+    // The booth may be missing, because a set-up on trial can be reverted.
     const shown = booth === null ? now.booths[0] : now.booths.find((one) => one.booth === booth);
     if (shown === undefined) return Buffer.from(first);
-    // null: a session is needed to see them.
+    // Sends null instead of readings to a page without a session.
     const readings = withReadings ? control.readings(shown.booth) : null;
     return Buffer.from(first + eventText("readings", rendered({ booth: shown.booth, readings }, { said })));
   };
   const send = async (to: readonly LivePage[]): Promise<void> => {
     const now = status();
-    // Encoded once for all pages that see the same.
+    // Events are encoded once for all pages with the same view and rights.
     const made = new Map<string, Buffer>();
     const statuses = new Map<boolean, string>();
     for (const page of to) {
@@ -76,14 +79,14 @@ export function createLiveFeed(
       const events = made.get(key) ?? eventsFor(now, view, { first, withReadings: sees === "all" });
       made.set(key, events);
       response.write(events);
-      // These bytes are unread until the next look.
+      // The new bytes count as unread from here on, so the next check notices only real progress.
       page.unread = response.writableLength;
-      // Twenty writes take some milliseconds, and a poll may wait for one at most.
+      // Yields after each write: twenty writes take some milliseconds, and a poll must not wait for more than one.
       await nextTurn();
     }
   };
   return {
-    /** Takes the response over. Returns false if there are too many pages. */
+    /** Answers a request with the stream. Returns false if there are too many pages. */
     attach(response: Answering, view: LiveView): boolean {
       const leaver = leaverFor(view.sender, [...pages.values()], { ...PAGES, now: mono() });
       if (leaver === "nobody") return false;

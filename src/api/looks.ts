@@ -7,12 +7,14 @@ import type { AgentControl } from "../domain/agent-control.ts";
 import { processFigures, prometheusText } from "./metrics.ts";
 import { boothOf, type Call, fullStatus, type LocalAnswer, needed, ok, Refusal, type Services } from "./operation.ts";
 
-/** Controls that only read. */
+/** Returns the agent's status. */
 export function status(_: Call, services: Services): LocalAnswer {
   return ok(fullStatus(services));
 }
 
-/** Streams the live view. A page on this machine sees the status without a session; on the network the stream ends with the session. */
+/**
+ * Streams the live view. On this machine, a page gets the status even without a session; on the network, the stream ends with the session.
+ */
 export function events({ way, sender, query, feed, sees_all }: Call, { control }: Services): LocalAnswer {
   const booth = control.status().booths.find((one) => one.booth === query["booth"])?.booth ?? null;
   const without = way === "lan" ? "nothing" : "status";
@@ -28,7 +30,7 @@ export async function backlog(_: Call, { control }: Services): Promise<LocalAnsw
   return ok(await control.backlog());
 }
 
-/** Answers 503 if the readings of a booth can't be committed, so that a watchdog can raise an alarm. */
+/** Returns 503 if readings of a booth can't be committed, so that a monitoring system can raise an alarm. */
 export function health(_: Call, { control }: Services): LocalAnswer {
   const troubled = control.status().booths.filter(({ log }) => log.trouble !== "");
   if (troubled.length === 0) return ok({ status: "ok" });
@@ -42,7 +44,7 @@ export async function metrics(_: Call, { control }: Services): Promise<LocalAnsw
   return ok(await metricsText(control));
 }
 
-/** Returns the agent's metrics in Prometheus' text format. */
+/** Returns the agent's metrics in the text format of Prometheus. */
 export async function metricsText(control: Pick<AgentControl, "status" | "counts">): Promise<string> {
   return prometheusText(metricsOf(control.status(), control.counts(), await processFigures()));
 }
@@ -61,14 +63,14 @@ export function support(_: Call, services: Services): LocalAnswer {
   return { ...ok(supportReport(services)), headers };
 }
 
-/** Stores a person's question with a report of the box's state for support. */
+/** Stores a person's question to support, with a report of the box's state. */
 export async function askForHelp(call: Call<BodyOf<"help">>, services: Services): Promise<LocalAnswer> {
   const store = needed(services.storeHelp, message("ask.lacks.help"));
   const report = rendered({ ...call.body(), ...supportReport(services) });
   return ok({ id: await store(`${JSON.stringify(report, null, 2)}\n`) }, 201);
 }
 
-/** Returns the state that support may see: status, counts, last readings, newest log lines. None of these types holds a secret. */
+/** Returns the state for support: status, counts, last readings and newest log lines. None of these can contain a secret. */
 function supportReport({ control, log }: Services) {
   const now = control.status();
   const readings = Object.fromEntries(now.booths.map(({ booth }) => [booth, control.readings(booth)]));

@@ -1,21 +1,24 @@
 import { readFile } from "node:fs/promises";
 import type { Metric, ProcessFigures, Sample } from "../contract/metrics.ts";
 
-/** Returns memory, CPU time and disk writes of the process. */
+/** Returns the memory, CPU time and disk writes of the process. */
 export async function processFigures(): Promise<ProcessFigures> {
   const { rss: resident_bytes, heapUsed: heap_bytes } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   return { resident_bytes, heap_bytes, cpu_seconds: (user + system) / 1e6, written_bytes: await writtenBytes() };
 }
 
-/** Returns the bytes the process caused to be written to storage (proc(5), /proc/pid/io); null in units that may not read it. */
+/**
+ * Returns the bytes that the process caused to be written to storage (proc(5), /proc/pid/io); null if its systemd unit denies reading that
+ * file.
+ */
 async function writtenBytes(): Promise<number | null> {
   const text = await readFile("/proc/self/io", "utf8").catch(() => "");
   const found = /^write_bytes: (\d+)$/m.exec(text)?.[1];
   return found === undefined ? null : Number(found);
 }
 
-/** Returns the text of `/metrics` in Prometheus' format, version 0.0.4. */
+/** Returns the metrics in the text format of Prometheus, version 0.0.4. */
 export function prometheusText(metrics: readonly Metric[]): string {
   return metrics.map(familyText).join("");
 }

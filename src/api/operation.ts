@@ -17,24 +17,24 @@ import type { PageNetwork, PageState } from "./port.ts";
 import type { AskReport, BoothReport, BoxReport } from "./report.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** How a request arrived: by the agent's socket, by root's socket, over loopback, or from the network while the page is open there. */
+/** The way by which a request arrived: the agent's socket, root's socket, loopback, or the network while the page is open there. */
 export type Way = "socket" | "admin" | "loopback" | "lan";
 
-/** Whether a request arrived by a socket, whose file mode decides who may use it. */
+/** Returns whether a request arrived by a unix socket. The mode of the socket's file decides who may use it. */
 export function isSocket(way: Way): way is "socket" | "admin" {
   return way === "socket" || way === "admin";
 }
 
-/** A row of the table of operations. */
+/** A row in the table of operations. */
 export interface LocalOperation extends ServedOperation {
-  /** A report made for one page is sent to others that ask for the same within seconds. */
+  /** Whether a report made for one page is also sent to other pages that ask for the same within seconds. */
   readonly shared?: boolean;
   readonly runs: Runs;
 }
 
 /**
- * The code of an operation, which is loaded when it is first needed. A report is a pure function of reader and query, for one booth or
- * all; it runs on the reports thread. A control runs on the main thread.
+ * The code of an operation, which is loaded at first use. A report is a pure function of reader and query, for one booth or for all, and
+ * runs on the reports thread. A control runs on the main thread.
  */
 export type Runs<Body = never> =
   | { readonly kind: "booth report"; readonly load: () => Promise<BoothReport> }
@@ -43,38 +43,38 @@ export type Runs<Body = never> =
 
 export type Control<Body = never> = (call: Call<Body>, services: Services) => LocalAnswer | Promise<LocalAnswer>;
 
-/** A request that may be answered, for the row that it matches. */
+/** A request that was admitted, with the data that an operation needs. */
 export interface Call<Body = never> {
   readonly way: Way;
-  /** The sender by its address (`senderOf`). */
+  /** The sender of the request, as `senderOf` derives it from the address. */
   readonly sender: string;
-  /** The name of the sender's program, as it arrived. */
+  /** The User-Agent header, unchanged. */
   readonly device: string;
   readonly token: string | undefined;
-  /** Parameters of the path, decoded. */
+  /** Decoded parameters of the path. */
   readonly params: Readonly<Record<string, string>>;
-  /** The first value of each name. */
+  /** Query parameters; of a repeated name, the first value. */
   readonly query: Readonly<Record<string, string>>;
   readonly feed: LiveFeed;
-  /** Whether the request came by a socket or has an open session. Long answers ask again, because a session ends. */
+  /** Returns whether the request came by a socket or has an open session. Long answers call it repeatedly, because a session ends. */
   readonly sees_all: () => boolean;
-  /** Returns the body. Throws a Refusal if it can't be read. */
+  /** Returns the parsed body. Throws a Refusal if the body is invalid. */
   body(): Body;
 }
 
-/** An answer: a text body is sent as it is, any other as JSON. `writes` writes the response itself. */
+/** An answer. A text body is sent unchanged, any other body as JSON. `writes` writes the whole response itself. */
 export type LocalAnswer =
   | { readonly status: number; readonly body: unknown; readonly headers?: Readonly<Record<string, string>> }
   | { readonly writes: (response: Answering) => void | Promise<void> };
 
-/** Headers of an answer that ends the connection, for senders that are not let in or send too much. */
+/** Headers that close the connection after the answer, for senders that are rejected or send too much. */
 export const CLOSING = { Connection: "close" } as const;
 
 export function ok(body: unknown, status = 200): Extract<LocalAnswer, { readonly status: number }> {
   return { status, body };
 }
 
-/** An error whose message tells the sender what to do. */
+/** An error answer with an HTTP status. Its message tells the sender what to do. */
 export class Refusal extends MessageError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -86,13 +86,13 @@ export class Refusal extends MessageError {
   }
 }
 
-/** Returns the agent's status, with the access to its page. */
+/** Returns the agent's status, including how its page can be reached. */
 export function fullStatus({ control, page }: Pick<Services, "control" | "page">): AgentStatus {
   const now = control.status();
   return page === undefined ? now : { ...now, page: page.access() };
 }
 
-/** Returns the named booth, or the only one. Throws a Refusal. */
+/** Returns the named booth, or the only one if none is named. Throws a Refusal if no booth fits. */
 export function boothOf(control: AgentControl, named: string | undefined): BoothStatus {
   const { booths } = control.status();
   const [only, ...others] = booths;
@@ -101,46 +101,52 @@ export function boothOf(control: AgentControl, named: string | undefined): Booth
   return found;
 }
 
-/** Returns a service that the operation needs. Throws a Refusal if this agent has none. */
+/** Returns a part of the agent that the operation needs. Throws a Refusal if this agent lacks the part. */
 export function needed<T>(service: T | undefined, lacks: Text): T {
   if (service === undefined) throw new Refusal(501, lacks);
   return service;
 }
 
-/** A line of the agent's log. */
+/** A line in the agent's log. */
 export interface LogLine {
   readonly at: number;
   readonly level: "info" | "warn" | "error";
   readonly text: Text;
 }
 
-/** Size and brand of a booth at the service. Never rejects because of the service. */
+/** Reads and writes a booth's size and brand at the service. Failures of the service are answers, not rejections. */
 export interface BoothFieldsAtService {
   read(booth_id: string): Promise<ServiceAnswer<BoothFieldValues>>;
   write(booth_id: string, fields: Readonly<Record<string, string>>): Promise<ServiceAnswer<BoothFieldValues>>;
 }
 
-/** Opens and closes the page for people outside of the socket's group. */
+/** Opens and closes the page for people who may not use the agent's socket. */
 export interface PageListener {
   state(): PageState;
-  /** Makes a PIN for `for_ms`; `lan` opens the page on the network for as long. Rejects if no port or certificate is available. */
+  /**
+   * Makes a PIN that is valid for `for_ms`. `lan`: also opens the page on the network for this time. Rejects if no port or certificate is
+   * available.
+   */
   open(how: {
     readonly for_ms: number;
     readonly lan: boolean;
-    /** A PIN that was set beforehand; absent: a new one. */
+    /** The permanent PIN; absent: a new random one. */
     readonly pin?: string;
   }): Promise<PageState & { readonly pin: string }>;
   access(): PageAccess;
-  /** Returns the access as a signed-in device sees it. */
+  /** Returns how the page can be reached, as shown to a signed-in device. */
   network(token: string | undefined): PageNetwork;
-  /** Keeps the page open on the network, or ends that. Rejects with a Refusal if the configuration decides, or if no PIN is set beforehand. */
+  /**
+   * Opens the page on the network permanently, or closes it. Rejects with a Refusal if the configuration decides otherwise, or if no
+   * permanent PIN is set.
+   */
   keepOpen(always: boolean): Promise<void>;
-  /** Returns false if no device has this id. */
+  /** Ends a device's session. Returns false if no device has this id. */
   endSession(id: string): boolean;
   close(): void;
 }
 
-/** A request to a tool at the PLC. `operand` and `values` are those of the command of that name. */
+/** A request to a PLC tool. `operand` and `values` are the arguments of the command with the same name. */
 export type PlcWish =
   | {
       readonly tool: "probe" | "detect";
@@ -150,9 +156,12 @@ export type PlcWish =
   | ({ readonly tool: "find" } & BodyOf<"set_up_find">)
   | ({ readonly tool: "rank" } & BodyOf<"set_up_rank">);
 
-/** The tools at the PLC, which only read. */
+/** The PLC tools. They only read. */
 export interface PlcToolbox {
-  /** Rejects with what a person can do, also if another tool is running. `progress` gets a line for each step. */
+  /**
+   * Runs a tool. Rejects with advice for a person, even if the reason is that another tool is running. `progress` gets a line for each
+   * step.
+   */
   run(
     wish: PlcWish,
     io: { readonly signal: AbortSignal; progress(text: Text): void },
@@ -161,18 +170,18 @@ export interface PlcToolbox {
 
 export type WorkshopWish = BodyOf<"workshop_run">;
 
-/** The person at the page while the workshop runs. */
+/** The dialogue with the person at the page while the workshop runs. */
 export interface WorkshopIo {
   readonly signal: AbortSignal;
   say(text: Text): void;
-  /** Shows rows, each cell in its column; columns with numbers to the right. */
+  /** Shows rows with aligned columns. Columns of numbers are aligned to the right. */
   table(rows: readonly (readonly (Text | number)[])[]): void;
   progress(text: Text): void;
-  /** The reply arrives by `answer`. */
+  /** Asks a question. The reply arrives by `answer`. */
   ask(question: WorkshopQuestion): void;
 }
 
-/** A question to the person. `kind` "choose": the reply is the value of one of the choices. */
+/** A question to the person. With the kind "choose", the reply is the value of a choice. */
 export interface WorkshopQuestion {
   readonly question: Text;
   readonly kind: string;
@@ -180,35 +189,35 @@ export interface WorkshopQuestion {
 }
 
 export interface WorkshopStatus {
-  /** Families that a new profile may start from. */
+  /** Families of profiles that a new profile can be derived from. */
   readonly families: readonly string[];
   readonly profiles: readonly { readonly name: string; readonly tags: number; readonly missing: readonly Text[] }[];
 }
 
-/** The workshop for the site's own profiles. */
+/** The workshop, which makes the site's own profiles. */
 export interface Workshop {
   status(): Promise<WorkshopStatus>;
-  /** Keeps a register list for the next import. */
+  /** Stores a register list for the next import. */
   keepList(name: string, text: string): Promise<void>;
-  /** Rejects with what a person can do. `list`: the register list of an export. */
+  /** Runs an action of the workshop. Rejects with advice for a person. `list`: the register list made by an export. */
   run(wish: WorkshopWish, io: WorkshopIo): Promise<{ readonly ok: boolean; readonly list: string | null }>;
-  /** Rejects with a Refusal if no question is open. */
+  /** Answers the open question. Rejects with a Refusal if no question is open. */
   answer(reply: string): Promise<void>;
 }
 
-/** The set-up by the page or the terminal. Rejects with a Refusal for what is not possible. */
+/** The set-up on the page or in the terminal. Its functions reject with a Refusal for anything impossible. */
 export interface SetUpOnSpot {
   status(): Promise<SetUpStatus>;
   saveDraft(draft: SetUpStatus["draft"]): Promise<void>;
   setService(url: string): Promise<void>;
   giveLogin(login: BodyOf<"set_up_login">): Promise<void>;
-  /** Resolves once the entry is in force on trial. */
+  /** Tries an entry. Resolves once the entry is in force on trial. */
   tryEntry(entry: BoothEntry): Promise<void>;
   keep(): Promise<void>;
   takeBack(): Promise<void>;
 }
 
-/** The parts of the agent that operations use. Operations of an absent part answer 501. */
+/** The parts of the agent that operations use. If a part is absent, its operations answer 501. */
 export interface Services {
   readonly control: AgentControl;
   readonly reports?: AskReport;
@@ -216,14 +225,14 @@ export interface Services {
   readonly filter_labels?: FilterLabels;
   readonly sessions?: Sessions;
   readonly page?: PageListener;
-  /** Stores a report for support. Returns its id. */
+  /** Stores a report for support. Returns the report's id. */
   readonly storeHelp?: (report: string) => Promise<string>;
   readonly fields?: BoothFieldsAtService;
   readonly plc?: PlcToolbox;
   readonly set_up?: SetUpOnSpot;
   readonly workshop?: Workshop;
-  /** Loads the configuration's file. Rejects with a Refusal if anything in it is wrong. */
+  /** Loads the configuration file. Rejects with a Refusal if anything in the file is wrong. */
   readonly reload?: () => Promise<Reloaded>;
-  /** Returns the newest lines of the log, in order of time. */
+  /** Returns the newest lines of the log, oldest first. */
   readonly log?: () => readonly LogLine[];
 }

@@ -6,11 +6,11 @@ import type { BoothReport, BoxReport } from "./report.ts";
 interface Row<B extends BodyName> extends Partial<
   Pick<LocalOperation, "answer" | "already" | "deprecated" | "shared" | "most_bytes">
 > {
-  /** Names, separated by blanks. */
+  /** Names of the query parameters, separated by blanks. */
   readonly query?: string;
   readonly body?: B;
   readonly status?: number;
-  /** Absent: a session is needed. */
+  /** The lowest right that the operation needs; absent: a session. */
   readonly way?: LocalOperation["way"];
   readonly runs: Runs<B extends BodyName ? BodyOf<B> : never>;
 }
@@ -25,7 +25,10 @@ function row<B extends BodyName = never>(
   return { ...common, query: query.split(" ").filter((one) => one !== ""), ...more };
 }
 
-/** Returns a function for rows of reports on a booth: the report of this name, answered in the contract's shape of the same name. */
+/**
+ * Returns a function for rows of the table: it loads the report of the given name on a booth. The contract's shape of the answer has the
+ * same name.
+ */
 function boothReports<N extends string>(load: () => Promise<Readonly<Record<N, BoothReport>>>) {
   return <A extends N>(answer: A) => {
     return {
@@ -36,7 +39,7 @@ function boothReports<N extends string>(load: () => Promise<Readonly<Record<N, B
   };
 }
 
-/** The same for reports on all booths. */
+/** Does the same as `boothReports`, for reports on all booths. */
 function boxReports<N extends string>(load: () => Promise<Readonly<Record<N, BoxReport>>>) {
   return <A extends N>(answer: A) => {
     return { answer, way: "loopback", runs: { kind: "box report", load: async () => (await load())[answer] } } as const;
@@ -61,7 +64,7 @@ const access = controls(() => import("./access.ts"));
 const setUp = controls(() => import("./set-up.ts"));
 const upkeep = controls(() => import("./upkeep.ts"));
 
-/** A register list of 5 MB, with escaped quotes and line ends. */
+/** Size of the largest register list: 5 MB, plus escapes for quotes and line ends. */
 const LIST_BYTES = 8_000_000;
 const WINDOW = "start end";
 const LIST = "filter sort limit page";
@@ -75,14 +78,14 @@ function figure(report: ReturnType<typeof time | typeof facts | typeof values>, 
   return row(`GET ${BOOTH}/${answer}`, summary, { ...more, query, answer: answer === "export_csv" ? "csv" : answer });
 }
 
-/** A report for the page's charts: several pages ask for the same at once. */
+/** Makes the row of a report for the page's charts. The answer is shared, because several pages ask for the same data at once. */
 function chart({ answer, ...more }: ReturnType<typeof charts>, summary: string, query: string) {
   return row(`GET ${BOOTH}/${answer}`, summary, { ...more, query, shared: true });
 }
 
-/** All operations that the box answers. Routing, rights, bodies and `openapi.json` follow from this table. */
+/** All operations that the box answers. Routing, rights, bodies and `openapi.json` are derived from this table. */
 export const OPERATIONS: readonly LocalOperation[] = [
-  // Operations of the service, in the service's shapes, for the box's own booths.
+  // Operations that the service has too. The box answers them for its own booths, in the service's shapes.
   row("GET /api/booths", "Lists the booths of this box", {
     query: `${LIST} ${WINDOW} includes search`,
     ...lists("booths"),
@@ -104,7 +107,7 @@ export const OPERATIONS: readonly LocalOperation[] = [
   ),
   figure(time("duration_by_mode"), "Returns the minutes by mode", SPAN),
   figure(time("frequency_by_mode"), "Returns the number of starts by mode", SPAN),
-  // Single readings need a session, even on this machine; figures don't.
+  // Readings need a session, even on this machine; figures do not.
   { ...figure(values("export_csv"), "Returns readings as CSV", `${WINDOW} tags`), way: "session" },
   { ...figure(values("history"), "Returns readings of tags", `tags ${REPORT}`), way: "session" },
   { ...figure(values("latest_values_for"), "Returns the last known values of tags", "tags before"), way: "session" },
@@ -150,7 +153,7 @@ export const OPERATIONS: readonly LocalOperation[] = [
     runs: access("authenticate"),
   }),
 
-  // The box's own operations: for its page, its command line, and monitoring.
+  // Operations that only the box has, for its page, its command line, and monitoring.
   row("GET /api/openapi.json", "Returns the OpenAPI document of the operations shared with the service", {
     way: "loopback",
     runs: {
@@ -176,7 +179,7 @@ export const OPERATIONS: readonly LocalOperation[] = [
       },
     },
   }),
-  // Minimum and maximum of readings are readings.
+  // Minimum and maximum reveal readings, so this row needs a session.
   {
     ...chart(charts("trend"), "Returns minimum and maximum of tags by interval", `tags interval ${WINDOW}`),
     way: "session",
@@ -291,7 +294,7 @@ export const OPERATIONS: readonly LocalOperation[] = [
     body: "page_session_end",
     runs: access("endSession"),
   }),
-  // Opening the page decides who gets the PIN.
+  // These operations need the socket, because opening the page returns the PIN.
   row("GET /page", "Returns the addresses of the page", { way: "socket", runs: access("pageState") }),
   row("POST /page", "Opens the page on the network with a new PIN, or closes it", {
     body: "page",
@@ -300,18 +303,18 @@ export const OPERATIONS: readonly LocalOperation[] = [
   }),
 ];
 
-/** The operation of a request. */
+/** The result of looking up a request in the table of operations. */
 export type Match =
   | { readonly kind: "here"; readonly operation: LocalOperation; readonly params: Readonly<Record<string, string>> }
-  /** The service has the operation, the box has not. */
+  /** Only the service has the operation. */
   | { readonly kind: "service" }
-  /** The interface has the path, under these methods. */
+  /** The path exists, but only with these methods. */
   | { readonly kind: "method"; readonly allowed: readonly string[] }
   | { readonly kind: "nothing" };
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** Operations by path, fixed paths before those with parameters. */
+/** All paths, those without parameters first. */
 const PATHS = [...new Set([...OPERATIONS, ...SERVICE_OPERATIONS].map(({ path }) => path))]
   .sort((one, other) => Number(one.includes("{")) - Number(other.includes("{")))
   .map((path) => ({
@@ -320,7 +323,7 @@ const PATHS = [...new Set([...OPERATIONS, ...SERVICE_OPERATIONS].map(({ path }) 
     service: SERVICE_OPERATIONS.filter((operation) => operation.path === path).map(({ method }) => method),
   }));
 
-/** Finds the operation of a request. A fixed path wins over one with parameters. */
+/** Finds the operation of a request. A path without parameters takes precedence. */
 export function matchOf(method: string, path: string): Match {
   const asked = path.split("/");
   const fitting = PATHS.filter(
@@ -345,17 +348,17 @@ function paramsOf(parts: readonly string[], asked: readonly string[]): Readonly<
   return Object.fromEntries(named) as Readonly<Record<string, string>>;
 }
 
-/** Decodes a part of a path. */
+/** Decodes a segment of a path. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    // Not a percent-encoding: no operation has such a part.
+    // The segment isn't valid percent-encoding, so it is compared unchanged.
     return part;
   }
 }
 
-/** Returns the operation of this name, such as "GET /status". The reports thread gets the name. */
+/** Returns the operation with a name such as "GET /status". The reports thread receives only the name. */
 export function operationNamed(name: string): LocalOperation | undefined {
   return OPERATIONS.find((operation) => nameOf(operation) === name);
 }

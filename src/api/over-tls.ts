@@ -6,10 +6,10 @@ const { constants, createSecureServer } = process.getBuiltinModule("node:http2")
 
 export type Asking = IncomingMessage | Http2ServerRequest;
 
-/** The members of a response that are used, of HTTP/1.1 and HTTP/2 alike. */
+/** The members of a response that the server uses. HTTP/1.1 and HTTP/2 both have them. */
 export interface Answering {
   readonly headersSent: boolean;
-  /** Bytes that the reader hasn't taken yet. */
+  /** Bytes that the reader has not received yet. */
   readonly writableLength: number;
   writeHead(status: number, headers: Readonly<Record<string, string | number>>): this;
   setHeader(name: string, value: string): unknown;
@@ -20,13 +20,16 @@ export interface Answering {
   off(event: "close", listener: () => void): unknown;
 }
 
-/** Streams of a connection: the files of the first view, and a few requests. */
+/** Maximum number of concurrent streams of a connection: all files of the first view, and a few requests. */
 const MAX_STREAMS = 48;
-/** Memory of a connection for headers, streams and unread data. In MB, the least that Node takes. */
+/** Maximum memory of a connection for headers, streams and unread data, in MB. Node accepts no smaller value. */
 const MAX_SESSION_MB = 1;
-/** Streams that are opened and reset cost the box, not the sender: a burst, then so many a second. A browser resets a view's requests. */
+/**
+ * Limits of streams that are opened and then reset, which cost the box more than the sender. A browser resets the requests of a view that
+ * is closed.
+ */
 const RESETS = { streamResetBurst: 100, streamResetRate: 10 };
-/** No browser sends more of these. */
+/** Maximum number of headers in a request. Like the limits below, it is more than any browser needs. */
 const MAX_HEADERS = 64;
 const MAX_PINGS = 4;
 const MAX_SETTINGS = 16;
@@ -43,8 +46,8 @@ interface Bounds {
 }
 
 /**
- * Creates the page's server for the network. HTTP/2 lets a phone load all files of its first view at once over one connection; clients
- * without it use HTTP/1.1. The same limits apply to both.
+ * Creates the page's server for the network. With HTTP/2, a phone loads all files of the first view at once over one connection; other
+ * clients use HTTP/1.1. The same limits apply to both.
  */
 export function createTlsServer({ http1, tls }: Bounds, handler: (request: Asking, response: Answering) => void) {
   const options: SecureServerOptions = {
@@ -60,7 +63,7 @@ export function createTlsServer({ http1, tls }: Bounds, handler: (request: Askin
     ...RESETS,
   };
   const server = createSecureServer(options, handler);
-  /** Open streams by connection. */
+  /** Number of open streams by connection. */
   const busy = new Map<Http2Session, number>();
   server.on("session", (session) => {
     busy.set(session, 0);
@@ -79,7 +82,7 @@ export function createTlsServer({ http1, tls }: Bounds, handler: (request: Askin
       if (left !== undefined) busy.set(session, left - 1);
     });
   });
-  // Ends idle connections, as HTTP/1.1 does.
+  // Closes idle connections, as HTTP/1.1 does.
   server.setTimeout(http1.keepAliveTimeout);
   server.on("timeout", (session: Http2Session) => {
     if (busy.get(session) === 0) session.destroy();

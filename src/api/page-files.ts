@@ -6,19 +6,22 @@ import type { Answering } from "./over-tls.ts";
 import { bare, flattened, importsOf, joined, pointed } from "./page-modules.ts";
 
 const FOLDER = new URL("./page/", import.meta.url);
-/** The catalogues of the agent's messages, and the renderer of messages that page and agent share. */
+/** Folder of the agent's message catalogues, and of the message renderer that page and agent share. */
 const MESSAGES = new URL("../domain/messages/", import.meta.url);
-/** Libraries that a view loads when it needs them, in their packages. */
+/** Folder of the packages with libraries that a view loads on demand. */
 const LIBRARIES = new URL("../../node_modules/", import.meta.url);
 const JS = "text/javascript; charset=utf-8";
 const HTML = "text/html; charset=utf-8";
 const CSS = "text/css; charset=utf-8";
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** The first view's modules in one file: with six requests at a time, a browser would need five rounds for its twenty modules. */
+/**
+ * Path of a file that joins the modules of the first view. A browser that loads six files at a time would need five round trips for the
+ * twenty modules.
+ */
 const FIRST = "/first.js";
 
-/** The modules by folder. They are served as one folder, so no two have the same name. */
+/** The page's modules by folder. They are served as a single folder, so no two have the same name. */
 const MODULES = {
   "": "main ahead",
   "kit/": "api dom format help session units",
@@ -28,7 +31,7 @@ const MODULES = {
   "views/": "booths day-figures day-part day-trends days display filter-charts filters health now period-bars today",
 };
 
-/** Languages with a file of texts each. The page's own list is in ahead.js. */
+/** Languages that have a file of texts. The page has its own list in ahead.js. */
 const LANGUAGES: readonly string[] = ["en", "es", "de"];
 
 interface Source {
@@ -36,7 +39,7 @@ interface Source {
   readonly type: string;
 }
 
-/** The page's own files by path. */
+/** The page's own files by the path of the request. */
 const FILES = new Map<string, Source>();
 for (const [path, file, type] of [
   ["/", "index.html", HTML],
@@ -44,7 +47,7 @@ for (const [path, file, type] of [
   ["/page.css", "page.css", CSS],
   ["/manifest.json", "manifest.json", "application/manifest+json; charset=utf-8"],
   ["/icon.svg", "icon.svg", "image/svg+xml"],
-  // main.js with all modules that it imports.
+  // This path serves main.js joined with all modules that it imports.
   [FIRST, "main.js", JS],
   ...LANGUAGES.map((name) => [`/${name}.json`, `texts/${name}.json`, JSON_TYPE] as const),
   ...Object.entries(MODULES).flatMap(([folder, names]) =>
@@ -58,7 +61,7 @@ for (const name of LANGUAGES) {
   FILES.set(`/messages-${name}.json`, { at: new URL(`${name}.json`, MESSAGES), type: JSON_TYPE });
 }
 
-/** Files of libraries by path, below `node_modules`. The package's list of them is in systemd/package. */
+/** Library files below `node_modules`, by the path of the request. systemd/package lists the same files. */
 export const LIBRARY_FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/uplot.js": ["uplot/dist/uPlot.iife.min.js", JS],
   "/uplot.css": ["uplot/dist/uPlot.min.css", CSS],
@@ -67,7 +70,7 @@ export const LIBRARY_FILES: Readonly<Record<string, readonly [file: string, type
   "/zxing/reader/zxing_reader.wasm": ["zxing-wasm/dist/reader/zxing_reader.wasm", "application/wasm"],
 };
 
-/** All files that are served. Nothing else is ever read for a request. */
+/** All files that can be requested. Nothing else is ever read from the disk. */
 const SOURCES: ReadonlyMap<string, Source> = new Map([
   ...FILES,
   ...Object.entries(LIBRARY_FILES).map(
@@ -75,7 +78,9 @@ const SOURCES: ReadonlyMap<string, Source> = new Map([
   ),
 ]);
 
-/** Allows scripts, styles and data from this box only: nothing inline, no frames, no forms to other sites. */
+/**
+ * Security headers of the page. They allow scripts, styles and data from this box only: no inline code, no frames, no forms to other sites.
+ */
 export const PAGE_HEADERS = {
   "Content-Security-Policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; manifest-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -87,7 +92,7 @@ export const PAGE_HEADERS = {
   "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 } as const;
 
-/** For the one document that opens a camera and compiles a library's WebAssembly. */
+/** Headers of the scanner's document, which alone may open a camera and compile WebAssembly. */
 const SCAN_HEADERS = {
   "Content-Security-Policy": PAGE_HEADERS["Content-Security-Policy"].replace(
     "script-src 'self'",
@@ -96,10 +101,10 @@ const SCAN_HEADERS = {
   "Permissions-Policy": PAGE_HEADERS["Permissions-Policy"].replace("camera=()", "camera=(self)"),
 };
 
-/** Larger files are not kept in memory: each phone asks for them once. */
+/** Maximum size of a file that is kept in memory. Larger files are read again, because each phone loads them only once. */
 const MOST_KEPT_BYTES = 65_536;
 const YEAR_S = 31_536_000;
-/** A path with the version of all files. A file under the present version never changes. */
+/** A path that starts with the common version of all files. A file under the present version never changes. */
 const VERSIONED = /^\/v\/([\w-]+)(\/.+)$/;
 
 const pack = promisify(gzip);
@@ -109,7 +114,7 @@ export function isPageFile(method: string, path: string): boolean {
   return (method === "GET" || method === "HEAD") && SOURCES.has(fileIn(path).file);
 }
 
-/** Returns the file's own path, and the version that was asked for. */
+/** Returns the file's path without the version, and the requested version. */
 function fileIn(path: string): { readonly file: string; readonly asked: string | null } {
   const [, asked = null, file = path] = VERSIONED.exec(path) ?? [];
   return { file, asked };
@@ -117,13 +122,16 @@ function fileIn(path: string): { readonly file: string; readonly asked: string |
 
 interface Wish {
   readonly encodings: string | undefined;
-  /** The ETag that the browser has. */
+  /** The ETag of the browser's copy. */
   readonly known: string | undefined;
-  /** The browser's languages, best first. */
+  /** The Accept-Language header. */
   readonly languages: string | undefined;
 }
 
-/** Sends a page file, compressed if the browser accepts it, or 304 if it has the file. Under the present version, a browser keeps it. */
+/**
+ * Sends a page file, compressed if the browser supports it, or 304 if the browser's copy is current. Under the present version, the browser
+ * keeps its copy.
+ */
 export async function sendPageFile(response: Answering, path: string, wish: Wish): Promise<void> {
   const { file, asked } = fileIn(path);
   const type = typeOf(file);
@@ -156,7 +164,7 @@ export async function sendPageFile(response: Answering, path: string, wish: Wish
     .end(body);
 }
 
-/** Reads and compresses a file when it is first asked for. */
+/** Reads and compresses a file at the first request. */
 async function loadOnce(key: string, content: () => Promise<Buffer>): ReturnType<typeof entityOf> {
   const entity = loaded.get(key) ?? entityOf(content());
   loaded.set(key, entity);
@@ -173,13 +181,13 @@ function typeOf(path: string): string {
   return SOURCES.get(path)?.type ?? "";
 }
 
-/** Returns a file as it is sent. */
+/** Returns the content of a file as it is sent. */
 async function contentOf(path: string): Promise<Buffer> {
   if (!FILES.has(path) || typeOf(path) !== JS) return read(path);
   const first = await firstView();
   if (path === FIRST) return Buffer.from(joined(first));
   const text = await textOf(path);
-  // The scanner's document does not load the first view.
+  // Modules of the first view and the scanner keep their own imports; all others import the first view's joined file.
   const isApart = first.has(path) || (await scanner()).has(path);
   return Buffer.from(isApart ? bare(text) : bare(pointed(text, { to: FIRST, instead_of: [...first.keys()] })));
 }
@@ -204,15 +212,15 @@ function hashOf(parts: readonly Buffer[]): string {
   return hash.digest("base64url").slice(0, 22);
 }
 
-/** The version of all files. A library's WebAssembly changes with its scripts, so it is left out. */
+/** Returns the common version of all files. WebAssembly is left out, because it changes together with its library's scripts. */
 const version = once(async () => {
   const paths = [...SOURCES.keys()].filter((path) => !path.endsWith(".wasm"));
   return hashOf(await Promise.all(paths.map(contentOf)));
 });
 
 /**
- * Returns a document that names its files by their version, and all files of its first view at its head: a browser then loads all of
- * them at once, instead of one after the other.
+ * Returns a document with versioned file names, and with links to all files of the first view in its head. A browser then loads these files
+ * at once instead of one after the other.
  */
 async function documentOf(path: string, language: string): Promise<Buffer> {
   const text = (await textOf(path)).replace('"/main.js"', `"${FIRST}"`);
@@ -228,7 +236,7 @@ async function documentOf(path: string, language: string): Promise<Buffer> {
   return Buffer.from(whole);
 }
 
-/** Returns a module and all that it imports, by path, each after its imports. */
+/** Returns a module and everything that it imports, by path. Each module comes after its imports. */
 async function modulesOf(path: string, { without = "" } = {}): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   const seen = new Set([without]);
@@ -242,7 +250,10 @@ async function modulesOf(path: string, { without = "" } = {}): Promise<ReadonlyM
   return found;
 }
 
-/** Returns the first of the page's languages that the browser names. A language chosen on the page is loaded in addition. */
+/**
+ * Returns the first language in the Accept-Language header that the page has. If another one was chosen on the page, the browser loads it
+ * in addition.
+ */
 function languageOf(accepted = ""): string {
   const names = accepted.split(",").map((one) => one.trim().slice(0, 2).toLowerCase());
   return names.find((name) => LANGUAGES.includes(name)) ?? "en";

@@ -1,19 +1,19 @@
-/** An import. A test checks the form that this relies on: an import starts its line and doesn't rename; a comment starts its line. */
+/** An import statement. A test checks that imports and comments start a line, and that imports rename nothing. */
 const IMPORT = /^import \{([^}]*)\} from "\.(\/[\w-]+\.js)";\n/gm;
-/** An import of a module in the same or another folder; `import(` loads it later. */
+/** The path of an import from another module, in any folder; `import(` loads the module later. */
 const PLACED = /((?:\bfrom |\bimport\()")\.{1,2}\/(?:(?:\w+|\.\.)\/)*([\w-]+\.js")/g;
 
-/** Rewrites imports for serving: the box sends the modules of all folders as one folder. */
+/** Rewrites the paths of imports, because the box serves the modules of all folders as a single folder. */
 export function flattened(text: string): string {
   return text.replaceAll(PLACED, "$1./$2");
 }
 
-/** Returns the paths of a module's imports. */
+/** Returns the paths that a module imports. */
 export function importsOf(text: string): readonly string[] {
   return [...text.matchAll(IMPORT)].map(([, , path = ""]) => path);
 }
 
-/** Joins modules into one, in their order, with their imports of other modules. Their top-level names must differ. */
+/** Joins modules into one, in their order. Imports of any other modules remain. The modules' top-level names must differ. */
 export function joined(modules: ReadonlyMap<string, string>): string {
   const others = new Map<string, Set<string>>();
   const bodies = [...modules.values()].map((text) =>
@@ -29,7 +29,7 @@ export function joined(modules: ReadonlyMap<string, string>): string {
   return bare([...heads, ...bodies].join(""));
 }
 
-/** Replaces a module's imports of the joined modules by imports of the one that contains them. */
+/** Redirects a module's imports of joined modules to the file that contains these modules. */
 export function pointed(
   text: string,
   { to, instead_of }: { readonly to: string; readonly instead_of: readonly string[] },
@@ -39,7 +39,7 @@ export function pointed(
   );
 }
 
-/** Removes the comments. */
+/** Removes comments from a module. */
 export function bare(text: string): string {
   return text
     .replaceAll(/^[ \t]*\/\*\*[\s\S]*?\*\/[ \t]*\n?/gm, "")

@@ -47,7 +47,10 @@ function runTool(call: Pick<Call, "query">, { plc }: Services, wish: () => PlcWi
   );
 }
 
-/** Runs a task and sends its events; at its end `done` with the result, or `failed {error}`. The task ends if the reader leaves. */
+/**
+ * Runs a task and streams its events, with `done` and the result at the end, or `failed {error}`. The task is aborted if the reader
+ * disconnects.
+ */
 function eventStream(
   { query }: Pick<Call, "query">,
   task: (send: (event: string, data: object) => void, signal: AbortSignal) => Promise<object>,
@@ -69,7 +72,7 @@ function eventStream(
   };
 }
 
-/** Returns the agent's links, which tools share instead of opening a second connection. */
+/** Returns the agent's links. A tool uses them instead of opening a second connection to a PLC. */
 export function links(_: Call, { control }: Services): LocalAnswer {
   return ok({ links: control.sharedLinks() });
 }

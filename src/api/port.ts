@@ -2,31 +2,31 @@ import type { Text } from "../domain/message.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { DeviceSession } from "./kept-sessions.ts";
 
-/** The state of the page's listeners. */
+/** The state of the listeners that serve the page. */
 export interface PageState {
-  /** On this machine; null: it couldn't be opened, for the reason in `trouble`. */
+  /** The page's address on this machine; null: the port couldn't be opened, for the reason in `trouble`. */
   readonly url: string | null;
   readonly trouble: Text;
-  /** On the network, while it is open there. */
+  /** The page's addresses on the network; null: it is not open there. */
   readonly lan: {
-    /** The page's URL at each address of the box. */
+    /** The page's URL for each address of the box. */
     readonly urls: readonly string[];
     readonly port: number;
-    /** SHA-256 of the certificate, in pairs of digits. */
+    /** SHA-256 fingerprint of the certificate, in pairs of hex digits. */
     readonly fingerprint: string;
-    /** null: it stays open. */
+    /** Remaining time until the page is closed on the network; null: it stays open. */
     readonly for_ms: Milliseconds | null;
   } | null;
-  /** Remaining time of the temporary PIN; null: no PIN is valid. */
+  /** Remaining validity of the temporary PIN; null: no such PIN is valid. */
   readonly pin_for_ms: Milliseconds | null;
 }
 
-/** Whether the page stays open on the network. */
+/** The access to the page on the network, as a signed-in device sees it. */
 export interface PageNetwork {
   readonly always: boolean;
-  /** The source of the decision: the configuration, which wins, or a person on the page. */
+  /** The source of the decision: the configuration file, which takes precedence, or a person on the page. */
   readonly whose: "file" | "set_up";
-  /** A permanent PIN is set, as the box's label shows it. */
+  /** Whether a permanent PIN is set, which is printed on the box's label. */
   readonly has_pin: boolean;
   readonly urls: readonly string[];
   readonly devices: readonly DeviceSession[];

@@ -19,7 +19,7 @@ import {
   type Way,
 } from "./operation.ts";
 
-/** Enters a serial number: 202 if the binding is in progress, 200 if the booth is bound under this number already. */
+/** Enters a serial number. Returns 202 if the binding has started, or 200 if the booth is already bound under this number. */
 export async function enterSerial(call: Call<BodyOf<"claim">>, { control }: Services): Promise<LocalAnswer> {
   const { serial_number, booth: named, api_key, confirm: confirmed } = call.body();
   const serial = normaliseSerial(serial_number);
@@ -50,7 +50,7 @@ export async function release(call: Call<BodyOf<"release">>, { control }: Servic
   return ok({ booth }, 202);
 }
 
-/** Changes the binding of the booth with this serial number, as the service's own operation does. */
+/** Changes the binding of the booth with this serial number. The service has the same operation. */
 export async function changeBinding(call: Call<BodyOf<"binding">>, { control }: Services): Promise<LocalAnswer> {
   const serial = normaliseSerial(call.params["serial_number"] ?? "");
   const found = control.status().booths.find((one) => one.serial !== null && one.serial === serial);
@@ -62,7 +62,7 @@ export async function changeBinding(call: Call<BodyOf<"binding">>, { control }: 
   return ok(recordOf(control, found.booth), 202);
 }
 
-/** Answers a wish for the completion status. The gateway itself completes a binding, which cannot be undone. */
+/** Answers a request to change the completion status. It changes nothing: the gateway itself completes a binding, which can't be undone. */
 function completion(record: BindingRecord | null, wanted: string | undefined): LocalAnswer {
   if (record?.completion_status === wanted) return ok(record);
   if (wanted === "COMPLETE") return ok(record, 202);
@@ -71,15 +71,15 @@ function completion(record: BindingRecord | null, wanted: string | undefined): L
 
 type BindingRecord = ReturnType<typeof provisioningBody>;
 
-/** Returns the fields of the service's record that the box knows. */
+/** Returns the fields of the service's provisioning record that the box knows. */
 function recordOf(control: AgentControl, booth: string): BindingRecord | null {
   const found = findBooth(localBooths(control.status()), booth);
   return found === undefined ? null : provisioningBody(found);
 }
 
 /**
- * Throws a Refusal if a new key would replace that of a bound booth: of this booth, or of any if it is absent. At the plain level all
- * booths share one key.
+ * Throws a Refusal if only root may enter a new key, because the key of a bound booth would be replaced. Without `booth`, any bound booth
+ * counts. So does one at a service without generations, where all booths share a key.
  */
 export function rootForKey(control: AgentControl, booth?: string): void {
   const isInForce = localBooths(control.status()).some(
@@ -87,23 +87,26 @@ export function rootForKey(control: AgentControl, booth?: string): void {
       provisioningBody(one).status === "provisioned" &&
       (booth === undefined || one.booth === booth || one.generation === PLAIN_GENERATION),
   );
-  // A new key can't be undone remotely, and could open the service to others.
+  // Only root may replace a key in use: this can't be undone remotely, and could give others access to the service.
   if (isInForce) throw new Refusal(403, message("ask.root_key"));
 }
 
 function onlyRootDecommissions(to: string | undefined, way: Way): void {
   if (to !== "decommissioned" || way === "admin") return;
-  // This can't be undone remotely: not for the socket's group, nor with a PIN.
+  // Only root may decommission a booth, not the socket's group nor a person with a PIN, because it can't be undone remotely.
   throw new Refusal(403, message("ask.root_decommission"));
 }
 
-/** Reads size and brand of a booth from the service. 503 if the service can't be reached. */
+/** Reads a booth's size and brand from the service. Returns 503 if the service can't be reached. */
 export async function readFields({ query }: Call, services: Services): Promise<LocalAnswer> {
   const { id, fields } = fieldsOf(query["booth"], services);
   return fieldsAnswer(await fields.read(id));
 }
 
-/** Changes fields, and reads them back. 409 if somebody else changed one since it was read. Answers as `readFields` does. */
+/**
+ * Changes fields at the service and reads them back. Returns 409 if a field has changed since the sender read it. Otherwise answers like
+ * `readFields`.
+ */
 export async function changeFields(call: Call<BodyOf<"booth_fields">>, services: Services): Promise<LocalAnswer> {
   const { id, fields: at_service } = fieldsOf(call.query["booth"], services);
   const { read, fields } = call.body();
@@ -117,7 +120,10 @@ export async function changeFields(call: Call<BodyOf<"booth_fields">>, services:
   return fieldsAnswer(written.kind === "ok" ? await at_service.read(id) : written);
 }
 
-/** Returns the booth's id at the service, with access to its fields. The agent keeps what is read, and shows it while the service is away. */
+/**
+ * Returns the booth's id at the service, with access to the booth's fields. The agent stores what is read, to show it while the service is
+ * unreachable.
+ */
 function fieldsOf(
   named: string | undefined,
   { control, fields: service }: Services,

@@ -19,7 +19,7 @@ import { type BoothReport, type BoxAsk, type BoxReport, type LocalBooth, paged }
 
 const ALL = { allowAll: true };
 
-/** Fields of the lists that can be filtered and sorted by. */
+/** Names of the fields by which the lists can be filtered and sorted. */
 const UPDATE_NAMES =
   "booth_id serial_number last_reading_at last_received_at connectivity_status firmware_version plc_program_revision".split(
     " ",
@@ -29,7 +29,7 @@ const BOOTH_NAMES =
     " ",
   );
 
-/** Reports on all booths of this gateway, by the last part of their path. */
+/** Reports on all booths of this gateway, by the name of their operation. */
 export const BOOTH_LISTS = {
   booths: (ask) => ({ body: listed(ask) }),
   latest_updates({ booths, query, sourceOf }) {
@@ -40,13 +40,13 @@ export const BOOTH_LISTS = {
   booth_filter_options: ({ booths }) => ({ body: filterOptionsBody(booths) }),
 } satisfies Readonly<Record<string, BoxReport>>;
 
-/** Reports on a booth and on its binding. */
+/** Reports on a booth and on its binding, by the name of their answer. */
 export const BOOTH_RECORDS = {
   booth: ({ booth, source }) => ({ body: recordOf(booth, source) }),
   booths_provisioning: ({ booth }) => ({ body: provisioningBody(booth) }),
 } satisfies Readonly<Record<string, BoothReport>>;
 
-/** Returns the booth with its total runtime. */
+/** Returns the booth's record with its total runtime. */
 function recordOf(booth: LocalBooth, source: Source): ReturnType<typeof boothBody> {
   return boothBody(booth, runtime(source, { start: 0, end: source.now_ms }).runtime_ms);
 }

@@ -7,7 +7,7 @@ import { timeLineOf } from "../reports/source.ts";
 import { trend } from "../reports/trend.ts";
 import { type BoothReport, paged } from "./report.ts";
 
-/** Reports for the page's charts, by the last part of their path. */
+/** Reports for the page's charts, by the last segment of their path. */
 export const CHARTS = {
   trend: ({ source, query, clock }) => ({
     body: trend(source, windowParams(query, clock), trendParams(query)),

@@ -30,7 +30,7 @@ import { type BoothAsk, type BoothReport, type BoxReport, findBooth, type Made, 
 const INCIDENT_NAMES = "id booth_id tag_name reason first_seen_at last_seen_at resolved_at severity".split(" ");
 const EVER: Window = { start: 0, end: Number.MAX_SAFE_INTEGER };
 
-/** Reports on a booth's revisions and filters, by the last part of their path. */
+/** Reports on a booth's revisions and filters, by the last segment of their path. */
 export const FACT_FIGURES = {
   revision_history({ source, clock }) {
     const { firmware_versions, program_versions } = revisionHistory(source);
@@ -58,7 +58,7 @@ export function filterChanges(source: Source, window: Window, query: Query) {
 }
 
 export const INCIDENT_LISTS = {
-  /** For all booths of this gateway, or the one that `booth_id` names. Default window: unlimited. */
+  /** Lists incidents of all booths, or of the booth in `booth_id`. The default window is unlimited. */
   validation_incidents({ booths, query, now_ms, sourceOf }) {
     const named = query["booth_id"];
     const one = named === undefined ? undefined : findBooth(booths, named);
@@ -90,7 +90,7 @@ function summed(all: readonly FigureCoverage[]): FigureCoverage {
   };
 }
 
-/** Reports on a booth's readings, by the last part of their path. */
+/** Reports on a booth's readings, by the last segment of their path. */
 export const VALUE_FIGURES = {
   history({ source, query, clock }) {
     const tags = tagsParam(query, { needed: true });
@@ -105,7 +105,7 @@ export const VALUE_FIGURES = {
   export_csv: (ask) => ({ lines: csvLines(ask) }),
 } satisfies Readonly<Record<string, BoothReport>>;
 
-/** Reports the last values, with the coverage since the oldest of them. */
+/** Reports the last values, and the coverage of the time since the oldest of these values. */
 function latest({ source, query, clock }: BoothAsk): Made {
   const tags = tagsParam(query, { needed: true });
   const before = timeParam(query, "before");
@@ -116,7 +116,7 @@ function latest({ source, query, clock }: BoothAsk): Made {
   return { body: latestValuesBody(values), coverage };
 }
 
-/** Makes the lines of the export on demand, so that an export of 90 days never is in memory as a whole. */
+/** Yields the lines of the export one by one, so that an export of 90 days is never in memory as a whole. */
 function* csvLines({ source, query, clock }: BoothAsk): Generator<string> {
   const window = windowParams(query, clock);
   const tags = tagsParam(query, { needed: false });

@@ -25,7 +25,7 @@ import {
 import { intervalParam, periodParams, seriesParams, statesParam, windowParams } from "../contract/reports-query.ts";
 import { type BoothReport, paged } from "./report.ts";
 
-/** Reports on a booth's time, by the last part of their path. */
+/** Reports on a booth's use of time, by the last segment of their path. */
 export const TIME_FIGURES = {
   duration_by_mode: ({ booth, source, query, clock }) =>
     durationFigure(source, windowParams(query, clock), booth.booth_id),

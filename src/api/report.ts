@@ -9,7 +9,7 @@ import { coverageBody, envelopeOf } from "../contract/reports.ts";
 import type { BoothFields } from "../contract/reports-fleet.ts";
 import { pagingParams, QueryError, type Query } from "../contract/reports-query.ts";
 
-/** A booth as reports see it in addition to its store: plain data, so that it can be sent to another thread. */
+/** The data about a booth that reports need in addition to the store. It is plain data, so that it can be sent to another thread. */
 export type LocalBooth = BoothFields;
 
 export function localBooths({ booths, loss_window_ms }: AgentStatus): LocalBooth[] {
@@ -30,26 +30,29 @@ export function localBooths({ booths, loss_window_ms }: AgentStatus): LocalBooth
   }));
 }
 
-/** Returns the corrected time now, at which reports end: the booths of a box share its clocks. Without a booth the wall clock. */
+/**
+ * Returns the present time at which reports end. It is the corrected time, which all booths of the box share, or the wall clock if there is
+ * no booth.
+ */
 export function reportsNow(status: AgentStatus): EpochMs {
   return status.booths.reduce((latest, { time }) => Math.max(latest, time), 0) || status.at;
 }
 
-/** Finds a booth by the service's id, by its name here, or by its serial number. */
+/** Finds a booth by its id at the service, by its name in the configuration, or by its serial number. */
 export function findBooth(booths: readonly LocalBooth[], named: string): LocalBooth | undefined {
   return booths.find(({ booth_id, booth, serial }) => named === booth_id || named === booth || named === serial);
 }
 
-/** A GET of a report, whose path is already matched. */
+/** A request for a report, whose path is already matched. */
 export interface AskedReport {
-  /** The operation's name, e.g. "GET /api/booths/{id}/runtime" */
+  /** Name of the operation, such as "GET /api/booths/{id}/runtime". */
   readonly operation: string;
-  /** Parameters of the path. */
+  /** Decoded parameters of the path. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
 }
 
-/** The same with all that the report needs in addition to the store, as plain data. */
+/** A request for a report with all the data that the report needs in addition to the store. */
 export interface ReportRequest extends AskedReport {
   readonly booths: readonly LocalBooth[];
   readonly now_ms: number;
@@ -59,13 +62,13 @@ export function requestOf(asked: AskedReport, status: AgentStatus): ReportReques
   return { ...asked, booths: localBooths(status), now_ms: reportsNow(status) };
 }
 
-/** Makes a report on the reports thread. Rejects if none can be made now. */
+/** Makes a report on the reports thread. Rejects if the thread can't make it now. */
 export type AskReport = (asked: AskedReport) => Promise<ReportParts>;
 
 export interface ReportAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON text, or parts of a text that are made on demand. */
+  /** The text of the answer, or its parts, which are made on demand. */
   readonly body: string | Iterable<string>;
 }
 
@@ -74,7 +77,7 @@ export interface BoothAsk {
   readonly booth: LocalBooth;
   readonly source: Source;
   readonly query: Query;
-  /** The present zone and time, by which query parameters are read. */
+  /** The present zone and time, which give query parameters their meaning. */
   readonly clock: { readonly tz: string; readonly now: number };
 }
 
@@ -83,25 +86,28 @@ export interface BoxAsk extends Pick<ReportRequest, "booths" | "query" | "now_ms
   readonly sourceOf: (booth: LocalBooth) => Source;
 }
 
-/** A finished report. */
+/** A finished report: a body with its coverage, or lines of CSV. */
 export type Made =
   | {
       readonly body: object;
-      /** The data that the figure is based on. Added to the body if the query has `coverage=true`; a function if it is expensive. */
+      /**
+       * Coverage: the time for which the store has data. It is added to the body if the query has `coverage=true`. A
+       * function computes an expensive coverage only if it is needed.
+       */
       readonly coverage?: FigureCoverage | (() => FigureCoverage);
       readonly headers?: Readonly<Record<string, string>>;
     }
-  /** Lines of CSV, made on demand. */
+  /** Lines of CSV, which are made on demand. */
   | { readonly lines: Generator<string> };
 
-/** Throws a QueryError for a query that can't be read. */
+/** Makes a report on a booth. Throws a QueryError for an invalid query. */
 export type BoothReport = (ask: BoothAsk) => Made;
 export type BoxReport = (ask: BoxAsk) => Made;
 export type Report =
   | { readonly kind: "booth report"; readonly tell: BoothReport }
   | { readonly kind: "box report"; readonly tell: BoxReport };
 
-/** Returns the page of a list that the query asks for. `allowAll`: the query may ask for all entries. */
+/** Returns the page of a list that the query asks for. `allowAll`: the query may ask for all entries at once. */
 export function paged<T>(items: readonly T[], query: Query, { allowAll = false } = {}) {
   return envelopeOf(items, pagingParams(query, { allowAll }));
 }
@@ -110,8 +116,8 @@ const JSON_TYPE = { "Content-Type": "application/json; charset=utf-8" };
 const CSV_TYPE = { "Content-Type": "text/csv; charset=utf-8" };
 
 /**
- * Makes a report in the service's shape from durable data. Errors of the request are answers `{error}`: 400 for an invalid query, 404
- * for an unknown booth.
+ * Makes a report in the service's shape from durable data. Answers 400 for an invalid query and 404 for an unknown booth, each with
+ * `{error}`.
  */
 export function reportAnswer(report: Report, request: ReportRequest, reader: StoreReader): ReportAnswer {
   try {
@@ -144,7 +150,7 @@ function answerOf(made: Made, query: Query): ReportAnswer {
   return { status: 200, headers: { ...JSON_TYPE, ...headers }, body: text };
 }
 
-/** Makes the first part at once, so that an invalid query is an error and not half an answer. */
+/** Makes the first part at once, so that an invalid query leads to an error, not to an incomplete answer. */
 function started(parts: Generator<string>): Iterable<string> {
   const first = parts.next();
   return (function* () {

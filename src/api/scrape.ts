@@ -9,17 +9,17 @@ import { createRate, remember, senderOf } from "./crowd.ts";
 import { metricsText } from "./looks.ts";
 import { secureServer, type PageCertificate } from "./server.ts";
 
-/** Least characters of a token: 128 bits in hexadecimal digits. */
+/** Minimum length of a token: 32 hex digits hold 128 bits. */
 const LEAST_TOKEN = 32;
-/** Wrong tokens of one sender; then all its requests are refused for `WAIT_S`. */
+/** Rate of wrong tokens per sender. Beyond it, all requests of the sender are rejected for `WAIT_S`. */
 const WRONG = { per_s: 1 / 60, burst: 5 };
-/** Requests of one sender; a scraper asks every 10 s. */
+/** Rate of requests per sender; a scraper sends one every 10 s. */
 const ASKED = { per_s: 5, burst: 50 };
 const WAIT_S = 60;
 
 interface ScrapeSetting {
   readonly port: number;
-  /** Reads the token at each request, so that a new one needs no restart. Throws if its file can't be used. */
+  /** Reads the token. It is read at each request, so that a new token needs no restart. Throws if the token's file can't be used. */
   readonly token: () => string;
   readonly certificate: () => Promise<PageCertificate>;
   readonly control: Pick<AgentControl, "status" | "counts">;
@@ -31,8 +31,8 @@ export interface ScrapeListener {
 }
 
 /**
- * Serves `GET /metrics` on the network to a scraper with a bearer token: with the page's certificate, but on a port of its own, by which
- * nothing of the page can be reached. Never rejects: if it can't listen, its state says why.
+ * Serves `GET /metrics` on the network to a scraper with a bearer token. It uses the page's certificate, but a separate port that gives no
+ * access to the page. Never rejects: if it can't listen, `state` has the reason.
  */
 export async function openScrape(setting: ScrapeSetting): Promise<ScrapeListener> {
   try {
@@ -62,7 +62,9 @@ async function answer({ control }: ScrapeSetting, refused: Refused | null, respo
   response.writeHead(200, { ...headers, "Content-Length": Buffer.byteLength(body) }).end(body);
 }
 
-/** Returns a function that gives the refusal of a request; null: it may be answered. Strangers don't learn which paths exist. */
+/**
+ * Returns a function that checks a request and returns the error to send, or null. Without the right token, every path gets the same error.
+ */
 function createGate(setting: ScrapeSetting): (request: IncomingMessage) => Refused | null {
   const mayAsk = createRate(ASKED, monotonicMs);
   const mayBeWrong = createRate(WRONG, monotonicMs);
@@ -87,7 +89,7 @@ function tokenIn({ token }: ScrapeSetting): string {
   return text;
 }
 
-/** Hashes have one length, which the comparison needs. */
+/** Returns the hash of a token. Hashes have the same length, as `timingSafeEqual` requires. */
 function hashOf(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

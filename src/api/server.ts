@@ -17,17 +17,20 @@ import type { TlsServer } from "./over-tls.ts";
 import type { PageState } from "./port.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 
-/** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
+/** The built-in HTTP module. An import would also load its WebSocket client undici, which takes 14 MB and 40 ms of CPU time. */
 const { createServer: createPlain } = process.getBuiltinModule("node:http");
 
-/** A phone on a weak network takes seconds. */
+/** Time limit of a TLS handshake. A phone on a weak network takes seconds. */
 const HANDSHAKE_MS: Milliseconds = 10_000;
-/** Connections at once: each costs memory before it has identified itself. A browser opens six, and a machine may run several. */
+/**
+ * Maximum number of open connections, because each takes memory even before it sends a request. A browser opens six, and a machine may run
+ * several browsers.
+ */
 const CONNECTIONS = { total: 100, each: 32 };
-/** sun_path of Linux has 108 bytes with the terminator. */
+/** Maximum length of a socket's path. Linux has 108 bytes for it in sun_path, including the terminator. */
 const MAX_SOCKET_PATH = 107;
 const RATES = {
-  /** A program on this machine that asks in a loop must not take the CPU from the polls. */
+  /** Limit on this machine. A program that sends requests in a loop must not take the CPU from the polls. */
   loopback: { per_s: 500, burst: 1_000 },
   lan: { per_s: 20, burst: 150 },
 };
@@ -43,7 +46,7 @@ const OPTIONS = {
 type Listener = Awaited<ReturnType<typeof serve>>;
 
 /**
- * Serves the agent's socket. Its group may do nearly everything there without a key. Rejects if the path is too long for a socket, or
+ * Serves the agent's socket. Members of its group may do nearly everything without a key. Rejects if the path is too long for a socket, or
  * if the folder can't be written.
  */
 export function serveSocket(path: string, services: Services): Promise<Listener> {
@@ -51,8 +54,8 @@ export function serveSocket(path: string, services: Services): Promise<Listener>
 }
 
 /**
- * Serves root's socket. It is owned by the agent's user, as whom nobody logs in, and root passes all modes. A socket gets its mode only
- * after it exists, so its folder is closed first. Rejects as `serveSocket`.
+ * Serves root's socket. It belongs to the agent's user, under which nobody logs in; root may open every file. The folder is closed first,
+ * because a socket's mode can be set only after it exists. Rejects for the same reasons as `serveSocket`.
  */
 export async function serveAdminSocket(path: string, services: Services): Promise<Listener> {
   const folder = dirname(path);
@@ -109,9 +112,9 @@ async function serve(services: Services, { way, listen, tls }: Serving) {
     isSocket(way) ? CONNECTIONS.total : CONNECTIONS.each,
   );
   return {
-    /** 0 for a unix socket. */
+    /** The port; 0 for a unix socket. */
     port: await server.listen(listen),
-    /** Ends all connections, including event streams. */
+    /** Closes all connections, including event streams. */
     close(): void {
       feed.close();
       server.close();
@@ -119,19 +122,19 @@ async function serve(services: Services, { way, listen, tls }: Serving) {
   };
 }
 
-/** Creates a server with TLS and HTTP/1.1 for a single purpose (`scrape.ts`). */
+/** Creates a server with TLS and HTTP/1.1 that has its own handler, such as the metrics for a scraper. */
 export function secureServer(tls: { readonly key: string; readonly cert: string }, handler: RequestListener) {
   const { createServer: createTls } = process.getBuiltinModule("node:https");
   const options = { ...OPTIONS, ...tls, minVersion: "TLSv1.2" as const, handshakeTimeout: HANDSHAKE_MS };
   return boundedServer(createTls(options, handler), CONNECTIONS.each);
 }
 
-/** Limits the connections of a server. `each`: connections of one sender. */
+/** Sets the connection limits of a server. `each`: connections per sender. */
 function boundedServer(server: ReturnType<typeof createPlain> | TlsServer, each: number) {
   keepRoom(server, { total: CONNECTIONS.total, each });
   server.on("clientError", refuse);
   return {
-    /** Returns the port, 0 for a unix socket. Rejects if it can't listen. */
+    /** Starts to listen. Returns the port, or 0 for a unix socket. Rejects if the server can't listen. */
     async listen(listen: ListenOptions): Promise<number> {
       await new Promise<void>((resolve, reject) => {
         server.once("error", reject);
@@ -147,7 +150,7 @@ function boundedServer(server: ReturnType<typeof createPlain> | TlsServer, each:
   };
 }
 
-/** Answers what isn't HTTP, or has too long headers. */
+/** Answers a request that isn't HTTP, or whose headers are too long. */
 function refuse(error: Error & { readonly code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();
@@ -160,32 +163,35 @@ function refuse(error: Error & { readonly code?: string }, socket: Socket): void
   );
 }
 
-/** The box's own certificate for its page. */
+/** The box's own certificate for the page. */
 export interface PageCertificate {
   readonly key: string;
   readonly cert: string;
-  /** SHA-256, in pairs of digits. */
+  /** SHA-256 fingerprint, in pairs of hex digits. */
   readonly fingerprint: string;
 }
 
 interface PageListenerOptions {
-  /** On loopback; 0: any free one. */
+  /** Port on loopback; 0: any free port. */
   readonly port: number;
-  /** On the network; 0: any free one. */
+  /** Port on the network; 0: any free port. */
   readonly lan_port: number;
   readonly certificate: () => Promise<PageCertificate>;
-  /** Absent: the page can't stay open on the network. */
+  /** Settings of permanent access; absent: the page can't stay open on the network. */
   readonly always?: AlwaysOpen;
-  /** Returns the state of the scraper's listener; absent: none is configured. */
+  /** Returns the state of the scraper's listener; absent: no scraper is configured. */
   readonly scraped?: () => PageAccess["scraped"];
 }
 
 /** The settings and sessions of a page that stays open on the network. */
 export interface AlwaysOpen {
   readonly kept: KeptSessions;
-  /** The decision: `by_file` by the configuration, null if it has none; `is_on` the last one made on the page. */
+  /**
+   * Whether the page stays open. `by_file`: what the configuration in `file` says, or null. `is_on`: the last decision made on the page;
+   * `put` stores a new one.
+   */
   readonly said: { readonly by_file: boolean | null; readonly file: string; is_on(): boolean; put(on: boolean): void };
-  /** Returns the permanent PIN; null: none is set. Throws if its file can't be used. */
+  /** Returns the permanent PIN; null: no PIN is set. Throws if the PIN's file can't be used. */
   pin(): string | null;
 }
 
@@ -194,12 +200,12 @@ export type OpenPageListener = Awaited<ReturnType<typeof openPageListener>>;
 interface Lan {
   readonly listener: Listener;
   readonly fingerprint: string;
-  /** null: it stays open. */
+  /** Monotonic time at which the page is closed; null: it stays open. */
   readonly until: number | null;
   readonly timer: NodeJS.Timeout | undefined;
 }
 
-/** Opens and closes the listener on the network. */
+/** Manages the listener on the network. */
 function createLan(
   { lan_port, certificate }: Pick<PageListenerOptions, "lan_port" | "certificate">,
   services: () => Services,
@@ -213,7 +219,7 @@ function createLan(
   return {
     close,
     isPermanent: () => lan !== null && lan.until === null,
-    /** Opens it for a time, at whose end `over` is called, or permanently. */
+    /** Opens the listener permanently, or for a time, after which `over` is called. */
     async open(time: { readonly for_ms: Milliseconds; readonly over: () => void } | null): Promise<void> {
       close();
       const { fingerprint, ...pems } = await certificate();
@@ -232,8 +238,8 @@ function createLan(
 }
 
 /**
- * Serves the page. On loopback it is always open; if its port is in use, only the page is missing, and `state().trouble` says so. On
- * the network, with TLS, it is open between `open` and the end of its time, or permanently.
+ * Serves the page. On loopback it is always open; if the port is in use, the agent runs without it, and `state().trouble` has the reason.
+ * On the network it is open with TLS, either for the time given to `open` or permanently.
  */
 export async function openPageListener(
   { port, always, scraped, ...network }: PageListenerOptions,
@@ -264,7 +270,7 @@ export async function openPageListener(
       return scraper === undefined ? access : { ...access, scraped: scraper };
     },
     async open(how) {
-      // A page that stays open keeps its listener, also for a temporary PIN.
+      // A temporary PIN must not close a listener that is open permanently.
       if (how.lan && !lan.isPermanent()) await lan.open({ for_ms: how.for_ms, over: endTemporary });
       else if (!lan.isPermanent()) lan.close();
       return { pin: sessions.open(how.for_ms, how.pin), ...state() };
@@ -290,7 +296,7 @@ export async function openPageListener(
   };
 }
 
-/** Keeps the page open on the network, and lists the devices with kept sessions. */
+/** Opens the page on the network permanently, and lists the devices with stored sessions. */
 function permanentAccess({
   always,
   lan,
@@ -323,7 +329,7 @@ function permanentAccess({
   };
 }
 
-/** Returns false for a PIN file that can't be used: the error is reported when the PIN is needed. */
+/** Returns whether a permanent PIN is set. An unusable PIN file counts as none; its error is reported when the PIN is needed. */
 function hasPin(always: AlwaysOpen | undefined): boolean {
   try {
     return (always?.pin() ?? null) !== null;

@@ -4,27 +4,30 @@ import { createRate, remember } from "./crowd.ts";
 import type { KeptSessions } from "./kept-sessions.ts";
 
 const PIN_DIGITS = 8;
-/** Wrong PINs of one sender before it is locked. */
+/** Number of wrong PINs after which a sender is locked. */
 const MAX_WRONG = 5;
-/** The first lock of a sender; each further one lasts twice as long. */
+/** Duration of a sender's first lock. Each further lock lasts twice as long. */
 const LOCK_MS: Milliseconds = 300_000;
 /**
- * PINs checked from all senders of one listener together. In the longest time that a PIN is valid, guessing eight digits succeeds
- * once in 2,000 times. One machine is locked far below this rate, so only hundreds of addresses at once make others wait. The
- * network's senders never delay those on the box itself.
+ * Rate of PIN checks of all senders of a listener together. With eight digits, guessing for the longest validity of a PIN succeeds once in
+ * 2,000 times. A single machine is locked far below this rate, so only an attack from hundreds of addresses makes others wait. Each
+ * listener has its own limit, so senders on the network never delay those on the box itself.
  */
 const GUESSES = { per_s: 1, burst: 120 };
 /**
- * PINs checked in addition against a permanent PIN: 52,560 a year, of which a guess at eight digits succeeds once in 1,900 times.
- * Who has to wait can make a temporary PIN on the box.
+ * Rate of additional checks against a permanent PIN: 52,560 a year, so guessing eight digits for a year succeeds once in 1,900 times. A
+ * person who has to wait can make a temporary PIN on the box.
  */
 const PERMANENT_GUESSES = { per_s: 1 / 600, burst: 20 };
-/** Sessions of a temporary PIN: a technician's phone, laptop and a colleague's. */
+/**
+ * Maximum number of sessions of a temporary PIN, for a technician's phone and laptop and some colleagues. A new session replaces the oldest
+ * one.
+ */
 const MAX_SESSIONS = 16;
 
-/** A sender of wrong PINs. */
+/** A sender that has entered wrong PINs. */
 interface Suspect {
-  /** Wrong PINs since the last lock. */
+  /** Number of wrong PINs since the last lock. */
   readonly wrong: number;
   readonly locks: number;
   readonly locked_until: number;
@@ -34,22 +37,22 @@ const UNSUSPECTED: Suspect = { wrong: 0, locks: 0, locked_until: 0 };
 
 /** The result of entering a PIN. */
 export type Entry =
-  /** `is_kept`: the session survives the browser's tab and a restart. */
+  /** The PIN is right. `is_kept`: the session outlives the browser's tab and a restart. */
   | { readonly kind: "open"; readonly token: string; readonly for_ms: Milliseconds; readonly is_kept: boolean }
   | { readonly kind: "wrong"; readonly left: number }
   | { readonly kind: "locked"; readonly for_ms: Milliseconds }
-  /** Not checked: too many PINs are entered, by all senders together. */
+  /** The PIN was not checked, because all senders together have entered too many PINs. */
   | { readonly kind: "busy"; readonly for_ms: Milliseconds }
-  /** No PIN is valid. */
+  /** No PIN is valid at present. */
   | { readonly kind: "closed" };
 
 export type Sessions = ReturnType<typeof createSessions>;
 
 /**
- * The valid PINs and the sessions opened with them. There are two kinds. A temporary PIN is printed on the box and is valid for a
- * while; its sessions end with it, or with the next temporary PIN. A permanent PIN comes from a file; its sessions are kept
- * (`kept-sessions.ts`) for 30 days. A PIN is never stored and never logged. Guessing is limited per sender (locks that double) and
- * per listener (rates), because a network may have any number of addresses.
+ * Checks PINs and holds the sessions opened with them. There are two kinds of PIN. A temporary PIN is made and shown on the box, and is
+ * valid for a while. Its sessions end with it, or with the next temporary PIN. A permanent PIN comes from a file, and its sessions are
+ * stored for 30 days (`kept-sessions.ts`). A PIN itself is never stored or logged. Guessing is limited per sender, by locks that double,
+ * and per listener, by rates, because an attacker may have any number of addresses.
  * @param mono monotonic ms
  * @param kept the sessions of the permanent PIN
  */
@@ -60,7 +63,7 @@ export function createSessions(mono: () => Milliseconds, kept?: KeptSessions) {
   const mayGuess = createRate(GUESSES, mono);
   const mayGuessPermanent = createRate(PERMANENT_GUESSES, mono);
   const sessions = new Map<string, number>();
-  /** Returns the remaining time of the temporary PIN; null: no such PIN is valid. */
+  /** Returns the remaining validity of the temporary PIN; null: no such PIN is valid. */
   const left_ms = (): Milliseconds | null => (pin === null || pin.until <= mono() ? null : pin.until - mono());
   const openSession = (until: number): string => {
     const token = randomBytes(32).toString("base64url");
@@ -70,7 +73,7 @@ export function createSessions(mono: () => Milliseconds, kept?: KeptSessions) {
     return token;
   };
   return {
-    /** Makes a temporary PIN, or takes a given one. Sessions of the last one end, and all locks are lifted. */
+    /** Sets a temporary PIN, by default a new random one. Ends the sessions of the previous one, and lifts all locks. */
     open(for_ms: Milliseconds, given?: string): string {
       const text = given ?? newPin();
       pin = { hash: pinHash(text), until: mono() + for_ms };
@@ -83,7 +86,7 @@ export function createSessions(mono: () => Milliseconds, kept?: KeptSessions) {
       pin = null;
       sessions.clear();
     },
-    /** Sets the permanent PIN; null removes it and ends its sessions. */
+    /** Sets the permanent PIN; null removes the PIN and ends its sessions. */
     setPermanent(text: string | null): void {
       permanent = text === null ? null : pinHash(text);
       if (text === null) kept?.endAll();
@@ -122,19 +125,19 @@ export function createSessions(mono: () => Milliseconds, kept?: KeptSessions) {
   };
 }
 
-/** Counts one more wrong PIN. */
+/** Counts another wrong PIN. Locks the sender after `MAX_WRONG` of them. */
 function suspectAfter({ wrong, locks, locked_until }: Suspect, now: number): Suspect {
   if (wrong + 1 < MAX_WRONG) return { wrong: wrong + 1, locks, locked_until };
   return { wrong: 0, locks: locks + 1, locked_until: now + LOCK_MS * 2 ** locks };
 }
 
-/** Returns a new PIN as it is printed: two groups of four digits. */
+/** Returns a new PIN as it is shown: two groups of four digits. */
 function newPin(): string {
   const digits = String(randomInt(10 ** PIN_DIGITS)).padStart(PIN_DIGITS, "0");
   return `${digits.slice(0, 4)} ${digits.slice(4)}`;
 }
 
-/** Ignores blanks and dashes: people type the PIN with or without them. */
+/** Hashes a PIN. Blanks and dashes are ignored, because people type the PIN with or without them. */
 function pinHash(text: string): Buffer {
   return hashOf(text.replaceAll(/[\s-]/g, ""));
 }
@@ -143,7 +146,7 @@ function hashOf(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** Only hashes are kept: a token found in a memory dump could be used. */
+/** Returns the hash of a token. Only hashes are in memory, because a token could be stolen from a memory dump. */
 function keyOf(token: string): string {
   return hashOf(token).toString("base64");
 }

@@ -5,7 +5,7 @@ import { nearby } from "../tools/find-plc.ts";
 import { type Call, type LocalAnswer, needed, ok, Refusal, type Services } from "./operation.ts";
 import { rootForKey } from "./provisioning.ts";
 
-/** The set-up by page or terminal. Each operation answers with the state after it. */
+/** Answers an operation of the set-up with the state after it. */
 async function answer(services: Services, status = 200): Promise<LocalAnswer> {
   return ok({ ...(await setUpOf(services).status()), nearby: nearby() }, status);
 }
@@ -31,7 +31,7 @@ export async function setService(call: Call<BodyOf<"set_up_service">>, services:
   if (api_key !== undefined && !isByRoot) rootForKey(control);
   const before = (await set_up.status()).service;
   const isElsewhere = url !== undefined && URL.canParse(url) && originOf(url) !== originOf(before.url);
-  // The address alone would send the keys that the gateway has to another host.
+  // Rejects a new address without a new key: the gateway would send its present keys to another host.
   if (isElsewhere && before.has_key && api_key === undefined && !isByRoot) {
     throw new Refusal(403, message("ask.key_host", { url: before.url ?? "-" }));
   }

@@ -3,11 +3,11 @@ import type { ReportParts } from "../store/port.ts";
 import { operationNamed } from "./operations.ts";
 import type { AskedReport, AskReport } from "./report.ts";
 
-/** Pages ask again every quarter of a minute at most, so none shows an answer older than its own interval. */
+/** Time for which an answer is reused. Pages ask at most every 15 s, so none shows an answer older than its own interval. */
 const FRESH_MS = 10_000;
-/** Charts of eight booths, over several spans. */
+/** Maximum number of kept answers: enough for the charts of eight booths, over several spans. */
 const MAX_KEPT = 48;
-/** A longer answer is made for each page. */
+/** Maximum size of a kept answer. A larger answer is made separately for each page. */
 const MAX_KEPT_BYTES = 262_144;
 
 interface Kept {
@@ -18,8 +18,8 @@ interface Kept {
 type WholeAnswer = Pick<ReportParts, "status" | "headers"> & { readonly parts: readonly Uint8Array[] };
 
 /**
- * Shares the answers of the page's charts: pages that show the same booth ask the same at the same time. An answer is reused for some
- * seconds, and requests that arrive while it is made wait for it. `now`: monotonic ms.
+ * Shares the answers of the page's charts, because all pages with the same booth ask for the same data at the same time. An answer is
+ * reused for some seconds; requests wait while it is being made. `now`: monotonic ms.
  */
 export function sharedReports(ask: AskReport, now: () => number): AskReport {
   const kept = new Map<string, Kept>();
@@ -52,7 +52,7 @@ function keyOf({ operation, params, query }: AskedReport): string {
   return JSON.stringify([operation, params, Object.entries(query).sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
-/** Copies the parts: the thread may write the next part into the same memory. */
+/** Copies the parts, because the reports thread may reuse their memory for the next part. */
 async function whole({ status, headers, body }: ReportParts): Promise<WholeAnswer> {
   const parts: Uint8Array[] = [];
   for await (const part of body) parts.push(Uint8Array.from(part));

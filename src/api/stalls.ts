@@ -1,17 +1,22 @@
 import { monotonicMs } from "../monotonic.ts";
 import type { Milliseconds } from "../domain/units.ts";
 
-/** A reader that takes nothing for this long is gone or hostile: its stream ends. A phone on a weak network pauses for seconds. */
+/**
+ * Time after which a reader that receives nothing is considered gone or hostile, and its stream is ended. A phone on a weak network may
+ * pause for seconds.
+ */
 export const STALLED_MS: Milliseconds = 30_000;
-/** Interval of looks at the streams. */
+/** Interval at which the streams are checked. */
 const LOOK_EVERY_MS: Milliseconds = 2_000;
-/** A reader that takes nothing for this long gives its place to a new one. A busy machine needs a second to deliver bytes. */
+/**
+ * Time after which a reader that receives nothing can lose its place to a newcomer. A busy machine needs up to a second to deliver bytes.
+ */
 const HESITATES_MS: Milliseconds = 2_000;
 
-/** The clock and timer for watching streams; a test passes its own. */
+/** The clock and timer used to watch streams. Tests pass their own. */
 export interface Watch {
   readonly mono: () => Milliseconds;
-  /** Calls `act` repeatedly until the returned function is called. */
+  /** Calls `act` at an interval until the returned function is called. */
   readonly repeat: (act: () => void) => () => void;
 }
 
@@ -23,19 +28,19 @@ export const WATCH: Watch = {
   },
 };
 
-/** The progress of a stream's reader. */
+/** The progress of the reader of a stream. */
 export interface Reading {
-  /** Bytes that the reader has not taken yet. */
+  /** Bytes that the reader has not received yet. */
   unread: number;
-  /** Bytes of the connection that the kernel has taken. */
+  /** Bytes of the connection that the kernel has accepted. */
   flushed: number;
-  /** When the reader last took bytes. */
+  /** Time when the reader last received bytes. */
   took_at: Milliseconds;
 }
 
 /**
- * Updates a reader's progress. It takes something if nothing is unread, if less is unread than before, or if the kernel took bytes of
- * its connection: a long answer is unread as a whole until its last byte is taken.
+ * Updates a reader's progress. A reader makes progress if nothing is unread or less is unread than at the last check, or if the kernel
+ * accepted bytes of its connection. The last case is needed because a long answer counts as unread until its last byte is sent.
  */
 export function noteReading(
   reading: Reading,
@@ -47,7 +52,7 @@ export function noteReading(
   reading.flushed = flushed;
 }
 
-/** Places for all senders together, and for each one. */
+/** Maximum number of places for all senders together, and for each sender. */
 export interface Places {
   readonly total: number;
   readonly each: number;
@@ -55,15 +60,16 @@ export interface Places {
 
 interface Holder {
   readonly sender: string;
-  /** When its reader last took bytes; -Infinity: it is idle. */
+  /** Time when its reader last received bytes; -Infinity: it is idle. */
   readonly took_at: Milliseconds;
 }
 
 /**
- * Returns the holder that gives its place to a newcomer: null if there is room, "nobody" if the newcomer is rejected. If the
- * newcomer's share or the whole is full, the one leaves that has taken nothing for longest, of that sender or else of all. If all are
- * being read, the oldest of the sender with most places leaves, provided that it has more than the newcomer: bytes that the kernels
- * of both sides hold look as if they were read.
+ * Returns the holder that loses its place to a newcomer, null if a place is free, or "nobody" if the newcomer is rejected.
+ *
+ * If the newcomer's sender has used its share, only its own holders are considered, or else all. The holder that has stalled for longest
+ * leaves. If none has stalled, the oldest holder of the sender with the most places leaves, provided that this sender has more places than
+ * the newcomer's. That holder may have stalled too, because bytes in the kernels' buffers look as if they were received.
  */
 export function leaverFor<T extends Holder>(
   newcomer: string,

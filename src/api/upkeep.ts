@@ -10,8 +10,8 @@ import { MINUTE_MS } from "../domain/time.ts";
 const CANT_REBUILD = message("ask.lacks.rebuild");
 
 /**
- * Enters a filter change: 200 with the entry and its outcome, 409 with the reason, or 202 if the store can't commit at the moment; then
- * the sender repeats it with the same id.
+ * Enters a filter change. Returns 200 with the entry and its outcome, or 409 with the reason. Returns 202 if the store can't commit at the
+ * moment; the sender then repeats the request with the same id.
  */
 export async function filterChanged(
   call: Call<BodyOf<"filter_change">>,
@@ -29,14 +29,14 @@ export async function filterChanged(
   return entryAnswer(answer);
 }
 
-/** Returns people's entries of filter changes, oldest first. */
+/** Returns the filter changes that people entered, oldest first. */
 export async function filterEntries({ query }: Call, { control, filter_labels }: Services): Promise<LocalAnswer> {
   const booth = boothOf(control, query["booth"]);
   const labels = (await filter_labels?.of(booth.booth)) ?? [];
   return ok({ data: labelledEntries(booth, labels) });
 }
 
-/** Withdraws an entry. Answers as `filterChanged` does. */
+/** Withdraws an entry. Answers like `filterChanged`. */
 export async function filterUndone(call: Call<BodyOf<"filter_undo">>, { control }: Services): Promise<LocalAnswer> {
   const { booth, id, by } = call.body();
   return entryAnswer(await control.undoFilter(boothOf(control, booth).booth, { id, by }));
@@ -53,12 +53,12 @@ function entryAnswer(answer: EntryAnswer): LocalAnswer {
   }
 }
 
-/** Loads the configuration's file: 200 with the changes, or 409 with its errors. */
+/** Loads the configuration file. Returns 200 with the changes, or 409 with the errors. */
 export async function reload(_: Call, services: Services): Promise<LocalAnswer> {
   return ok(await needed(services.reload, message("ask.lacks.reload"))());
 }
 
-/** Starts a comparison of a day with the service: 202 with its id, or 409 with the reason. */
+/** Starts a comparison of a day's figures with the service. Returns 202 with the comparison's id, or 409 with the reason. */
 export function reconcile(call: Call<BodyOf<"reconcile">>, { control }: Services): LocalAnswer {
   const { booth: named, day = null } = call.body();
   const { booth } = boothOf(control, named);
@@ -70,7 +70,7 @@ export function reconcile(call: Call<BodyOf<"reconcile">>, { control }: Services
   }
 }
 
-/** Returns the progress of the comparison with this id, or of the last one. */
+/** Returns the progress of the comparison with the given id, or of the last one. */
 export function reconciliation({ query }: Call, { control }: Services): LocalAnswer {
   const { booth, reconciliation: last } = boothOf(control, query["booth"]);
   const id = query["id"];
@@ -82,7 +82,7 @@ function known(asked: BoothStatus["reconciliation"]): object {
   return asked;
 }
 
-/** Starts a rebuild: 202, or 409 with the reason. */
+/** Starts a rebuild of the derived data. Returns 202, or 409 with the reason. */
 export async function rebuild(call: Call<BodyOf<"rebuild">>, { control, rebuilds }: Services): Promise<LocalAnswer> {
   const thread = needed(rebuilds, CANT_REBUILD);
   const { booth, current } = call.body();
@@ -101,7 +101,7 @@ export async function rebuildProgress({ query }: Call, { control, rebuilds }: Se
   return ok((await thread.progress(stream)) ?? { kind: "none" });
 }
 
-/** Sends a test by the named notice, or by each. Answers with the servers' replies. */
+/** Sends a test message by the named notice, or by each notice. Returns the replies of the servers. */
 export async function testNotices(call: Call<BodyOf<"notice_test">>, { control }: Services): Promise<LocalAnswer> {
   const { name } = call.body();
   const known = control.status().notices.filter(({ where }) => where !== "");

@@ -9,7 +9,7 @@ import { keptRefusal, keptShown } from "./reported-fields.ts";
 
 type Opening = Pick<ProvisioningGateway, "clock" | "log" | "identity">;
 
-/** Opens a booth's binding with what an earlier process stored. */
+/** Opens a booth's binding to the service from what an earlier process stored. */
 export async function openBinding(opening: Opening, opened: StreamInfo): Promise<Binding> {
   const { identity } = opening;
   const { booth } = opened;
@@ -34,7 +34,10 @@ export async function openBinding(opening: Opening, opened: StreamInfo): Promise
   return binding;
 }
 
-/** Returns the stored row. Corrects a stream label of an older agent that starts before the log, and logs it. */
+/**
+ * Returns the stored row. An older agent may have stored a stream label (the log's name at the service) that starts before the log. Such a
+ * label is corrected, which is logged.
+ */
 async function mendedRow(
   { identity, log }: Opening,
   { booth, acked_seq }: StreamInfo,
@@ -52,9 +55,9 @@ async function mendedRow(
 const RETRY_EVERY_MS = 5_000;
 
 /**
- * Returns an identity that retries a write for as long as the disk rejects it: provisioning acts only on what is stored. The caller
- * waits. Data that drivers learned isn't worth a wait, and is written once. A write rejects with the signal's reason on abort, and at
- * once with an error that isn't the disk's fault.
+ * Returns an identity that retries a write for as long as the disk rejects it, because provisioning acts only on what is stored. The caller
+ * waits. Data that drivers learned is written only once, because it isn't worth a wait. A write rejects with the signal's reason on abort,
+ * and at once with an error that the disk did not cause.
  */
 export function retryingIdentity({ identity, clock, log }: Opening, signal: AbortSignal): Identity {
   const untilStored = async (write: () => Promise<void>): Promise<void> => {
@@ -77,7 +80,7 @@ export function retryingIdentity({ identity, clock, log }: Opening, signal: Abor
   };
 }
 
-/** Returns the message of a disk error. Throws any other error. */
+/** Returns the message of a disk error. Throws any other error again. */
 function refusalOf(error: unknown): string {
   const isDisk = error instanceof Error && "code" in error && faultOf(String(error.code)) !== "other";
   if (!isDisk) throw error;

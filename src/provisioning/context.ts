@@ -26,43 +26,43 @@ export interface ProvisioningGateway extends Signals {
   readonly service: Readonly<ServiceState>;
   readonly service_time: Pick<ServiceTime, "verdict">;
   readonly commit_interval_ms: Milliseconds;
-  /** null: not set up yet. */
+  /** Address of the service; null: not set up yet. */
   readonly service_url: string | null;
-  /** Returns the open session; null: no session. */
+  /** Returns the open session; null: no session is open. */
   readonly session: () => LinkSession | null;
   readonly resend: Resend;
-  /** Computes the gateway's own figures of a booth's day. */
+  /** Computes the gateway's own figures for a booth's day. */
   readonly figures: (booth: BoothId, day: LocalDay) => Promise<DayFigures>;
 }
 
 /**
- * A booth with its binding to the service: what every loop and command of this folder works on. `runtime` makes it when it opens the
- * booth, and starts the loops: `provisionLoop` (claim, verify, leave), `reportLoop`, `reconcileLoop` and `configLoop`. Commands of
- * the service work on it concurrently. `binding.row` is the state machine's row: only `applyEvent` replaces it, one event at a
- * time, and the row is on disk before anything acts on it. A loop that waits must read `binding.row` again afterwards. The rest of
- * `binding` is in memory and rebuilt after a restart, apart from what `reported-fields.ts` and `reconcile.ts` keep.
+ * A booth with its binding to the service. Every loop and command of this folder works on it. `runtime` makes it when it opens the booth,
+ * and starts the loops: `provisionLoop` (claim, verify, leave), `reportLoop`, `reconcileLoop` and `configLoop`. Commands of the service
+ * work on it concurrently. `binding.row` is the row of the state machine. Only `applyEvent` replaces it, one event at a time, and the row
+ * is on disk before anything acts on it. A loop that waits must read `binding.row` again afterwards. The rest of `binding` is in memory and
+ * is rebuilt after a restart, apart from what `reported-fields.ts` and `reconcile.ts` store.
  */
 export interface BoundBooth {
   readonly gateway: ProvisioningGateway;
   readonly state: BoothState;
   readonly binding: Binding;
-  /** All booths of the gateway, this one included. The last one to leave deletes the gateway's key. */
+  /** All booths of the gateway, including this one. When the last booth leaves, the gateway's key is deleted. */
   readonly all: readonly { readonly binding: BindingState }[];
-  /** Properties of the PLC by the booth's profile. */
+  /** Properties of the PLC, taken from the booth's profile. */
   readonly device: { readonly vendor: string; readonly protocol: string };
-  /** Time zone of the configuration file, used until the service sends one. */
+  /** Time zone from the configuration file, used until the service sends one. */
   readonly own_tz: string;
-  /** Logs evidence for an incident. */
+  /** Logs an event as evidence for an incident. */
   readonly tell: (event: string, detail: string) => void;
 }
 
-/** The service's answer to a digest: the number of ranges that it requested, and of records in them. */
+/** The service's answer to a digest (hashes of hourly records): how many ranges it requested, and how many records these have. */
 export interface Backfilled {
   readonly ranges: number;
   readonly records: number;
 }
 
-/** A backfill that waits for its resend, or is part of the running one. */
+/** A backfill that waits for a resend, or belongs to the running one. */
 export interface WaitingBackfill {
   readonly stream: StreamId;
   readonly ranges: readonly SeqRange[];
@@ -70,36 +70,36 @@ export interface WaitingBackfill {
   isExpired: boolean;
 }
 
-/** The state of a booth that only this folder writes. */
+/** The binding of a booth to the service. Only this folder writes it. */
 export interface Binding extends BindingState {
   row: ProvisioningRow;
   drift: string;
-  /** Asks the provisioning loop to read the record; the loop resets it. */
+  /** Whether the provisioning loop should read the record. The loop resets it. */
   look_again: boolean;
-  /** Settles when the last event is stored. The next event starts from its row. */
+  /** Settles when the last event is stored. The next event starts from the stored row. */
   event_stored: Promise<void>;
-  /** Revision of a configuration that the service's record offers for a trial; null: no offer. */
+  /** Revision of the configuration that the service's record offers for a trial; null: no offer. */
   offered_revision: number | null;
-  /** Settles at the end of the last trial of a configuration. */
+  /** Settles when the last trial of a configuration ends. */
   trial_over: Promise<unknown>;
-  /** Backfills that wait for the end of the running resend. */
+  /** Backfills that wait until the running resend ends. */
   readonly waiting_backfills: WaitingBackfill[];
-  /** The running resend; `recheck` ends it if each of its commands has expired. null: no resend runs. */
+  /** The running resend; null: no resend is running. `recheck` ends it if all of its commands have expired. */
   resending: { readonly recheck: () => void } | null;
-  /** The service's answers to digests, by the digest's id. The comparison that waits for an answer deletes it. */
+  /** The service's answers to digests, by the digest's id. The comparison that waits for an answer deletes it from the map. */
   readonly backfills: Map<string, Backfilled>;
-  /** The last comparisons, in the order of their start. */
+  /** The last comparisons of days, in the order of their start. */
   readonly reconciliations: Reconciliation[];
   reports: ReportsStatus;
-  /** The booth as the service last showed it; null: not read yet. */
+  /** The booth's fields at the service, as last read; null: not read yet. */
   shown: ShownBooth | null;
 }
 
-/** A command to run; `resumed`: a stop interrupted an earlier run, perhaps after its last step. */
+/** A command to run. `resumed`: a stop interrupted an earlier run, perhaps after its last step. */
 export interface CommandCall<T extends CommandOrder["type"] = CommandOrder["type"]> extends ServiceCommand {
   readonly order: Extract<CommandOrder, { type: T }>;
   readonly resumed: boolean;
 }
 
-/** The result of a command. A command without one throws a CommandFailure with the reason. After a stop the command runs again. */
+/** The result of a command. A command that fails throws a CommandFailure with the reason. After a stop, the command runs again. */
 export type Outcome = Readonly<Record<string, unknown>>;

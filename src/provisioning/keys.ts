@@ -7,27 +7,28 @@ import type { SealedSecret, ServiceAnswer, ServiceRecord } from "../domain/servi
 import type { Milliseconds } from "../domain/units.ts";
 import type { BoundBooth, Outcome, ProvisioningGateway } from "./context.ts";
 
-/** The name under which the store keeps a typed key, sealed. */
+/** Name of the database entry for the key that a person entered. The key is stored encrypted. */
 const GIVEN = "first_key";
 
-/** The places of the keys, and the address of the service. */
+/** The access to the keys, and the address of the service. */
 type Keys = Pick<ProvisioningGateway, "identity" | "secrets" | "sealer" | "service_url">;
 
-/** The name under which the store keeps the service of each key. */
+/** Name of the database entry that says for which service each key is. */
 const HOSTS = "key_hosts";
 
 /**
- * The services, by their origin, to which the gateway may send its keys. A key is for the service whose address was in force when the
- * key was installed, typed or made: otherwise anyone who may change the address could send the key anywhere. null: no service yet.
+ * The services to which the gateway may send its keys, each as the origin of its URL; null: no service yet. A key is for the service whose
+ * address was in force when the key was installed, entered or made. Otherwise anyone who may change the address could have a key sent
+ * anywhere.
  */
 interface KeyHosts {
   readonly installed: string | null;
-  /** Identifies the installed key, so that a replaced key counts as newly installed. */
+  /** Hash of the installed key, by which a replaced key is recognised as newly installed. */
   readonly installed_mark: string;
   readonly own: string | null;
 }
 
-/** A typed key. `host` absent: it is for the same service as the installed key. */
+/** A key that a person entered. If `host` is absent, the key is for the same service as the installed key. */
 type GivenKey = SealedSecret & { readonly host?: string | null };
 
 function originOf(url: string | null): string | null {
@@ -38,14 +39,14 @@ function markOf(key: string | null): string {
   return key === null ? "" : hash("sha256", key, "hex").slice(0, 16);
 }
 
-/** Returns the services of the keys; undefined: not noted yet, and every key is for the present service. */
+/** Returns the services of the keys. undefined: nothing is stored yet, and every key is for the present service. */
 async function hostsOf({ identity }: Pick<Keys, "identity">): Promise<KeyHosts | undefined> {
   return ((await identity.kept(HOSTS)) as KeyHosts | null | undefined) ?? undefined;
 }
 
 /**
- * Notes that all keys are for the present service: at the first start with an address, and each time root sets the address, in the
- * configuration file or by a command. Does nothing if an address entered on the page differs from the noted one.
+ * Stores that all keys are for the present service. This happens at the first start with an address, and each time root sets the address,
+ * in the configuration file or by a command. Does nothing if an address entered on the page differs from the stored one.
  */
 export async function noteKeyHosts(
   { identity, secrets, service_url }: Omit<Keys, "sealer">,
@@ -66,12 +67,12 @@ async function givenKey({ identity }: Pick<Keys, "identity">): Promise<GivenKey 
   return ((await identity.kept(GIVEN)) as GivenKey | null | undefined) ?? null;
 }
 
-/** Whether the gateway holds any key, whichever service it is for. */
+/** Returns whether the gateway has any key, for whichever service. */
 export async function hasKey({ identity, secrets }: Pick<Keys, "identity" | "secrets">): Promise<boolean> {
   return ((await givenKey({ identity })) ?? secrets.firstKey() ?? (await identity.gateway()).credential) !== null;
 }
 
-/** Returns the key for a first claim at the present service: the typed one, else the installed one; null: no key. */
+/** Returns the key for a first claim at the present service: the entered key, or else the installed one; null: no key. */
 export async function firstKeyOf({ identity, secrets, sealer, service_url }: Keys): Promise<string | null> {
   const origin = originOf(service_url);
   const hosts = await hostsOf({ identity });
@@ -85,7 +86,7 @@ export async function firstKeyOf({ identity, secrets, sealer, service_url }: Key
   return isHere ? installed : null;
 }
 
-/** Returns the gateway's own key if it is for the present service; null: no key. */
+/** Returns the gateway's own key if it is for the present service; null: no such key. */
 export async function ownKeyOf({
   identity,
   service_url,
@@ -95,7 +96,10 @@ export async function ownKeyOf({
   return (await identity.gateway()).credential;
 }
 
-/** Makes the gateway's own key for the present service, instead of the key of another service. Until then only its hash is sent. */
+/**
+ * Makes the gateway's own key for the present service. It replaces a key for another service. Until the service knows the key, only its
+ * hash is sent.
+ */
 export async function makeOwnKey({
   identity,
   random,
@@ -106,11 +110,11 @@ export async function makeOwnKey({
   if (hosts !== undefined) await identity.keep(HOSTS, { ...hosts, own: originOf(service_url) } satisfies KeyHosts);
 }
 
-/** Returns the gateway's own credential if the service knows it already, else the first key. */
+/** Returns the gateway's own key if the service already knows it, or else the first key. */
 export async function keyFor({ gateway, binding: { row } }: BoundBooth): Promise<string> {
   const own = await ownKeyOf(gateway);
   const first = await firstKeyOf(gateway);
-  // With a service without generations, the gateway gets no own key and keeps the first one.
+  // At a service without generations, the gateway gets no key of its own and keeps the first one.
   const isOwn = row.ended !== undefined || (isBound(row) && !isPlain(row));
   return isOwn || first === null ? (own ?? "") : first;
 }
@@ -120,7 +124,7 @@ export async function lookUp(booth: BoundBooth): Promise<ServiceAnswer<ServiceRe
   return booth.gateway.api.lookUp(await keyFor(booth), booth.binding.row.serial ?? "");
 }
 
-/** Sends the service a change of the binding that this gateway holds. */
+/** Sends the service a change of this gateway's binding. */
 export async function tellService(
   booth: BoundBooth,
   change: Omit<BindingChange, "gateway_id" | "generation">,
@@ -131,7 +135,7 @@ export async function tellService(
   return api.update(await keyFor(booth), serial ?? "", { gateway_id, generation: generation ?? 0, ...change });
 }
 
-/** Stores a typed key for a service, so that it survives a restart. Default of `url`: the present service. */
+/** Stores an entered key for a service, so that the key survives a restart. By default, `url` is the present service. */
 export async function giveFirstKey(keys: Keys, key: string, url: string | null = keys.service_url): Promise<void> {
   const { identity, sealer, secrets, service_url } = keys;
   if ((await hostsOf(keys)) === undefined) {
@@ -142,37 +146,43 @@ export async function giveFirstKey(keys: Keys, key: string, url: string | null =
   await identity.keep(GIVEN, { ...sealer.seal(key), ...(host === null ? {} : { host }) } satisfies GivenKey);
 }
 
-/** Deletes the first key once the gateway has its own. Returns what is left to do by hand; null: nothing. */
+/** Deletes the first key once the gateway has its own. Returns what a person still has to delete; null: nothing. */
 export async function wipeFirstKey({ identity, secrets }: Pick<Keys, "identity" | "secrets">): Promise<string | null> {
   if ((await identity.kept(GIVEN)) !== undefined) await identity.keep(GIVEN, null);
   return secrets.wipeFirstKey();
 }
 
-/** The name under which the store notes that an earlier identity was lost. */
+/** Name of the database entry that says that an earlier identity was lost. */
 const LOST = "lost";
 
-/** Deletes the note that an earlier identity was lost, once a booth is bound under the new one. */
+/** Deletes the note about a lost identity, once a booth is bound under the new identity. */
 export async function foundAgain({ identity }: Pick<Keys, "identity">): Promise<void> {
   if ((await identity.gateway()).is_lost === true) await identity.keep(LOST, null);
 }
 
-/** 256 bits. Only the hash of a new key leaves the box until the service knows it. */
+/** Length of a key: 256 bits. Until the service knows a new key, only its hash leaves the box. */
 const CREDENTIAL_BYTES = 32;
 
 function newCredential(random: Random): string {
   return Buffer.from(random.bytes(CREDENTIAL_BYTES)).toString("base64url");
 }
 
-/** The name under which the store keeps the running rotation, which is a secret like the credential. */
+/** Name of the database entry for the running rotation. The entry is secret, because it contains the new key. */
 const ROTATION = "rotation";
-/** The service drops the old key 15 min after the announcement of the new one. Well before that, the old one is announced again. */
+/**
+ * Time limit for a session with the new key. The service drops the old key 15 min after the new one is announced, so the old key is
+ * announced again well before that.
+ */
 const CONNECT_WITHIN_MS: Milliseconds = 480_000;
-/** The broker may learn of the new key a little later than the service. */
+/** Interval of tries with the new key, because the broker may learn of it a little later than the service. */
 const TRY_AGAIN_MS: Milliseconds = 30_000;
 const GIVEN_UP = "the new key opened no session; the old one stays";
 const RETRY = { base_ms: 1_000, cap_ms: 30_000 };
 
-/** made: stored, not sent yet. announced: the service has its hash. done: it is the credential. */
+/**
+ * A replacement of the gateway's key. Steps: made (stored, not sent yet), announced (the service has its hash), done (it is the gateway's
+ * key), given_up.
+ */
 interface Rotation {
   readonly id: string;
   readonly next: string | null;
@@ -181,7 +191,7 @@ interface Rotation {
 
 export type KeyRotation = ReturnType<typeof createRotation>;
 
-/** Replaces the credential so that at any moment at least one opens a session. Requires a bound booth. */
+/** Replaces the gateway's key. At any moment, the old or the new key can open a session. Requires a bound booth. */
 export function createRotation(gateway: ProvisioningGateway, booths: readonly BoundBooth[]) {
   const { identity, clock, random, news, log } = gateway;
   let candidate: string | null = null;
@@ -189,14 +199,15 @@ export function createRotation(gateway: ProvisioningGateway, booths: readonly Bo
   const kept = async (): Promise<Rotation | undefined> => (await identity.kept(ROTATION)) as Rotation | undefined;
   const keep = (rotation: Rotation): Promise<void> => identity.keep(ROTATION, rotation);
   return {
-    /** Runs a rotation. A call with the same id continues it, also after a restart. Throws a CommandFailure. */
+    /** Runs a rotation. A call with the same id continues it, even after a restart. Throws a CommandFailure if the new key is given up. */
     async rotate(id: string, signal: AbortSignal): Promise<Outcome> {
       const known = await kept();
       const rotation: Rotation = known?.id === id ? known : { id, next: newCredential(random), step: "made" };
       if (rotation !== known) await keep(rotation);
       if (rotation.step === "given_up") throw new CommandFailure(GIVEN_UP);
       if (rotation.step === "done" || rotation.next === null) return { rotated: true };
-      // A stop may have cut off an announcement: then the service rejects the present key, and the new one opens.
+      // A stop may have interrupted the announcement of the new key. In that case the service rejects the present key, and the new one
+      // opens a session.
       if (rotation.step === "made") await announce(gateway, booths, { credential: rotation.next, signal });
       if (rotation.step === "made") await keep({ ...rotation, step: "announced" });
       candidate = rotation.next;
@@ -206,7 +217,7 @@ export function createRotation(gateway: ProvisioningGateway, booths: readonly Bo
       while ((await kept())?.step !== "done") {
         if (clock.mono() >= until) {
           const { credential } = await identity.gateway();
-          // If denied, the service has dropped the present key, and only the new one can open.
+          // If the announcement is denied, the service has dropped the present key, and only the new one can open a session.
           if ((await announce(gateway, booths, { credential: credential ?? "", signal })) === "ok") {
             candidate = null;
             await keep({ id, next: null, step: "given_up" });
@@ -232,7 +243,7 @@ export function createRotation(gateway: ProvisioningGateway, booths: readonly Bo
   };
 }
 
-/** Sends the service the hash of a credential, with the present one, until it has answered. */
+/** Sends the service the hash of a key, authorised by the present key, and retries until the service answers. */
 async function announce(
   { clock, random }: ProvisioningGateway,
   booths: readonly BoundBooth[],

@@ -11,24 +11,26 @@ import { serviceLinkOf } from "../domain/link-status.ts";
 import type { BoundBooth } from "./context.ts";
 import { HOUR_MS, MINUTE_MS } from "../domain/time.ts";
 
-/** Interval at which verifying reads the record. */
+/** Interval at which the record is read while the binding is being verified. */
 const VERIFY_EVERY_MS = 5_000;
-/** Interval of reading the record of a bound booth; it is also read at the start. */
+/** Interval at which the record of a bound booth is read. It is also read at the start. */
 const REFRESH_EVERY_MS = 6 * HOUR_MS;
-/** The same without a session, which would show that the service is reachable. */
+/** Shorter interval of reading the record without a session, which would otherwise show that the service is reachable. */
 const REFRESH_ALONE_MS = 5 * MINUTE_MS;
-/** A denied key may get its permission later. */
+/** Interval of retries with a denied key, which may get its permission later. */
 const DENIED_EVERY_MS = 15 * MINUTE_MS;
-/** Interval after the record ended the binding: the record may have been wrong, and the box must recover by itself. */
+/** Interval of reading the record after it ended the binding. The record may have been wrong, and the box must recover by itself. */
 const ENDED_EVERY_MS = 5 * MINUTE_MS;
-/** Step in which the time after the end is counted: each step is a write of the identity. */
+/** Step in which the time after the end is counted. Each step costs a write of the identity. */
 const ENDED_STEP_MS = HOUR_MS;
-/** While the link is down the record may give the reason: a new address of the broker. */
+/** Interval of reading the record while the link is down, because the record may give the reason, such as a new address of the broker. */
 const REFRESH_WHEN_DOWN_MS = 30_000;
 
-/** Runs one booth's provisioning: reads the row, takes the step it asks for, stores the outcome. Ends when the signal aborts. */
+/**
+ * Runs a booth's provisioning. Reads the row, takes the step that the row asks for, and stores the outcome. Ends when the signal aborts.
+ */
 export async function provisionLoop(booth: BoundBooth, signal: AbortSignal): Promise<void> {
-  // The stored record may be old. A booth that isn't bound yet gets its record by its steps.
+  // Reads the record of a bound booth at once, because the stored one may be old. An unbound booth gets its record by its steps.
   const refreshed = isBound(booth.binding.row) ? Number.NEGATIVE_INFINITY : booth.gateway.clock.mono();
   const since: Since = { refreshed, verifying: null, denied: false, ended: null };
   try {
@@ -62,15 +64,15 @@ async function oneStep(booth: BoundBooth, since: Since, signal: AbortSignal): Pr
   }
 }
 
-/** Monotonic times, so that a correction of the wall clock changes no wait. */
+/** Monotonic times of the loop. Unlike wall-clock times, they are not affected by a correction of the clock. */
 interface Since {
-  /** Time of the last reading of the record. */
+  /** Time when the record was last read. */
   refreshed: number;
-  /** Start of verifying in this process; null: not verifying. */
+  /** Time when verifying started in this process; null: not verifying. */
   verifying: number | null;
-  /** Whether the last reading of the record was denied. */
+  /** Whether the last attempt to read the record was denied. */
   denied: boolean;
-  /** The reading of a decommissioned record up to which the time is counted; null: the last record was not decommissioned. */
+  /** Time up to which a decommissioned booth's time is counted; null: the last record was not decommissioned. */
   ended: number | null;
 }
 
@@ -89,7 +91,7 @@ async function refresh(booth: BoundBooth, since: Since): Promise<void> {
   const { serial, ended } = binding.row;
   const answer = await gateway.api.lookUp(await keyFor(booth), serial ?? ended?.serial ?? "");
   if (answer.kind === "denied") {
-    // A denied key is tried again at intervals, not after each signal.
+    // Waits before a denied key is tried again, regardless of signals.
     since.refreshed += Math.round(DENIED_EVERY_MS * (0.5 + gateway.random.next()));
     since.denied = true;
     return applyEvent(booth, { kind: "key_refused", reason: answer.reason });
@@ -102,8 +104,8 @@ async function refresh(booth: BoundBooth, since: Since): Promise<void> {
 }
 
 /**
- * Returns how long the record has called the booth decommissioned since this was last counted, in steps of an hour: each step is
- * stored. A restart loses at most one step, and time in which the gateway doesn't run isn't counted.
+ * Returns how long the record has called the booth decommissioned since the last count. The time is counted in steps of an hour, because
+ * each step is stored. A restart loses at most one step, and time without a running gateway is not counted.
  */
 function endedFor(since: Since, { status }: ServiceRecord, now: number): Milliseconds {
   if (status !== "decommissioned") since.ended = null;
@@ -114,7 +116,7 @@ function endedFor(since: Since, { status }: ServiceRecord, now: number): Millise
   return for_ms;
 }
 
-/** Applies an event. The row is stored before it is visible. Events of several sources are applied one after the other. */
+/** Applies an event to the row. Concurrent events are applied one after the other. The new row is stored before anything can see it. */
 export function applyEvent(booth: BoundBooth, event: ProvisioningEvent): Promise<void> {
   const { binding } = booth;
   const applied = binding.event_stored.then(() => applyUnderLock(booth, event));
@@ -139,7 +141,7 @@ async function applyUnderLock(booth: BoundBooth, event: ProvisioningEvent): Prom
   state.news.raise();
 }
 
-/** Notes a changed configuration of a record for a trial, and the record's departures from the contract. */
+/** Notes a new configuration in the record, to be tried, and the fields in which the record violates the contract. */
 function offer({ state, binding }: BoundBooth, record: ServiceRecord): void {
   const { row } = binding;
   binding.drift = isBound(row) ? driftOf(row, record) : "";
@@ -208,7 +210,7 @@ async function configure(booth: BoundBooth): Promise<void> {
   await applyEvent(booth, { kind: "configured", answer: await tellIfNeeded(booth, { complete: true }) });
 }
 
-/** Sends a change, unless the service has no generations and needs none: then it only knows whether the record is complete. */
+/** Sends a change, unless a service without generations does not need it: such a service only stores whether the record is complete. */
 async function tellIfNeeded(
   booth: BoundBooth,
   change: Parameters<typeof tellService>[1],
@@ -220,8 +222,8 @@ async function tellIfNeeded(
 }
 
 /**
- * Ends the binding. First delivers everything recorded until then; with a wrong serial number it delivers nothing, because the whole log
- * belongs to the right booth. The log gets another stream name either way: the name in use belongs to the booth that is left.
+ * Ends the binding. Everything recorded so far is delivered first. After a wrong serial number nothing is delivered, because the whole log
+ * belongs to the right booth. In both cases the log gets another stream name, because the present name belongs to the booth that is left.
  */
 async function leave(booth: BoundBooth, signal: AbortSignal): Promise<void> {
   const { log, delivery, progress } = booth.state;
@@ -240,17 +242,17 @@ async function leave(booth: BoundBooth, signal: AbortSignal): Promise<void> {
   const name = { from_seq, stream, id: random.uuid() };
   await applyEvent(booth, { kind: "left", answer, name });
   const isLast = booth.all.every(({ binding }) => binding.row.generation === null);
-  // The next booth is claimed with the gateway's own key, which may be the only one left.
+  // Keeps the gateway's own key if another booth is to be claimed, because it may be the only key left.
   if (isLast && leaving.then === undefined) await identity.setCredential(null);
 }
 
-/** Makes the booth active once the session is up, a batch is acked, and the record names this gateway. */
+/** Verifies the binding. The booth becomes active once the session is open, a batch is acked, and the record names this gateway. */
 async function verify(booth: BoundBooth, lasted_ms: Milliseconds, signal: AbortSignal): Promise<void> {
   const missing = await missingFor(booth);
   if (missing === "") {
     await applyEvent(booth, { kind: "verified" });
     await foundAgain(booth.gateway);
-    // The own key of a bound gateway also opens further booths of the account.
+    // Deletes the first key, because a bound gateway's own key can also claim further booths of the account.
     const hasOwn = booth.binding.row.state === "active" && !isPlain(booth.binding.row);
     const byHand = hasOwn ? await wipeFirstKey(booth.gateway) : null;
     if (byHand !== null) booth.gateway.log.warn({ event: "first_key_left", booth: booth.state.booth }, byHand);
@@ -261,7 +263,7 @@ async function verify(booth: BoundBooth, lasted_ms: Milliseconds, signal: AbortS
   return booth.state.progress.wait(signal, VERIFY_EVERY_MS);
 }
 
-/** Returns what verifying still lacks; "": nothing. Asks the service only if everything else is in order. */
+/** Returns what is missing for verification; "": nothing. Asks the service only if everything else is in order. */
 async function missingFor(booth: BoundBooth): Promise<Text> {
   const { identity, service } = booth.gateway;
   const { row } = booth.binding;
@@ -269,7 +271,7 @@ async function missingFor(booth: BoundBooth): Promise<Text> {
   if (!isPlain(row) && booth.state.log.reach.acked_seq === 0) return message("bind.missing.ack");
   const answer = await lookUp(booth);
   if (answer.kind !== "ok") return message("bind.missing.answer");
-  // A service without generations only knows whether the record is complete.
+  // A service without generations only stores whether the record is complete.
   if (isPlain(row)) return answer.value.completion_status === "COMPLETE" ? "" : message("bind.missing.complete");
   const { gateway_id } = await identity.gateway();
   return answer.value.gateway?.id === gateway_id && answer.value.generation === row.generation
@@ -277,10 +279,10 @@ async function missingFor(booth: BoundBooth): Promise<Text> {
     : message("bind.missing.record");
 }
 
-/** After this many tries, the booth is taken over without the name of the stream before. */
+/** Number of attempts to get the previous gateway's stream name. After them, the booth is taken over without the name. */
 const MAX_TRIES = 3;
 
-/** Asks the service for the booth's last stream, which this gateway's stream will follow. Returns the event to apply. */
+/** Asks the service for the booth's last stream, which this gateway's stream will continue. Returns the event to apply. */
 async function predecessorAsked({ gateway, state, binding }: BoundBooth, key: string): Promise<ProvisioningEvent> {
   const { row } = binding;
   const booth_id = row.record?.booth_id ?? null;

@@ -21,19 +21,19 @@ import {
   MOST_DIFFERENCES,
 } from "./rules/reconciliation.ts";
 
-/** Time for the service's answer to a digest, and for the backfill of a whole day, which takes minutes. */
+/** Time limit for the service's answer to a digest and the backfill of a whole day, which takes minutes. */
 const BACKFILL_WITHIN_MS: Milliseconds = 1_800_000;
-/** Time for the delivery of the day's records, without which the figures can't be compared. */
+/** Time limit for delivering the day's records, without which the figures can't be compared. */
 const DELIVERED_WITHIN_MS: Milliseconds = 600_000;
-/** Rounds of resending: hours that keep differing must not be sent forever. */
+/** Maximum number of rounds in which records are sent again, because hours that always differ must not be sent forever. */
 const ROUNDS = 2;
 
-/** The comparison can't run now; the message is the reason. */
+/** The error of a comparison that can't run now; the message is the reason. */
 class ReconcileFailure extends MessageError {}
 
 /**
- * Compares a local day's figures with the service's. If they differ, sends digests hour by hour, and the records that the service
- * then requests. Throws a ReconcileFailure if the service has nothing to compare with.
+ * Compares a local day's figures with the service's. If they differ, sends digests (hashes) of the hours, and then the records that the
+ * service requests. Throws a ReconcileFailure if the service has nothing to compare with.
  */
 async function reconcileDay(booth: BoundBooth, day: LocalDay, signal: AbortSignal): Promise<Omit<Done, "id">> {
   await untilDelivered(booth, signal);
@@ -50,7 +50,7 @@ async function reconcileDay(booth: BoundBooth, day: LocalDay, signal: AbortSigna
     remaining = await compare(booth, day);
   }
   if (remaining.count === 0) algorithm = false;
-  // Both sides have the same records and other figures: evidence for an incident.
+  // If both sides have the same records but different figures, logs evidence for an incident.
   if (algorithm)
     booth.tell(
       "algorithm_difference",
@@ -72,7 +72,7 @@ async function reconcileDay(booth: BoundBooth, day: LocalDay, signal: AbortSigna
   };
 }
 
-/** Whether the box still has the whole day under the stream that the service knows, so that digests cover all of it. */
+/** Returns whether the box still has the whole day under the stream name that the service knows, so that digests cover all of it. */
 async function isHeld({ gateway, state, binding }: BoundBooth, { start }: LocalDay): Promise<boolean> {
   const { reach } = state.log;
   const { oldest_seq } = labelOf(binding.row, reach);
@@ -85,7 +85,7 @@ function differenceText({ figure, gateway, service }: FigureDifference): string 
   return render(message("reconcile.differs", { figure, gateway: String(gateway), service: String(service) }));
 }
 
-/** Waits for the delivery of what was recorded until now. Throws a ReconcileFailure if it takes too long, as in an outage. */
+/** Waits until all records up to now are delivered. Throws a ReconcileFailure if it takes too long, as in an outage. */
 async function untilDelivered({ gateway, state, binding }: BoundBooth, signal: AbortSignal): Promise<void> {
   const { clock } = gateway;
   const { log } = state;
@@ -99,7 +99,7 @@ async function untilDelivered({ gateway, state, binding }: BoundBooth, signal: A
   if (!isBound(binding.row) || isPlain(binding.row)) throw new ReconcileFailure(message("reconcile.unconfirmed"));
 }
 
-/** Returns the number of figures compared and of those that differ, and the first differences. */
+/** Compares the figures. Returns how many were compared, how many differ, and the first differences. */
 async function compare(bound: BoundBooth, day: LocalDay) {
   const { api, figures } = bound.gateway;
   const booth = bound.binding.row.record?.booth_id ?? null;
@@ -112,7 +112,7 @@ async function compare(bound: BoundBooth, day: LocalDay) {
   for (const operation of COMPARED) {
     const path = `/api/booths/${encodeURIComponent(booth)}/${operation}`;
     const theirs = await api.report(await keyFor(bound), `${path}?${query.toString()}`);
-    // The service doesn't offer this operation.
+    // The service does not offer this report.
     if (theirs.kind === "not_found" || theirs.kind === "reject") continue;
     if (theirs.kind !== "ok")
       throw new ReconcileFailure(message("reconcile.no_figures", { operation, reason: theirs.reason }));
@@ -148,18 +148,18 @@ async function heal(booth: BoundBooth, day: LocalDay, signal: AbortSignal): Prom
   return sum;
 }
 
-/** Delay after the local day's end: until then most booths know what the day's last gap counts as. */
+/** Delay of a comparison after the end of the local day. By then, most booths know how to count the day's last gap. */
 const AFTER_DAY_MS: Milliseconds = 7_200_000;
-/** Random delay, so that gateways don't compare at the same instant. */
+/** Maximum random delay, so that gateways don't all compare at the same instant. */
 const SPREAD_MS: Milliseconds = 1_800_000;
 const RETRY = { base_ms: 300_000, cap_ms: 3_600_000 };
 
-/** Comparisons of a booth that are remembered. */
+/** Maximum number of remembered comparisons of a booth. */
 const MAX_KNOWN = 32;
 
 type Done = Extract<Reconciliation, { kind: "done" }>;
 
-/** A stored comparison. Older versions stored no id, and every difference instead of a count. */
+/** A stored comparison. Older versions stored no id, and all differences instead of their number. */
 type Kept = Omit<Done, "id" | "remaining_count"> & Partial<Done>;
 
 function doneFrom(kept: Kept, id: string): Done {
@@ -171,7 +171,7 @@ function doneFrom(kept: Kept, id: string): Done {
   };
 }
 
-/** Compares each finished day with the service once, two hours after it, and stores the outcome. Runs until aborted. */
+/** Compares each finished day with the service once, two hours after its end, and stores the outcome. Runs until aborted. */
 export async function reconcileLoop(booth: BoundBooth, signal: AbortSignal): Promise<never> {
   const { clock, random, identity } = booth.gateway;
   const known = (await identity.kept(keptName(booth))) as Kept | undefined;
@@ -190,17 +190,18 @@ export async function reconcileLoop(booth: BoundBooth, signal: AbortSignal): Pro
   }
 }
 
-/** Returns the time zone of the booth's days. */
+/** Returns the time zone in which the booth's days are counted. */
 function zoneOf({ state, own_tz }: BoundBooth): string {
   return state.log.parameters()?.tz ?? own_tz;
 }
 
-/** Returns the day before if it ended long enough ago and wasn't compared yet; null: no day is due. */
+/** Returns the previous day if it ended long enough ago and wasn't compared yet; null: no day is due. */
 function dueDay(booth: BoundBooth, spread: Milliseconds): LocalDay | null {
   const { row, reconciliations } = booth.binding;
   const { log } = booth.state;
   if (row.state !== "active" || isPlain(row) || log.reach.newest_seq === 0) return null;
-  // Before a correction of the clock, future days may have seemed to be over. If one counted as compared, no earlier day would be due.
+  // Drops comparisons of future days, which seemed to be over before a correction of the clock. If they counted, no earlier day would be
+  // due.
   const over = reconciliations.filter(({ kind, day }) => kind === "running" || hasPassed(booth, day));
   if (over.length < reconciliations.length) reconciliations.splice(0, Infinity, ...over);
   const now = log.now();
@@ -208,7 +209,7 @@ function dueDay(booth: BoundBooth, spread: Milliseconds): LocalDay | null {
   const isDone = reconciliations.some((one) => one.kind === "done" && one.day >= day.day);
   if (reconciliations.some(({ kind }) => kind === "running")) return null;
   const isOver = now >= day.end + AFTER_DAY_MS + spread;
-  // A booth that was installed today has no day before.
+  // Skips a day that ended before the booth became active.
   return isOver && !isDone && day.end > row.since ? day : null;
 }
 
@@ -218,8 +219,8 @@ function hasPassed(booth: BoundBooth, day: string): boolean {
 }
 
 /**
- * Starts a comparison and remembers it under an id, so that a question about one day isn't answered with another's. `outcome` rejects only
- * on abort. Throws a RangeError while a comparison of the booth is running.
+ * Starts a comparison and remembers it under an id. With the id, a question about one day can't be answered with another day's result.
+ * `outcome` rejects only on abort. Throws a RangeError while another comparison of the booth is running.
  */
 export function beginReconcile(booth: BoundBooth, day: LocalDay, signal: AbortSignal) {
   const { random, log } = booth.gateway;
@@ -228,14 +229,14 @@ export function beginReconcile(booth: BoundBooth, day: LocalDay, signal: AbortSi
   const id = random.uuid();
   enter(booth, { kind: "running", id, day: day.day });
   const compared = reconcileNow(booth, { id, day, signal }).catch((error: unknown) => {
-    // Only an abort gets here. The comparison must not count as running any longer.
+    // Only an abort leads here. The comparison must not count as running any longer.
     const { reconciliations } = booth.binding;
     reconciliations.splice(0, Infinity, ...reconciliations.filter((one) => one.id !== id));
     throw error;
   });
   const outcome = compared.then((now) => {
     enter(booth, now);
-    // After a correction of the clock the day may not be over at all: then nothing is logged.
+    // Logs nothing if the day is not over after all, as after a correction of the clock.
     if (!hasPassed(booth, day.day)) return now;
     if (now.kind === "done") logDone(booth, now);
     else if (before?.kind !== "failed" || !isSameText(before.reason, now.reason)) {
@@ -248,7 +249,7 @@ export function beginReconcile(booth: BoundBooth, day: LocalDay, signal: AbortSi
   return { id, outcome };
 }
 
-/** Replaces the comparison of the same id, or adds a new one. */
+/** Replaces the comparison with the same id, or adds a new one. */
 function enter({ binding }: BoundBooth, one: Reconciliation): void {
   const list = binding.reconciliations;
   const known = list.findIndex(({ id }) => id === one.id);
@@ -264,13 +265,13 @@ async function reconcileNow(
   const { identity, clock } = booth.gateway;
   try {
     const done = { id, ...(await reconcileDay(booth, day, signal)) };
-    // After a restart the newest compared day must be known, even if an older one was compared on request since.
+    // Stores only the newest compared day, which must be known after a restart. An older day may be compared later on request.
     const isNewest = booth.binding.reconciliations.every((one) => one.kind !== "done" || one.day <= done.day);
     if (isNewest && hasPassed(booth, day.day)) await identity.keep(keptName(booth), done);
     return done;
   } catch (error) {
     if (signal.aborted) throw error;
-    // Any error, even one of the program, fails only this comparison: the loop tries again later.
+    // Any error, even a bug, fails only this comparison: the loop tries again later.
     const reason =
       error instanceof ReconcileFailure ? error.text : message("operation.failed", { error: shortMessage(error) });
     return { kind: "failed", id, day: day.day, at: clock.wall(), reason };
@@ -294,7 +295,10 @@ function logDone({ gateway: { log }, state: { booth } }: BoundBooth, done: Done)
   }
 }
 
-/** Parses a day, YYYY-MM-DD; null: the last finished day. Returns null for a text that is no day, or a day that isn't over. */
+/**
+ * Parses a day in the form YYYY-MM-DD; null stands for the last finished day. Returns null if the text is not a day, or if the day isn't
+ * over.
+ */
 export function dayAsked(booth: BoundBooth, typed: string | null): LocalDay | null {
   const tz = zoneOf(booth);
   const now = booth.state.log.now();

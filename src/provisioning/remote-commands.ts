@@ -27,7 +27,7 @@ import {
 } from "./rules/command-ledger.ts";
 import { errorMessage } from "../domain/error-message.ts";
 
-/** The parts that commands work on. */
+/** The parts of the gateway that commands work on. */
 interface CommandContext {
   readonly gateway: ProvisioningGateway;
   readonly booths: readonly BoundBooth[];
@@ -35,15 +35,15 @@ interface CommandContext {
 }
 
 interface Opening extends CommandContext {
-  /** Throws for an unknown one. */
+  /** Returns a booth by its id. Throws for an unknown id. */
   readonly find: (id: BoothId) => BoundBooth;
   readonly commands: RemoteCommands;
 }
 
-/** Returns the loop of the service's commands, and the comparisons that people ask for. */
+/** Returns the loop that runs the service's commands, and functions for comparisons that people ask for. */
 export function openRemoteWork({ find, commands, ...context }: Opening, signal: AbortSignal) {
   return {
-    /** Ends when the signal aborts. */
+    /** Runs the service's commands until the signal aborts. */
     run: (both: AbortSignal): Promise<unknown> => commands.run(context, both),
     reconciliation: (id: BoothId, which: string) =>
       find(id).binding.reconciliations.find((one) => one.id === which) ?? null,
@@ -52,14 +52,14 @@ export function openRemoteWork({ find, commands, ...context }: Opening, signal: 
       const day = dayAsked(booth, typed);
       if (day === null) throw new RangeError("a day is YYYY-MM-DD, and over where the booth stands");
       const { id: begun, outcome } = beginReconcile(booth, day, signal);
-      // It is among the booth's comparisons; an abort ends it with the agent.
+      // The result is among the booth's comparisons, and an abort ends the comparison with the agent. So the rejection can be ignored.
       outcome.catch(() => undefined);
       return begun;
     },
   };
 }
 
-/** Runs a command. The service can ask a gateway for nothing else. */
+/** Runs a command of the service. These are the only requests that the service can make of a gateway. */
 function carryOut(context: CommandContext, call: CommandCall, signal: AbortSignal): Promise<Outcome> {
   const { booths, rotation } = context;
   const { order } = call;
@@ -102,10 +102,12 @@ async function digest(
   return { hours: digests.reduce((sum, { hours }) => sum + hours.length, 0) };
 }
 
-/** States in which a reassigned booth stays until a person acts. */
+/** States in which a reassigned booth remains until a person acts. */
 const STUCK: ReadonlySet<string> = new Set(["conflict", "denied", "not_found", "unprovisioned", "suspended"]);
 
-/** Leaves a booth by the service's command, after delivery of what was recorded, and claims the booth that the command names. */
+/**
+ * Leaves a booth on the service's command, after everything recorded is delivered. Then claims the booth that the command names, if any.
+ */
 async function leaveBooth(
   booths: readonly BoundBooth[],
   { order, resumed }: CommandCall<"reassign" | "release">,
@@ -116,7 +118,7 @@ async function leaveBooth(
   if (booth === undefined) {
     const moved = booths.find(({ binding }) => to !== null && binding.row.serial === to);
     if (moved !== undefined && to !== null) return settledAs(moved, to, signal);
-    // The stop came after the last step, before its answer was stored.
+    // The earlier run was stopped after its last step, before the answer was stored.
     if (resumed) return { serial: order.serial };
     throw new CommandFailure(`no booth ${order.serial} is bound here`);
   }
@@ -157,16 +159,16 @@ async function settledAs(
   }
 }
 
-/** The name under which the store keeps the ledger. */
+/** Name of the database entry for the ledger, which lists the received commands. */
 const LEDGER = "commands";
 export type RemoteCommands = ReturnType<typeof createRemoteCommands>;
 
-/** Makes the inbox of the service's commands. Raises `news` for each one. */
+/** Creates the inbox of the service's commands. Raises `news` for each command. */
 export function createRemoteCommands(news: Signal) {
   const inbox: HeardCommand[] = [];
   let session: LinkSession | null = null;
   return {
-    /** Returns the open session; null: no session. */
+    /** Returns the open session; null: no session is open. */
     session: (): LinkSession | null => session,
     setSession(now: LinkSession | null): void {
       session = now;
@@ -176,7 +178,7 @@ export function createRemoteCommands(news: Signal) {
         news.raise();
       });
     },
-    /** Runs until aborted. */
+    /** Runs the received commands until aborted. */
     run: (context: CommandContext, signal: AbortSignal): Promise<never> => commandLoop(context, inbox, signal),
   };
 }
@@ -192,13 +194,13 @@ async function commandLoop(context: CommandContext, inbox: HeardCommand[], signa
     await identity.keep(LEDGER, next);
   };
   const answer = async (result: CommandResult): Promise<void> => {
-    // Without a session the answer is lost: the service asks again in the next session and gets the stored answer.
+    // Without a session the answer is lost. In the next session, the service repeats the command and gets the stored answer.
     await gateway
       .session()
       ?.say({ kind: "result", result })
       .catch(() => undefined);
   };
-  /** Errors of storing an outcome, which end the loop. */
+  /** Errors while storing an outcome, which end the loop. */
   const broken: unknown[] = [];
   const finish = async (call: CommandCall): Promise<void> => {
     const result = await carriedOut(context, call, signal);
@@ -236,18 +238,19 @@ async function commandLoop(context: CommandContext, inbox: HeardCommand[], signa
   }
 }
 
-/** Returns the corrected time: with a flat battery, the box's clock would take every command for a fresh one. */
+/** Returns the corrected time. After a failure of the clock's battery, the uncorrected time would make every command look fresh. */
 function nowOf({ clock, service_time }: ProvisioningGateway): EpochMs {
   return clock.wall() + (service_time.verdict().offset_ms ?? 0);
 }
 
-/** Runs a command and returns its result; null: the agent stops, and the command continues after the next start. */
+/** Runs a command and returns its result; null: the agent is stopping, and the command continues after the next start. */
 async function carriedOut(
   context: CommandContext,
   call: CommandCall,
   signal: AbortSignal,
 ): Promise<CommandResult | null> {
-  // A command that a stop interrupted halfway continues after its expiry. A backfill changes nothing on this box.
+  // A command that a stop interrupted halfway continues even after its expiry. A backfill needn't continue, because it changes nothing on
+  // this box.
   const mayGoOn = call.resumed && call.order.type !== "backfill";
   if (call.expires_at <= nowOf(context.gateway) && !mayGoOn) return expired(call.id);
   try {

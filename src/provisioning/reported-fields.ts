@@ -14,12 +14,12 @@ import { errorMessage } from "../domain/error-message.ts";
 const shownName = (booth: BoothId): string => `booth shown ${booth}`;
 const refusalName = (booth: BoothId): string => `refused report ${booth}`;
 
-/** Returns the booth as an earlier process last read it at the service; null: never read. */
+/** Returns the booth's fields at the service as an earlier process last read them; null: never read. */
 export async function keptShown(identity: Pick<Identity, "kept">, booth: BoothId): Promise<ShownBooth | null> {
   return ((await identity.kept(shownName(booth))) as ShownBooth | null | undefined) ?? null;
 }
 
-/** Stores the booth as the service shows it: the box answers with it while the service is unreachable. */
+/** Stores the booth's fields at the service. The box answers with these fields while the service is unreachable. */
 async function noteShown({ gateway, state, binding }: BoundBooth, shown: ShownBooth): Promise<void> {
   if (JSON.stringify(shown) === JSON.stringify(binding.shown)) return;
   await gateway.identity.keep(shownName(state.booth), shown);
@@ -27,7 +27,7 @@ async function noteShown({ gateway, state, binding }: BoundBooth, shown: ShownBo
   state.news.raise();
 }
 
-/** Stores the booth's sizes after they were read or changed at the service. */
+/** Stores the booth's size and brand after they were read or changed at the service. */
 export async function sawSizes(booth: BoundBooth, sizes: BoothSizes): Promise<void> {
   const { row, shown } = booth.binding;
   const booth_id = row.record?.booth_id ?? null;
@@ -36,7 +36,7 @@ export async function sawSizes(booth: BoundBooth, sizes: BoothSizes): Promise<vo
   await noteShown(booth, { booth_id, external_id, ...sizes });
 }
 
-/** Returns the report of an earlier process that the service rejected; null: no report. */
+/** Returns when and why the service rejected an earlier process's last report; null: it was not rejected. */
 export async function keptRefusal(identity: Pick<Identity, "kept">, booth: BoothId): Promise<ReportsStatus["refused"]> {
   const kept = (await identity.kept(refusalName(booth))) as ReportsStatus["refused"] | undefined;
   return kept === undefined || kept === null ? null : { at: kept.at, reason: kept.reason };
@@ -59,7 +59,7 @@ async function readBack(bound: BoundBooth, reported: Reported): Promise<void> {
   const { record, serial } = binding.row;
   if (typeof record?.booth_id !== "string" || serial === null) return;
   const answer = await gateway.api.shown(await keyFor(bound), record.booth_id);
-  // This key may not see the booth, or not now: the next report asks again.
+  // The key may not read the booth, or not now. The next report tries again.
   if (answer.kind !== "ok") return;
   await noteShown(bound, answer.value.booth);
   const differences = differencesOf({ reported, serial }, answer.value);
@@ -73,15 +73,15 @@ async function readBack(bound: BoundBooth, reported: Reported): Promise<void> {
 }
 
 const AT_LEAST_EVERY_MS = 21_600_000;
-/** Wakes up at least this often, because only elapsed time shows that readings are old. */
+/** Longest sleep of the loop. It is limited because only elapsed time shows that readings are old. */
 const LOOK_EVERY_MS = 60_000;
-/** Changes within this time are sent in one request. */
+/** Minimum interval between reports. Changes within it are sent in one request. */
 const AT_MOST_EVERY_MS = 10_000;
-/** 401 and 403 pause only reports. */
+/** Pause of the reports after the service denied the key (401 or 403). Nothing else is paused. */
 const PAUSE_MS = 900_000;
 const RETRY = { base_ms: 20_000, cap_ms: 300_000 };
 
-/** Reports the booth's devices to the service on change and every 6 h while the booth is active. Runs until aborted. */
+/** Reports the booth's devices to the service on each change and every 6 h, while the booth is active. Runs until aborted. */
 export async function reportLoop(booth: BoundBooth, signal: AbortSignal): Promise<never> {
   const { clock, random, log } = booth.gateway;
   const { binding, state } = booth;
@@ -99,7 +99,7 @@ export async function reportLoop(booth: BoundBooth, signal: AbortSignal): Promis
       log.warn(fields, `${state.booth}: the report to the service failed unexpectedly, it is retried: ${reason}`);
       return "later" as const;
     });
-    // A rejected report isn't sent again unless it changes.
+    // A rejected report is not sent again until its content changes.
     if (outcome === "said" || outcome === "never") {
       said = content;
       saidAt = clock.mono();
@@ -118,7 +118,7 @@ export async function reportLoop(booth: BoundBooth, signal: AbortSignal): Promis
   }
 }
 
-/** The outcome of a report. paused: the key has no permission; never: the service rejects this report for good. */
+/** The outcome of a report. later: a retry follows; paused: the key has no permission; never: the service rejects this content for good. */
 type Outcome = "said" | "later" | "paused" | "never";
 
 async function sendReport(booth: BoundBooth, reported: Reported): Promise<Outcome> {
@@ -129,7 +129,7 @@ async function sendReport(booth: BoundBooth, reported: Reported): Promise<Outcom
   if (answer.kind === "ok") {
     const { connectivity_status } = reported;
     log.info({ event: "reported", booth: id, connectivity_status }, `${id}: reported ${reportText(reported)}`);
-    // The broker or the working hours may have changed.
+    // Applies the record in the answer, because the broker or the working hours may have changed.
     const { newest_seq } = booth.state.log.reach;
     await applyEvent(booth, { kind: "record_seen", record: answer.value, newest_seq });
     await reportAcked(booth, reported);
@@ -140,7 +140,7 @@ async function sendReport(booth: BoundBooth, reported: Reported): Promise<Outcom
     log.warn({ event: "report_refused", kind: answer.kind }, `the service refused the report of ${id}`);
   if (answer.kind === "denied") return "paused";
   if (answer.kind !== "reject") return "later";
-  // The rejected report is stored with the reason, for people to see, also after a restart.
+  // The rejected report is stored with the reason, so that people can see it even after a restart.
   const refused = { at: gateway.clock.wall(), reason: answer.reason };
   await gateway.identity.keep(refusalName(id), { ...refused, reported });
   binding.reports = { ...binding.reports, refused };

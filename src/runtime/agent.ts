@@ -28,18 +28,18 @@ import { statusOf } from "./status.ts";
 import { watchdogLoop } from "./service-manager.ts";
 
 export interface Agent extends AgentControl {
-  /** Resolves when the agent has stopped and everything taken is committed. Rejects if a loop failed. */
+  /** Resolves when the agent has stopped and everything read is committed. Rejects if a loop failed. */
   readonly finished: Promise<void>;
   /**
-   * Changes to another configuration: the parts that differ end and begin again, all others continue. One call at a time. If a new
-   * booth cannot be opened, rejects and changes nothing.
+   * Changes to another configuration. Parts that differ are restarted; all others continue. Only one call may run at a time. If a new booth
+   * cannot be opened, rejects and changes nothing.
    */
   become(configured: Configured): Promise<void>;
 }
 
 /**
- * Starts an agent: opens its booths, and begins the loops that poll, commit, deliver and report. All loops end when the signal aborts.
- * If the signal aborts during the start, rejects with its reason, and no PLC was read.
+ * Starts an agent: opens its booths, and starts the loops that poll, commit, deliver and report. All loops end when the signal aborts. If
+ * it aborts during the start, rejects with the signal's reason before any PLC is read.
  */
 export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promise<Agent> {
   const { clock, log, store } = setup;
@@ -84,7 +84,7 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
     watchdog: (ending) => watchdogLoop(gateway, booths, ending),
     farewell: (ending) => farewellLoop(gateway, leaving, ending),
   });
-  // Begun last, because outputs and notices load code and look up names first.
+  // Outputs and notices start last, because they load code and resolve host names.
   await changeReporters(setup);
   setup.notify.ready();
   const entering = (id: BoothId) => ({ clock, progress: signals.progress, signal: open.signalOf(id) });
@@ -150,7 +150,7 @@ function countsOf({ state, log, watch }: Booth): BoothCounts {
   return { booth: state.booth, ...watch.counts(), commits: log.commits, open_incidents };
 }
 
-/** The part of the control that enters events into a booth's provisioning. */
+/** Returns the functions that pass events to a booth's provisioning. */
 function controlOf(setup: AgentSetup, find: (id: BoothId) => Booth) {
   return {
     async enterSerial(id, serial, said) {
@@ -169,14 +169,14 @@ function controlOf(setup: AgentSetup, find: (id: BoothId) => Booth) {
     async leave(id, leaving) {
       const booth = find(id);
       const last_seq = booth.log.reach.newest_seq;
-      // The API takes this order from root alone.
+      // The API accepts this request only from root.
       const by_root = leaving.to === "decommissioned";
       await applyEvent(booth, { kind: "leave", leaving: { ...leaving, by_root, last_seq } });
     },
   } satisfies Partial<AgentControl>;
 }
 
-/** Those that weren't left out before for the same reason. */
+/** Logs disabled booths, except those that were already disabled for the same reason. */
 function tellDisabled({ disabled = [], booths }: Configured, before: Configured, log: Logger): void {
   for (const left_out of disabled) {
     if (before.disabled?.some((one) => isDeepStrictEqual(one, left_out)) === true) continue;

@@ -41,18 +41,20 @@ import type { Gateway } from "./gateway.ts";
  */
 export interface Booth extends PolledBooth, DeliveredBooth, BoundBooth {
   readonly log: BoothLog;
-  /** Logs the parameters in force if they differ from those logged last. */
+  /** Logs the parameters in force if they differ from the ones logged last. */
   logParameters(): void;
-  /** Changes to another configuration. The loop of the booth's link must have ended. */
+  /** Switches to another configuration. The loop of the booth's link must have ended. */
   readBy(setup: BoothSetup): void;
-  /** Called when the booth is no longer configured. */
+  /** Releases the booth's signals. Called when the booth is no longer configured. */
   leave(): void;
 }
 
 /** The parts of a booth that depend on its configuration. */
 type Reading = Pick<Booth, "setup" | "intake" | "watch" | "parameters">;
 
-/** Opens a booth: its stream, the readings that a crash left in the tail file, its provisioning row. Logs the clock and the parameters. */
+/**
+ * Opens a booth: its stream, the readings that a crash left in the tail file, and its provisioning row. Logs the clock and the parameters.
+ */
 export async function openBooth(
   gateway: Gateway,
   setup: BoothSetup,
@@ -63,7 +65,7 @@ export async function openBooth(
   const { leave, ...signals } = gateway.own();
   const opened = await store.openStream(booth);
   const binding = await openBinding(gateway, opened);
-  // A new name is stored at once, the acks before it with the next commit. Records before the new name count as acked.
+  // Records before the stream's new name count as acked. The name is stored already, but acks are stored only with the next commit.
   const info = await store.ack(opened.stream, (binding.row.stream?.from_seq ?? 1) - 1);
   const link: LinkState = { plc: linkDown(clock.wall(), message("plc.not_yet")), answered: 0, shows_serial: null };
   const delivery = newDelivery(await store.refused(info.stream));
@@ -125,13 +127,15 @@ export async function openBooth(
   };
 }
 
-/** The parts of a booth that stay the same in every configuration, and the number of the last take. */
+/** The parts of a booth that stay the same in every configuration, and the number of its last take (entry of the tail file). */
 interface ReadingParts extends Pick<Gateway, "clock" | "tail">, Pick<Booth, "log" | "link" | "binding"> {
   readonly info: StreamInfo;
   readonly last_take: TakeNumber;
 }
 
-/** Reads the booth as a configuration says. The intake doesn't know the values logged before, so it logs each tag's first value. */
+/**
+ * Builds the parts that depend on the configuration. A new intake doesn't know the values logged before, so it logs each tag's first value.
+ */
 function readingBy(setup: BoothSetup, { clock, tail, info, log, link, binding, last_take }: ReadingParts): Reading {
   const { config, profile } = setup;
   const parameters = inForce(setup.parameters, binding);
@@ -151,7 +155,7 @@ function readingBy(setup: BoothSetup, { clock, tail, info, log, link, binding, l
   return { setup, intake: createIntake(taking, last_take), parameters, watch: createPollWatch(profile) };
 }
 
-/** Returns a function that logs the booth's parameters if they differ from those logged last. */
+/** Returns a function that logs the booth's parameters if they differ from the ones logged last. */
 function parameterLogger(log: BoothLog, record: Intake["record"], inUse: Booth["parameters"]): () => void {
   let logged = log.parameters();
   return () => {
@@ -165,23 +169,23 @@ function parameterLogger(log: BoothLog, record: Intake["record"], inUse: Booth["
 /** The state of a booth's log after its last commit. */
 interface LogFields {
   reach: LogReach;
-  /** The state of the fold. */
+  /** State of the fold, which derives all facts from the log. */
   state: DeriveState;
   summary: BoothSummary | null;
   storage: StorageStatus | null;
-  /** The use of each filter that its counter doesn't show. The object is replaced only when it changes. */
+  /** Use of each filter that the PLC's counter does not include. The object is replaced only when a value changes. */
   offsets: CounterOffsets;
-  /** Number of takes since the start, as `commits`. */
+  /** Number of takes (entries of the tail file) since the start. */
   taken: number;
   commits: number;
   pending: number;
   last_commit_at: EpochMs | null;
   commit_ms: Milliseconds | null;
-  /** Why the store cannot commit; "": it can. */
+  /** Reason why the store cannot commit; "" if it can. */
   trouble: Text;
 }
 
-/** A booth's log. Takes go in; questions are answered by the state of the fold after the last commit. */
+/** A booth's log. `take` adds an entry; the other members describe the state after the last commit. */
 export interface BoothLog extends Readonly<Omit<LogFields, "state">>, LogState {
   summaryAt(now: EpochMs): BoothSummary | null;
   take(entry: TakenEntry, urgent: boolean): void;
@@ -194,10 +198,10 @@ interface LogParts {
   readonly info: StreamInfo;
 }
 
-/** A gap is bridged up to three polls, and up to this length in any case. */
+/** Minimum time over which a gap in the readings is bridged. For slow groups of tags, the limit is three poll intervals. */
 const LEAST_BRIDGE_MS = 15_000;
 
-/** Opens a booth's log, with the takes that a crash left in the tail file. They are committed first. */
+/** Opens a booth's log. Takes (polls and other entries) that a crash left in the tail file are committed first. */
 async function openLog(gateway: Gateway, { groups, signals, info }: LogParts) {
   const { clock, random, store, tail } = gateway;
   const fields: LogFields = {
@@ -255,7 +259,7 @@ async function openLog(gateway: Gateway, { groups, signals, info }: LogParts) {
   return { log, leftover };
 }
 
-/** Returns the takes that a crash left in the tail file and that no commit holds. */
+/** Returns the takes in the tail file that a crash kept from being committed. */
 function openLeftover({ tail, log }: Gateway, { booth, stream, last_take }: StreamInfo, state: DeriveState): Leftover {
   const leftover = leftoverOf(tail, { stream, last_take, end: endOf(state) });
   const entries = leftover.count;
@@ -266,7 +270,7 @@ function openLeftover({ tail, log }: Gateway, { booth, stream, last_take }: Stre
   return leftover;
 }
 
-/** Returns the function that takes over the result of a commit. */
+/** Returns a function that handles the result of a commit. */
 function committedIn(
   { clock, log, summaryOf: shown = summaryOf }: Gateway,
   { booth, fields, signals, pending }: { booth: string; fields: LogFields; signals: Signals; pending: () => number },
@@ -297,14 +301,14 @@ function committedIn(
   };
 }
 
-/** The part of a summary whose change wakes the loops that wait for news, as text. */
+/** Returns the fields of a summary whose change wakes waiting loops, as text. */
 function newsIn(summary: BoothSummary | null): string {
   if (summary === null) return "";
   const { mode, in_gap, last_active_mode, firmware_version, plc_program, plc_program_revision, plc_serial } = summary;
   return [mode, in_gap, last_active_mode, firmware_version, plc_program, plc_program_revision, plc_serial].join(" ");
 }
 
-/** Returns a function that warns of records missing in the store: at the first commit after a start, and when more are found. */
+/** Returns a function that warns of records missing in the store, at the first commit and whenever more records are missing. */
 export function missingNews(log: Logger, booth: string): (storage: StorageStatus) => void {
   let known = 0;
   return (storage) => {

@@ -13,7 +13,7 @@ import { type Booth, openBooth } from "./booth.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Part, Parts } from "./parts.ts";
 
-/** A booth with the part that connects it to the service, and the part that writes its log. */
+/** A running booth with its parts: the loops for the service, and the writer of its log. */
 interface OpenBooth {
   readonly booth: Booth;
   readonly part: Part;
@@ -22,25 +22,26 @@ interface OpenBooth {
 
 /** A physical link and the booths that are polled over it. */
 interface OpenLink {
-  /** The setups that the link was begun with. */
+  /** The setups with which the link was started. */
   readonly setups: readonly BoothSetup[];
   readonly part: Part;
   readonly connections: Awaited<ReturnType<typeof sharedConnections>>;
 }
 
 /**
- * The agent's booths and links, which may change while the agent runs. If the configuration of a booth changes, the loop of its link
- * ends and begins again; its log, its binding and its delivery continue for as long as the booth is configured.
+ * Manages the agent's booths and links, which may change while the agent runs. If the configuration of a booth changes, only the loop of
+ * its link restarts. Its log, its binding and its delivery continue as long as the booth is configured.
  */
 export function createBooths(gateway: Gateway, provisioning: ProvisioningGateway, parts: Parts) {
-  /** Changed in place. Loops that handle all booths read it at each turn. */
+  /** The running booths. The array is changed in place, because loops that handle all booths hold it. */
   const booths: Booth[] = [];
   const open = new Map<BoothId, OpenBooth>();
   const links = createLinks(gateway, parts);
   const opened = async (setups: readonly BoothSetup[]): Promise<readonly Booth[]> => {
     const all: Booth[] = [];
     try {
-      // Opened one after the other. With many booths this takes seconds on a busy machine, and a stop doesn't wait for it.
+      // Opens one booth at a time. With many booths on a busy machine this takes seconds, so each step checks whether the agent is
+      // stopping.
       for (const setup of setups) {
         parts.signal.throwIfAborted();
         all.push(await openBooth(gateway, setup, { gateway: provisioning, all: booths }));
@@ -78,28 +79,31 @@ export function createBooths(gateway: Gateway, provisioning: ProvisioningGateway
   return {
     booths,
     links,
-    /** Throws for an unknown booth. */
+    /** Returns a booth by its id. Throws for an unknown id. */
     find: (id: BoothId): Booth => {
       const booth = open.get(id)?.booth;
       if (booth === undefined) throw new Error(`no booth ${id} is configured here: ${[...open.keys()].join(", ")}`);
       return booth;
     },
-    /** Aborts when the booth ends. */
+    /** Returns a signal that aborts when the booth ends. */
     signalOf: (id: BoothId): AbortSignal => open.get(id)?.part.signal ?? parts.signal,
-    /** Changes to these booths; booths and links that don't differ continue. If a new booth cannot be opened, rejects and changes nothing. */
+    /**
+     * Makes the running booths those of `setups`. Booths and links without differences continue. If a new booth cannot be opened, rejects
+     * and changes nothing.
+     */
     async become(setups: readonly BoothSetup[]): Promise<void> {
       const known = new Set(open.keys());
       for (const booth of await opened(setups.filter(({ config }) => !known.has(config.id)))) add(booth);
       const begin = await links.ended(setups);
       const here = setups.flatMap(boothOf);
       const left = booths.filter((booth) => !here.includes(booth));
-      // In one step, so that no loop sees a part of the change.
+      // Replaces the list in one step, so that no loop sees a partial change.
       booths.splice(0, booths.length, ...here);
       await Promise.all(left.map(({ state }) => remove(state.booth)));
       for (const setup of begin) {
         for (const booth of boothOf(setup)) {
           if (known.has(setup.config.id)) booth.readBy(setup);
-          // Not awaited: a disk that rejects the row must not delay the polls.
+          // The write is not awaited, so that a disk error does not delay the polls.
           void preseed(booth).catch(parts.failed);
         }
       }
@@ -109,16 +113,16 @@ export function createBooths(gateway: Gateway, provisioning: ProvisioningGateway
   };
 }
 
-/** The physical links. If anything of a booth on a link changes, the link ends and begins again for all its booths. */
+/** Manages the physical links. If the configuration of any booth on a link changes, the link restarts for all its booths. */
 function createLinks(gateway: Gateway, parts: Parts) {
   const links = new Map<string, OpenLink>();
   const shared = createSharedLinks(gateway.clock);
   return {
-    /** Through these links tools read from the PLCs. */
+    /** Access for tools, which read PLCs through these links. */
     shared,
     status: (): readonly SharedConnectionStatus[] =>
       [...links.values()].flatMap(({ connections }) => connections.map((one) => one.status())),
-    /** Ends the links that differ from these setups. Returns the setups whose link is to be begun. */
+    /** Ends the links that differ from the setups. Returns the setups whose links must be started. */
     async ended(setups: readonly BoothSetup[]): Promise<readonly BoothSetup[]> {
       const wanted = Map.groupBy(setups, linkOf);
       const touched = [...links].filter(([link, { setups: before }]) => !areSame(before, wanted.get(link) ?? []));
@@ -159,7 +163,7 @@ function areSame(before: readonly BoothSetup[], wanted: readonly BoothSetup[]): 
   return before.length === wanted.length && isDeepStrictEqual(byId(before), byId(wanted));
 }
 
-/** Opens the ports over which others read the PLCs of these booths. Their code is loaded only if one is configured. */
+/** Opens the ports through which other clients read the PLCs of these booths. The code is loaded only if such a port is configured. */
 async function sharedConnections({ clock, log }: Gateway, booths: readonly Booth[], ask: SharedConnection["ask"]) {
   const wanted = booths.flatMap(({ setup: { config, polled, link }, state: { booth } }) => {
     const share = config.modbus?.share;
@@ -170,7 +174,7 @@ async function sharedConnections({ clock, log }: Gateway, booths: readonly Booth
   return wanted.map((one) => openSharedConnection({ ...one, ask, clock, log }));
 }
 
-/** Enters the serial number of the configuration, which counts as confirmed by the operator, unless the booth has a binding already. */
+/** Enters the serial number of the configuration if the booth has no binding yet. It counts as confirmed by the operator. */
 async function preseed(booth: Booth): Promise<void> {
   const { serial } = booth.setup.config;
   if (serial === undefined || booth.binding.row.state !== "unprovisioned") return;
@@ -178,7 +182,7 @@ async function preseed(booth: Booth): Promise<void> {
   await applyEvent(booth, { kind: "serial_entered", serial, confirmed });
 }
 
-/** Logs the parameters when the service's record changes, and an event when the record cannot be read as agreed. */
+/** Logs the parameters whenever the service's record changes, and an event if the record violates the contract. */
 async function followService(booth: Booth, signal: AbortSignal): Promise<never> {
   let followed: unknown;
   let drifted = "";

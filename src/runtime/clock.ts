@@ -3,10 +3,10 @@ import type { Clock } from "../domain/machine.ts";
 import { monotonicMs } from "../monotonic.ts";
 import { sleepBy } from "../domain/signal.ts";
 
-/** systemd-timesyncd creates this file once it has synchronised the clock. */
+/** Path of the file that systemd-timesyncd creates once the clock is synchronised. */
 const TIMESYNC_FLAG = "/run/systemd/timesync/synchronized";
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";
-/** Longest timer of Node (2^31 - 1 ms). Longer sleeps consist of several. */
+/** Longest timer of Node (2^31 - 1 ms). A longer sleep is made of several timers. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** Calls `act` after `ms` of real time. Returns a function that cancels the call. */
@@ -22,7 +22,7 @@ export function realAfter(ms: number, act: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Returns the machine's clocks. hrtime is CLOCK_MONOTONIC on Linux, so it continues over a restart of the agent. */
+/** Returns the machine's clocks. On Linux, hrtime is CLOCK_MONOTONIC, which continues when the agent restarts. */
 export function systemClock(): Clock {
   return {
     boot: readFileSync(BOOT_ID, "utf8").trim(),

@@ -19,7 +19,7 @@ function version(): string {
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
 
-/** Loads the code of each command. A command loads only what it needs, which keeps `status` quick on a small machine. */
+/** Loaders for the code of each command. A command loads only what it needs, which keeps `status` fast on a small machine. */
 const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   run: async () => (await import("./compose.ts")).runCommand,
   reload: async () => (await import("../cli/upkeep.ts")).reloadCommand,
@@ -54,12 +54,12 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   manual: async () => (await import("../cli/manual.ts")).manualCommand(PROGRAM),
 };
 
-/** The program without its version, which package.json holds. */
+/** The command-line program. Its version is missing here, because package.json holds it. */
 export const PROGRAM: Omit<Program, "version"> = {
   name: "booth-gateway",
   summary: "edge gateway agent for paint and spray booths",
   groups: GROUPS,
-  // The compiler checks that the table and this record have the same names.
+  // This cast is safe, because the compiler checks that `GROUPS` and `RUNS` have the same names.
   runOf: (name) => RUNS[name as CommandName](),
 };
 
@@ -72,12 +72,12 @@ async function doctorParts(): Promise<DoctorParts> {
   return { tools: await plcTools(), files: await storeTools(), version: version() };
 }
 
-/** Whether an action of the profile workshop reads the PLC. */
+/** Returns whether an action of the profile workshop reads the PLC. */
 function readsPlc({ operands, values }: Call): boolean {
   return !["new", "import", "export"].includes(operands[0] ?? "") && values["trace"] === undefined;
 }
 
-/** Makes a command that reads a PLC over the running agent's link, if the agent has one to that PLC. */
+/** Wraps a command so that it reads the PLC over the running agent's link if there is one. */
 function sharing(command: (tools: PlcTools) => Run, touchesPlc: (call: Call) => boolean = () => true): Run {
   return async (call) => {
     const { linksToShare } = await import("../tools/plc-tools.ts");

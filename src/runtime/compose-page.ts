@@ -19,14 +19,14 @@ import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { message } from "../domain/message.ts";
 import { errorText } from "../domain/messages/message-error.ts";
 
-/** An unbound gateway with a PIN file opens its page on the network for this time after the boot. */
+/** Time after boot for which an unbound gateway with a PIN file opens its page on the network. */
 const AFTER_BOOT_MS = 30 * 60_000;
 
 type PageState = ReturnType<OpenPageListener["services"]["page"]["state"]>;
 
 export interface PageSetting {
   readonly config: Config;
-  /** The file that `config` was read from. */
+  /** Path of the file that `config` was read from. */
   readonly file: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -34,7 +34,7 @@ export interface PageSetting {
   readonly services: Omit<Services, "sessions" | "page">;
 }
 
-/** Opens the page with its ports, its certificate, the PLC tools and the folder for reports that people leave. */
+/** Opens the page with its ports, its certificate, the PLC tools, and a folder for reports to support. */
 export async function openPage({ config, file, clock, log, logins, services }: PageSetting): Promise<OpenPageListener> {
   const { port, lan_port, pin_file } = config.page;
   const certificate = () => certificateIn(join(config.data_dir, "page"), clock);
@@ -69,7 +69,7 @@ export async function openPage({ config, file, clock, log, logins, services }: P
   return page;
 }
 
-/** Opens the port for scrapers on the network. Returns null if it is not configured. */
+/** Opens the port for metrics scrapers on the network. Returns null if no port is configured. */
 async function openFigures({
   config: { metrics },
   log,
@@ -103,7 +103,7 @@ async function openOnNetwork(log: Logger, how: string, open: () => PageState | P
   }
 }
 
-/** Keeps the sessions of devices, and whether the page stays open, in the page's folder. */
+/** Stores devices' sessions, and whether the page stays open on the network, in the page's folder. */
 function alwaysOpen({ config, file, clock }: Pick<PageSetting, "config" | "file" | "clock">): AlwaysOpen {
   const { network, pin_file } = config.page;
   const dir = join(config.data_dir, "page");
@@ -121,7 +121,7 @@ function alwaysOpen({ config, file, clock }: Pick<PageSetting, "config" | "file"
   };
 }
 
-/** A file of mode 0600 that is replaced atomically. */
+/** Returns a file of mode 0600 whose content is replaced atomically. */
 function ownFile(dir: string, name: string): SessionFile {
   const path = join(dir, name);
   return {
@@ -143,13 +143,13 @@ async function certificateIn(dir: string, clock: Clock): Promise<PageCertificate
   };
 }
 
-/** Loaded at first use, because few gateways need them after the first day. */
+/** Loaders of the PLC tools. They run at first use, because few gateways need the tools after the first day. */
 const TOOLS = {
   probe: async () => (await import("../tools/probe.ts")).probed,
   detect: async () => (await import("../tools/detect.ts")).detected,
 };
 
-/** Runs a tool with the code of the command line. */
+/** Runs a PLC tool with the same code as the command line. */
 async function actOn(
   tools: PlcTools,
   wish: PlcWish,
@@ -168,10 +168,10 @@ async function actOn(
   }
 }
 
-/** Runs one task at a time, and rejects the others: only one person at a time uses the tools at a PLC. */
+/** Runs a task unless another one is running. Only one person at a time may use the PLC tools. */
 type Only = <T>(task: () => Promise<T>) => Promise<T>;
 
-/** The command line's PLC tools for the page. They use the agent's own link if it has one to that PLC. */
+/** Makes the command line's PLC tools available to the page. They share the agent's own link to a PLC if there is one. */
 function plcToolbox(
   place: Pick<PageSetting, "file" | "config">,
   { agent, clock, log, logins }: Pick<PageSetting, "clock" | "log" | "logins"> & { readonly agent: AgentControl },
@@ -197,7 +197,7 @@ function plcToolbox(
   return { box: { run: (wish, io) => only(() => run(wish, io)) }, tools, only };
 }
 
-/** The profile workshop, loaded at first use. */
+/** Returns the profile workshop, whose code is loaded at first use. */
 function lateWorkshop(only: Only, place: Parameters<typeof createWorkshop>[0]): Workshop {
   const made = once(async () => (await import("./workshop.ts")).createWorkshop(place));
   return {
@@ -208,10 +208,12 @@ function lateWorkshop(only: Only, place: Parameters<typeof createWorkshop>[0]): 
   };
 }
 
-/** Keeps repeated reports from filling the disk. */
+/** Maximum number of stored reports, so that they can't fill the disk. */
 const MAX_REPORTS = 20;
 
-/** Stores a report for support as a file of mode 0600 whose name sorts by time, and deletes the oldest ones. Returns its id. */
+/**
+ * Stores a report for support in a file of mode 0600, whose name sorts by time. Deletes the oldest reports. Returns the new report's id.
+ */
 async function storeIn(dir: string, report: string): Promise<string> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const kept = (await readdir(dir)).sort();

@@ -51,13 +51,15 @@ import { createSetUp, takenBack } from "./set-up.ts";
 import { openTraffic } from "./traffic.ts";
 
 /**
- * Builds the agent from the real machine: clock, disk, network, threads. Three life times are kept apart: the process (its log, store
- * thread, page and sockets), the agent (begun again if its configuration changes), and the parts of an agent (booths, links, outputs).
+ * Builds the agent from the real machine: clock, disk, network, threads. Three lifetimes are kept apart:
+ * - the process, with its log, store thread, page and sockets;
+ * - the agent, which some changes of the configuration restart;
+ * - the parts of an agent: booths, links, outputs.
  */
 
 const PACKAGE = new URL("../../package.json", import.meta.url);
 const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { readonly version: string };
-/** The files of a package carry the time at which it was made. The present time is later than that. */
+/** Time at which the package was built, from a file's modification time. The present time is certainly later. */
 const MADE_AT: EpochMs = Math.round(statSync(PACKAGE).mtimeMs);
 
 type LongIo = Io & { readonly outOfService: (wiped: Wiped) => void; readonly runLoop?: LoopWatch["runLoop"] };
@@ -75,25 +77,25 @@ async function openProcess(config: Config, outer: LongIo, file: string) {
     standbyDir: join(config.runtime_dir, "standby"),
     budget: { max_bytes: config.store.max_bytes, max_age_ms: config.store.max_age_days * DAY_MS },
   });
-  /** Each ends a thread at once, for the case that the process hangs after a fatal error. */
+  /** Functions that end each thread at once, in case the process hangs after a fatal error. */
   const threads: (() => Promise<unknown>)[] = [thread.terminate];
   const watch = outer.runLoop === undefined ? {} : { runLoop: outer.runLoop };
-  // A stop and a fatal error end everything that outlives an agent by the same signal as the agent.
+  // Everything that outlives an agent uses the same signal as the agent, which a stop or a fatal error aborts.
   const parts = createParts(outer.signal, systemClock(), {
     ...watch,
     failed: (error, loop) => exitAfterFailure(log, { error, loop, threads, exit: outer.exit }),
   });
   const io = { ...outer, signal: parts.signal };
   const notify = systemdNotify(io.environment);
-  /** Closed at the end, in no order. */
+  /** Things to close at the end, in any order. */
   const open: { close(): unknown }[] = [thread.store];
   return { file, log, lines, scrubber, clock, paced, notify, thread, parts, watch, io, open, threads };
 }
 
 /**
- * Runs the agent until the signal aborts. If the configuration changes meanwhile, the parts that differ begin again, or the whole agent
- * does, over the same store. Rejects with the first fatal error, after everything was closed. `outOfService` is called once every
- * booth is out of service for good.
+ * Runs the agent until the signal aborts. If the configuration changes meanwhile, parts of the agent restart, or the whole agent does, on
+ * the same store. Rejects with the first fatal error, after everything was closed. `outOfService` is called once every booth is permanently
+ * out of service.
  */
 async function runAgent(first: Lasting, outer: LongIo, file: string): Promise<void> {
   const opened = await openProcess(first.usable.config, outer, file);
@@ -108,7 +110,7 @@ async function runAgent(first: Lasting, outer: LongIo, file: string): Promise<vo
     await serveAgents(opened, first);
     await parts.finished;
   } catch (error) {
-    // Has no effect if the process is stopping, or if another error came first.
+    // This call has no effect if the process is stopping, or if another error came first.
     parts.failed(error);
     await parts.finished.catch(() => undefined);
     await Promise.allSettled(close());
@@ -118,14 +120,14 @@ async function runAgent(first: Lasting, outer: LongIo, file: string): Promise<vo
   await Promise.all(close());
 }
 
-/** The parts that one run of the agent leaves to the next one. */
+/** The parts that outlive a restart of the agent. */
 type LongLived = Awaited<ReturnType<typeof openLongLived>>;
 
 async function openLongLived(opened: OpenProcess, config: Config) {
   const { clock, log, scrubber, io, parts, thread } = opened;
   const { data_dir, runtime_dir } = config;
   const identity = retryingIdentity({ identity: thread.identity, clock, log }, io.signal);
-  // The store thread answers only if it alone has the data folder. Before that the tail file may belong to another agent.
+  // The store thread answers only after it has locked the data folder. Until then, the tail file may belong to another agent.
   const { gateway_id } = await identity.gateway();
   // Long reports and the backlog run in the gaps between polls.
   const gaps = createPollGaps(clock);
@@ -161,12 +163,12 @@ async function openLongLived(opened: OpenProcess, config: Config) {
     secrets: openSecrets(config.service, io.environment),
     random: systemRandom(),
     figures: async (...asked: Parameters<typeof figuresOf>) => reports.value(figuresOf(...asked)),
-    /** The service of the agent that runs now. */
+    /** The service of the present agent. */
     service: { url: config.service.url ?? null },
   };
 }
 
-/** Runs one agent after the other over the same store, and serves the sockets and the page. */
+/** Runs agents one after the other on the same store, and serves the sockets and the page. */
 async function serveAgents(opened: OpenProcess, first: Lasting): Promise<void> {
   const { config } = first.usable;
   const lasting = await openLongLived(opened, config);
@@ -179,7 +181,7 @@ async function serveAgents(opened: OpenProcess, first: Lasting): Promise<void> {
     signal: io.signal,
     begin: (next, inUse) => beginAgent(lasting, next, inUse),
   });
-  // The reload logs why it fails.
+  // `reload` itself logs why it failed.
   io.reloads?.(() => void runs.reload().catch(() => undefined));
   const set_up = createSetUp({
     file,
@@ -197,7 +199,7 @@ async function serveAgents(opened: OpenProcess, first: Lasting): Promise<void> {
   await serveUntil(() => runs.run(), { config, file, clock, log, logins, services }, runtime_dir);
 }
 
-/** Returns what the sockets and the page need from the agent that runs now. */
+/** Returns the parts of the present agent that the sockets and the page use. */
 function servicesOf(
   lasting: LongLived,
   { control, http }: Pick<Awaited<ReturnType<typeof agentRuns>>, "control" | "http">,
@@ -219,14 +221,14 @@ function servicesOf(
   };
 }
 
-/** Returns the machine's clock, or in a simulated site the site's clock, which waits for the reads of the drivers. */
+/** Returns the machine's clock. In a simulated site it returns the site's clock, which waits for the drivers' reads. */
 async function clockOf({ clock_file }: Config): Promise<{ clock: Clock; paced: (driver: Driver) => Driver }> {
   if (clock_file === undefined) return { clock: systemClock(), paced: (driver) => driver };
   const clock = (await import("./simulated-clock.ts")).clockFromFile(clock_file);
   return { clock, paced: clock.paced };
 }
 
-/** Eight chunks are read and sent within this time. */
+/** Time in which eight chunks of the backlog are read and sent. */
 const CHUNKS_MS: Milliseconds = 6;
 
 /** Wraps the store so that backlog reads run only between polls, and in memory reserved for them. */
@@ -245,7 +247,7 @@ export function readInGaps<S extends Pick<Store, "chunks">>(
   };
 }
 
-/** Starts the agent as a configuration says. */
+/** Starts an agent with a configuration. */
 async function beginAgent(lasting: LongLived, first: Lasting, inUse: NonNullable<AgentSetup["config"]>) {
   const { clock, log, random, service_time, sealer, scrubber, io, traffic, parts, watch, ...rest } = lasting;
   const { commit_interval_ms, heartbeat_interval_ms, service } = first.usable.config;
@@ -258,7 +260,8 @@ async function beginAgent(lasting: LongLived, first: Lasting, inUse: NonNullable
   const ways = await waysTo(service, { clock, service_time, log, meter, agentVersion: VERSION }, signal);
   const http = scrubbedHttp(ways.http, scrubber);
   const isByRoot = await fileSaysService(first.text, lasting);
-  // Not awaited: an agent polls even if the disk cannot be written. Until the hosts are stored, every key is for the present service.
+  // The write is not awaited, because an agent polls even if the disk cannot be written. Until the hosts are stored, every key counts
+  // as one for the present service.
   void noteKeyHosts({ ...rest, service_url }, isByRoot).catch(() => undefined);
   const pki = opcuaPki({ dir: join(rest.data_dir, "opcua"), wall: () => clock.wall(), log });
   const begun = Promise.withResolvers<Agent>();
@@ -291,13 +294,13 @@ async function beginAgent(lasting: LongLived, first: Lasting, inUse: NonNullable
     signal,
   );
   begun.resolve(agent);
-  // Rejects when the agent ends.
+  // The rejection means only that the agent has ended.
   void releaseStartMemory(agent, lasting, signal).catch(() => undefined);
   const become = async (next: Lasting): Promise<void> => agent.become(await configuredBy(lasting, next, given));
   return { agent, http, become, stop: () => ending.abort() };
 }
 
-/** Whether the operator's file gives the service's address. It is read again only if something was set up on the spot. */
+/** Returns whether the operator's file gives the service's address. The file is read again only if a set-up is stored. */
 async function fileSaysService(text: string, { file, data_dir }: LongLived): Promise<boolean> {
   if (!existsSync(join(data_dir, "setup.json"))) return true;
   const { operatorSays } = await import("../config/set-up.ts");
@@ -318,7 +321,7 @@ async function configuredBy(
   }
   const keeperOf = await holeKeepers({ identity, log }, booths);
   const metrics = (ids: readonly string[]) => figuresNow(agent, ids);
-  // Loading the library blocks the thread for most of a second, so it is loaded before the first poll.
+  // Loads the OPC UA library before the first poll, because loading blocks the thread for most of a second.
   if (booths.some((booth) => booth.config.opcua !== undefined)) await opcuaLibrary();
   return {
     booths: booths.map(boothSetups({ ...lasting, pki, keeperOf })),
@@ -336,10 +339,10 @@ async function configuredBy(
 }
 
 const CHECK_START_MS: Milliseconds = 250;
-/** A PLC may be away for days, so the memory is released after this time in any case. */
+/** Time limit of waiting for first commits. A PLC may be unreachable for days, and the memory must be released anyway. */
 const LONGEST_START_MS: Milliseconds = 60_000;
 
-/** Collects the garbage of the start after every booth has its first commit, or after LONGEST_START_MS. */
+/** Releases the memory that the start used, once every booth has its first commit, or after LONGEST_START_MS. */
 async function releaseStartMemory(agent: Agent, { clock, needRoom }: LongLived, signal: AbortSignal): Promise<void> {
   const latest = clock.mono() + LONGEST_START_MS;
   do await clock.sleep(CHECK_START_MS, signal);
@@ -365,7 +368,7 @@ async function serveUntil(end: () => Promise<void>, setting: PageSetting, runtim
   }
 }
 
-/** Returns the machine's random source, which is good enough for identifiers and credentials. */
+/** Returns the machine's random source, which is cryptographically secure, as identifiers and credentials require. */
 export function systemRandom(): Random {
   return {
     next: () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48,
@@ -374,7 +377,7 @@ export function systemRandom(): Random {
   };
 }
 
-/** Loads the configuration. A set-up that was on trial when the last agent ended is reverted first. */
+/** Loads the configuration. If a set-up was on trial when the last agent ended, it is reverted first. */
 function loadAtStart(file: string, io: Io): Lasting {
   const { environment } = io;
   const lasting = loadLasting(file, environment);
@@ -387,7 +390,7 @@ function loadAtStart(file: string, io: Io): Lasting {
   return isReverted ? loadLasting(file, environment) : lasting;
 }
 
-/** Runs the agent until it is stopped, or until it is taken out of service: then its keys and data are wiped. */
+/** Runs the agent until it is stopped, or until every booth is decommissioned. In that case its keys and data are wiped. */
 export const runCommand: Run = (call) => runWatched(call);
 
 /** Runs the agent as `runCommand` does. `runLoop` lets tests make a loop fail. */

@@ -10,22 +10,22 @@ import { wipe } from "./secrets.ts";
 
 type Folders = Pick<Config, "data_dir" | "runtime_dir">;
 
-/** File that remains after a wipe. It keeps the agent, and the systemd unit, from starting as a new gateway. */
+/** Name of a file that remains after a wipe. The file keeps both the agent and its systemd unit from starting as a new gateway. */
 const MARK = "decommissioned";
-/** Files with data, which are too large to be overwritten. All other files may hold a key or parts of one. */
+/** Names of data files, which are too large to overwrite. Any other file may contain a key or parts of one. */
 const DATA = /^(store|ballast)/;
-/** Files with the log of readings. */
+/** Names of the files that contain the log of readings. */
 const RECORDS = /^store/;
 
-/** The content of the mark, by what was wiped. `markOf` reads the first line. */
+/** Text of the file that remains, by what was wiped. `markOf` parses its first line. */
 const MARK_TEXTS: Readonly<Record<Wiped, string>> = {
   all: "wiped: all\nThis gateway was decommissioned: its keys and data are wiped. Without this file the agent starts as a new one.\n",
   keys: "wiped: keys\nThis gateway was decommissioned: its keys are wiped. Its records are kept, because the service has not acknowledged all of them. Without this file the agent starts as a new gateway with these records.\n",
 };
 
 /**
- * Returns the mark that says that the gateway was taken out of service, or null. If a power cut left the mark empty, only the keys
- * count as wiped, so that the records are kept.
+ * Returns the file that marks this gateway as decommissioned, or null. If a power cut left the file empty, only the keys count as wiped, so
+ * that the records are kept.
  */
 export function markOf({ data_dir }: Folders): { readonly path: string; readonly wiped: Wiped } | null {
   const path = join(data_dir, MARK);
@@ -34,8 +34,8 @@ export function markOf({ data_dir }: Folders): { readonly path: string; readonly
 }
 
 /**
- * Wipes a gateway that is out of service: keys are overwritten and deleted first, then the data is deleted. After a power cut the next
- * call finishes the work. The files must be closed. Throws if a file can't be deleted.
+ * Wipes a decommissioned gateway. Keys are overwritten and deleted first, then the data is deleted. After a power cut, the next call
+ * completes the work. All files must be closed. Throws if a file can't be deleted.
  */
 export function wipeState({ data_dir, runtime_dir }: Folders, wiped: Wiped): void {
   writeFileSync(join(data_dir, MARK), MARK_TEXTS[wiped], { mode: 0o600, flush: true });
@@ -53,7 +53,7 @@ export function wipeState({ data_dir, runtime_dir }: Folders, wiped: Wiped): voi
   }
 }
 
-/** The files in the runtime folder to be deleted: cursors, counts and copies, and the tail file if records are wiped. */
+/** Returns the files to delete in the runtime folder: cursors, counts and copies, and the tail file if the records are wiped. */
 function oursIn(runtime_dir: string, wiped: Wiped): string[] {
   const names = existsSync(runtime_dir) ? readdirSync(runtime_dir) : [];
   const ours = wiped === "all" ? /^(tail|standby|outputs|notice|traffic)/ : /^(standby|outputs|notice|traffic)/;
@@ -65,7 +65,7 @@ interface LeavingBooth extends Pick<BoothState, "booth" | "binding"> {
 }
 
 /**
- * Returns what may be wiped, or null if nothing may be. Every booth of the gateway must be out of service for good. Records are never
+ * Returns what may be wiped, or null if nothing may be. Every booth of the gateway must be permanently out of service. Records are never
  * wiped before the service has acknowledged them.
  */
 export function wipedOf(booths: readonly LeavingBooth[]): Wiped | null {
@@ -77,17 +77,17 @@ function isAcknowledged({ binding, log }: LeavingBooth): boolean {
   return log.reach.acked_seq >= (binding.row.wipe?.last_seq ?? Infinity);
 }
 
-/** Delay before the wipe. The page shows the state meanwhile, and entering a serial number cancels the wipe. */
+/** Delay before the wipe. During it, the page shows the state, and entering a serial number cancels the wipe. */
 const SHOWN_FOR_MS: Milliseconds = 5_000;
 
 interface Leaving {
-  /** Changed in place. */
+  /** All booths of the gateway. The array is changed in place. */
   readonly booths: readonly { readonly state: LeavingBooth }[];
-  /** Whether every configured booth runs. */
+  /** Returns whether every configured booth is running. */
   readonly isWhole: () => boolean;
 }
 
-/** Waits until every booth is out of service for good, reports it once, and then waits for the abort. */
+/** Waits until every booth is permanently out of service, reports this once, and then waits for the abort. */
 export async function farewellLoop(
   { clock, log, news, outOfService }: Pick<Gateway, "clock" | "log" | "news" | "outOfService">,
   { booths, isWhole }: Leaving,

@@ -22,26 +22,26 @@ import type { TrafficWatch } from "./traffic.ts";
 /** The part of the configuration that may change while the agent runs. */
 export interface Configured {
   readonly booths: readonly BoothSetup[];
-  /** Configured booths that cannot run. They appear in the status only. */
+  /** Configured booths that cannot run. They appear only in the status. */
   readonly disabled?: readonly Omit<DisabledBooth, "since">[];
-  /** Opens the outputs; absent: there are none. */
+  /** Opens the outputs; absent: no output is configured. */
   readonly outputs?: (booths: readonly OutputBooth[]) => Promise<Outputs>;
-  /** The entries of the outputs, for outputs that are open already. */
+  /** Entries of the outputs, to change outputs that are already open. */
   readonly output_entries?: readonly OutputConfig[];
-  /** Outputs that are left out because of a mistake in their entries. */
+  /** Outputs that are left out because their entries have mistakes. */
   readonly refused_outputs?: readonly OutputStatus[];
-  /** Opens the notices; absent: there are none. */
+  /** Opens the notices; absent: no notice is configured. */
   readonly notices?: (gateway: Gateway, booths: readonly NoticeBooth[]) => Promise<Notices>;
-  /** The entries of the notices, to detect a change. */
+  /** Entries of the notices, to detect a change. */
   readonly notice_entries?: readonly NoticeConfig[];
-  /** Notices that are left out because of a mistake in their entries. */
+  /** Notices that are left out because their entries have mistakes. */
   readonly refused_notices?: readonly NoticeStatus[];
 }
 
 /**
- * Everything an agent is started with: the machine (clock, random source, log, disk), the connections to the service, and the
- * configuration. The composition builds it from the real machine, tests and the simulation from virtual parts. An agent never reaches
- * for a clock, a file or a socket by itself.
+ * Everything with which an agent is started: the machine (clock, random source, log, disk), the connections to the service, and the
+ * configuration. `compose.ts` builds it from the real machine, tests and the simulation from virtual parts. An agent never accesses a
+ * clock, a file or a socket in any other way.
  */
 export interface AgentSetup extends Configured {
   readonly clock: Clock;
@@ -51,43 +51,43 @@ export interface AgentSetup extends Configured {
   readonly store: Store;
   readonly identity: Identity;
   readonly tail: Tail;
-  /** Makes the summary of a state; absent: the one of the reports. */
+  /** Makes the summary of a booth's state; absent: the summary that the reports use. */
   readonly summaryOf?: (state: DeriveState, now: EpochMs) => BoothSummary;
   readonly secrets: Secrets;
   readonly sealer: Sealer;
   readonly api: ServiceApi;
   readonly link: ServiceLink;
-  /** Collects the times that the service's answers contain. */
+  /** Collects the times in the service's answers. */
   readonly service_time: HeardTime;
-  /** Learns when polls are due, so that long work runs between them; absent: nothing waits for polls. */
+  /** Learns when polls are due, so that long work runs between polls; absent: long work runs at any time. */
   readonly gaps?: PollGaps;
   readonly version: string;
-  /** null: no service is set up yet. */
+  /** Address of the service; null: no service is set up yet. */
   readonly service_url: string | null;
-  /** The broker to use if the service's record names none; null: not known. */
+  /** Address of the broker if the service's record names none; null: not configured. */
   readonly broker_url: string | null;
-  /** Limit for the backlog of an outage, in records per second; null: the service's acks alone set the pace. */
+  /** Maximum rate at which the backlog of an outage is sent, in records per second; null: limited only by the service's acks. */
   readonly backlog_rate: number | null;
-  /** Size from which a backlog gets its own lane, in records; absent: the default. */
+  /** Number of waiting records from which a backlog is sent separately from live records; absent: the default. */
   readonly least_backlog?: number | undefined;
-  /** Yields the thread between two chunks; absent: it is not yielded. */
+  /** Yields the thread between two chunks of a backlog; absent: chunks follow each other at once. */
   readonly turn?: (() => Promise<void>) | undefined;
   readonly commit_interval_ms: Milliseconds;
   readonly heartbeat_interval_ms: Milliseconds;
-  /** Whether the configuration file is in use; absent: it is, completely. */
+  /** Returns whether the configuration file is in use; absent: the file is in use, completely. */
   readonly config?: () => Pick<AgentStatus, "config_refused" | "needs_restart">;
-  /** Certificates that links depend on. People are warned before one expires. */
+  /** Returns the certificates that links depend on. People are warned before one of them expires. */
   readonly certificates?: () => readonly KnownCertificate[];
-  /** The gateway's own figures of a booth's day. */
+  /** Computes the gateway's own figures of a booth's day. */
   readonly figures: (booth: BoothId, day: LocalDay, status: AgentStatus) => Promise<DayFigures>;
-  /** Counts the network traffic and holds it against the month's budget; absent: it is not counted. */
+  /** Counts the network traffic and compares it with the month's budget; absent: traffic is not counted. */
   readonly traffic?: Pick<TrafficWatch, "status" | "thrift"> | undefined;
-  /** Called once every booth is out of service for good, with what is to be wiped; absent: the agent continues. */
+  /** Called with what is to be wiped, once every booth is permanently out of service; absent: the agent continues to run. */
   readonly outOfService?: (wiped: Wiped) => void;
   readonly watch?: LoopWatch;
 }
 
-/** A running agent's setup, with the signals and states that its loops share. */
+/** The setup of a running agent, with the signals and states that its loops share. */
 export interface Gateway extends Omit<AgentSetup, keyof Configured>, SharedSignals {
   readonly gateway_id: string;
   readonly started_at: EpochMs;

@@ -7,16 +7,19 @@ import { withControlsEscaped } from "../domain/control-characters.ts";
 import type { Logger } from "../domain/machine.ts";
 import type { EpochMs } from "../domain/units.ts";
 
-/** Syslog priorities, which the journal reads from the start of a line. */
+/** Syslog priorities by level. The journal reads a priority from the start of a line. */
 const PRIORITIES: Readonly<Record<string, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
 
-/** Adds the journal's priority to a line, by the level at the start of the line. */
+/** Adds the journal's priority to a line. The line starts with its level. */
 export function withPriority(line: string): string {
   const level = /^\{"level":"([a-z]+)"/.exec(line)?.[1] ?? "";
   return `<${PRIORITIES[level] ?? 6}>${line}`;
 }
 
-/** Whether an output is the journal: systemd sets JOURNAL_STREAM to its device and inode. A pipe or another file has others. */
+/**
+ * Returns whether an output is the journal. systemd sets JOURNAL_STREAM to the journal's device and inode, and no pipe or other file has
+ * the same ones.
+ */
 export function isJournal(fd: number, environment: Readonly<Record<string, string | undefined>>): boolean {
   const journal = environment["JOURNAL_STREAM"];
   if (journal === undefined) return false;
@@ -24,15 +27,15 @@ export function isJournal(fd: number, environment: Readonly<Record<string, strin
   return journal === `${dev}:${ino}`;
 }
 
-/** Fields whose values are never logged, at the top level and one level below. */
+/** Names of fields whose values are never logged, at the top level or one level below. */
 const SECRET_FIELDS = ["credential", "api_key", "key", "password", "authorization", "old_password", "new_password"];
 
 const STDOUT = 1;
 export const STDERR = 2;
 
 /**
- * Creates a logger that writes JSON lines to standard output, with the journal's priority if the output is the journal. Commands that
- * print an answer log to STDERR. Control characters are escaped, also those that JSON allows, because people read the lines on terminals.
+ * Creates a logger that writes JSON lines to standard output, with the journal's priority if the output is the journal. Commands that print
+ * an answer log to STDERR. Control characters are escaped, even those that JSON allows, because people read the lines in terminals.
  */
 export function createLogger(level: "debug" | "info" | "warn" | "error", fd: number = STDOUT): Logger {
   const paths = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]);
@@ -54,24 +57,24 @@ export function createLogger(level: "debug" | "info" | "warn" | "error", fd: num
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** Returns the fields of a line: those that were given, rendered, and code and values of each message. */
+/** Returns the fields of a log line: the given fields, rendered, and the code and values of each message. */
 function logFields(fields: Readonly<Record<string, unknown>>, text: Text): object {
   const own = Object.values(fields).some((value) => typeof value === "object") ? withMessages(fields) : fields;
   return isMessage(text) ? { ...own, code: text.code, args: rendered(text.args) } : own;
 }
 
-/** Errors are left to the log's library, which writes their stack. */
+/** Renders the messages in fields. An error is left unchanged, because pino writes its stack. */
 function withMessages(fields: Readonly<Record<string, unknown>>): object {
   const { err, ...others } = fields;
   const shown = rendered(others, { said: true }) as object;
   return err === undefined ? shown : { ...shown, err };
 }
 
-/** About a day of a healthy agent, some 60 kB. */
+/** Maximum number of kept lines: about a day of a healthy agent, some 60 kB. */
 const MAX_LINES = 300;
 const MAX_TEXT = 500;
 
-/** Wraps a logger and keeps the texts of its newest lines for screens. `lines()` returns them newest last. */
+/** Wraps a logger, and keeps the texts of the newest lines for the page. `lines()` returns them, newest last. */
 export function rememberingLog(
   log: Logger,
   wall: () => EpochMs,

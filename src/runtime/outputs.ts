@@ -18,7 +18,7 @@ import type { AgentSetup, Configured, Gateway } from "./gateway.ts";
 import { type Part, type Parts, together } from "./parts.ts";
 import { secretReader } from "./scrubbed.ts";
 
-/** Outputs (brokers and collectors that get the readings) and notices (people who are told of alarms). */
+/** Opens outputs (brokers and collectors that receive the readings) and notices (messages to people about alarms). */
 
 interface Place {
   readonly clock: Clock;
@@ -31,7 +31,7 @@ type OutputPlace = Omit<OutputMachine, "cursor_file" | "secret" | "connect" | "s
   Pick<AgentSetup, "store" | "identity"> &
   Place;
 
-/** The outputs of a configuration. Their code is loaded only if there are any. */
+/** Returns the outputs of a configuration. Their code is loaded only if any output is configured. */
 export function outputsOf(
   { config: { outputs }, refused_outputs }: Lasting["usable"],
   place: OutputPlace,
@@ -60,7 +60,7 @@ export function outputsOf(
   };
 }
 
-/** The notices of a configuration. Their code is loaded only if there are any. */
+/** Returns the notices of a configuration. Their code is loaded only if any notice is configured. */
 export function noticesOf(
   { config: { notices }, refused_notices }: Lasting["usable"],
   place: Place,
@@ -87,12 +87,12 @@ export function noticesOf(
   };
 }
 
-/** The agent's outputs. They may change while the agent runs. */
+/** Manages the agent's outputs, which may change while the agent runs. */
 export function createOutputParts({ clock, store }: Gateway, booths: readonly Booth[], parts: Parts) {
   let open: Outputs | null = null;
   return {
     status: (): readonly OutputStatus[] => open?.status() ?? [],
-    /** Changes to these outputs and to the present booths. */
+    /** Switches to the outputs of a configuration and to the present booths. */
     async become({ outputs, output_entries = [] }: Configured): Promise<void> {
       const seen = booths.map(({ state, log, watch }) => ({
         state,
@@ -109,7 +109,7 @@ export function createOutputParts({ clock, store }: Gateway, booths: readonly Bo
   };
 }
 
-/** The agent's notices. They store what they have sent, so any change ends all of them and begins them again. */
+/** Manages the agent's notices. A notice stores what it has sent, so all notices can be restarted after any change. */
 export function createNoticeParts(gateway: Gateway, booths: readonly Booth[], parts: Parts) {
   let begun: { readonly notices: Notices; readonly part: Part } | null = null;
   let last: { readonly entries: readonly NoticeConfig[]; readonly booths: readonly Booth[] } = {
@@ -124,7 +124,7 @@ export function createNoticeParts(gateway: Gateway, booths: readonly Booth[], pa
     status: (): readonly NoticeStatus[] => begun?.notices.status() ?? [],
     test: async (name: string | undefined): Promise<readonly NoticeTest[]> =>
       (await begun?.notices.test(name, parts.signal)) ?? [],
-    /** Changes to these notices and to the present booths. */
+    /** Switches to the notices of a configuration and to the present booths. */
     async become({ notices: open, notice_entries: entries = [] }: Configured): Promise<void> {
       if (isSame(entries)) return;
       await begun?.part.end();
@@ -139,7 +139,7 @@ export function createNoticeParts(gateway: Gateway, booths: readonly Booth[], pa
   };
 }
 
-/** The agent's own figures of these booths, for outputs that push them. */
+/** Returns the agent's metrics of these booths, for outputs that push them. */
 export async function figuresNow(
   begun: Promise<Pick<AgentControl, "status" | "counts">>,
   ids: readonly string[],

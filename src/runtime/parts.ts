@@ -3,42 +3,42 @@ import type { Clock } from "../domain/machine.ts";
 import { isOver, onAbort } from "../domain/signal.ts";
 import type { Milliseconds } from "../domain/units.ts";
 
-/** A part of the agent that can be ended on its own. */
+/** A part of the agent that can be ended separately. */
 export interface Part {
-  /** Aborts when the part ends. */
+  /** Aborts when the part starts to end. */
   readonly signal: AbortSignal;
-  /** Resolves once all loops of the part have ended. For a writer it rejects if the last write failed. */
+  /** Ends the part. Resolves once all its loops have ended. For a writer, it rejects if the last write failed. */
   end(): Promise<void>;
 }
 
 /** A loop that runs until the signal aborts. */
 export type Loop = (signal: AbortSignal) => Promise<unknown>;
 
-/** The loops of one part. Each name is unique in the agent, and appears in the log if the loop fails. */
+/** The loops of a part by name. Names are unique in the agent, and the log names a loop that fails. */
 export type Loops = Readonly<Record<string, Loop>>;
 
-/** Hooks through which the composition and tests observe the loops. */
+/** Hooks with which the composition and tests observe the loops. */
 export interface LoopWatch {
-  /** Called once, before anything is closed, with the first error that ends the parts; `loop` is where it was thrown, if known. */
+  /** Called once with the first error that ends the parts, before anything is closed. `loop`: the loop that threw the error, if known. */
   readonly failed?: (error: Error, loop: string | null) => void;
-  /** Runs a loop. Tests and the simulation use it to make a loop fail by its name; absent: the loop runs unchanged. */
+  /** Runs a loop. Tests and the simulation use this hook to make a named loop fail; absent: the loop runs unchanged. */
   readonly runLoop?: (name: string, loop: Loop, signal: AbortSignal) => Promise<unknown>;
 }
 
 export type Parts = ReturnType<typeof createParts>;
 
 /**
- * Time that the parts have to end in order after a failure. Then `finished` rejects even if a part still hangs, so that the process
- * exits within 5 s. A stop without a failure isn't limited here.
+ * Time limit for ending the parts in order after a failure. After it, `finished` rejects even if a part hangs, so that the process exits
+ * within 5 s. A normal stop has no such limit here.
  */
 export const FAILED_END_MS: Milliseconds = 3_000;
 
 /**
- * Supervises the loops of the agent. Each part begins and ends on its own, and all end with the signal. If a loop throws, or ends
- * while its part still runs, all parts end and `finished` rejects, so that the service manager starts the agent again.
+ * Supervises the loops of the agent. Parts start and end separately, and all end with the signal. If a loop throws, or ends while its part
+ * is running, all parts end and `finished` rejects. The service manager then restarts the agent.
  *
- * Parts end in this order: parts that take readings; then writers, which store what was taken. Parts that only report to others end
- * at the same time, and the writers don't wait for them.
+ * Parts that take readings end first, and then the writers, which store what was taken. Parts that only report to others end in parallel,
+ * and the writers don't wait for them.
  */
 export function createParts(signal: AbortSignal, clock: Pick<Clock, "sleep">, watch: LoopWatch = {}) {
   const ending = new AbortController();
@@ -85,19 +85,19 @@ export function createParts(signal: AbortSignal, clock: Pick<Clock, "sleep">, wa
     return addPart(among, own, () => Promise.allSettled(running).finally(forget));
   };
   const finished = untilOver();
-  // The composition awaits `finished` later.
+  // Keeps a failure from being reported as unhandled. The composition awaits `finished` later.
   finished.catch(() => undefined);
   return {
-    /** Aborts when all parts end. */
+    /** Aborts when all parts start to end. */
     signal: all,
-    /** Resolves once all parts have ended. Rejects with the first error that ended them. */
+    /** Resolves once all parts have ended. Rejects with the first error that made them end. */
     finished,
-    /** Ends all parts because of an error that cannot be repaired here. */
+    /** Ends all parts after an error that cannot be handled. */
     failed,
     begin: (loops: Loops): Part => beginAmong(takers, loops),
-    /** Begins a part that only reports to others. */
+    /** Starts a part that only reports to others. */
     beginTeller: (loops: Loops): Part => beginAmong(tellers, loops),
-    /** Begins a part that writes what other parts have taken. */
+    /** Starts a part that writes what other parts have taken. */
     beginWriter(loops: Loops): Part {
       const own = new AbortController();
       const running = start(loops, own.signal);
@@ -106,7 +106,7 @@ export function createParts(signal: AbortSignal, clock: Pick<Clock, "sleep">, wa
   };
 }
 
-/** Returns a function that starts the loops of a part. A loop that throws, or that ends while the part still runs, calls `failed`. */
+/** Returns a function that starts the loops of a part. If a loop throws, or ends while the part is running, `failed` is called. */
 function starter({ runLoop }: LoopWatch, failed: (error: unknown, loop: string) => void) {
   return (loops: Loops, own: AbortSignal): readonly Promise<unknown>[] =>
     Object.entries(loops).map(([name, loop]) => {
@@ -119,7 +119,7 @@ function starter({ runLoop }: LoopWatch, failed: (error: unknown, loop: string) 
     });
 }
 
-/** Adds a part that ends by aborting its controller and waiting for its loops. */
+/** Adds a part. To end it, its controller is aborted and its loops are awaited. */
 function addPart(among: Set<Part>, own: AbortController, loopsEnd: () => Promise<unknown>): Part {
   const part: Part = {
     signal: own.signal,
@@ -132,7 +132,7 @@ function addPart(among: Set<Part>, own: AbortController, loopsEnd: () => Promise
   return part;
 }
 
-/** Runs several loops as one: rejects at once if one of them fails, and after an abort waits until each has ended. */
+/** Runs several loops as one. Rejects at once if a loop fails. After an abort, waits until every loop has ended. */
 export async function together(loops: readonly Promise<unknown>[], signal: AbortSignal): Promise<void> {
   const broken = Promise.withResolvers<never>();
   for (const loop of loops) {
@@ -143,7 +143,7 @@ export async function together(loops: readonly Promise<unknown>[], signal: Abort
   await Promise.race([Promise.allSettled(loops), broken.promise]);
 }
 
-/** Returns a function that runs its tasks one after the other. A task that fails doesn't keep the next one from running. */
+/** Returns a function that runs tasks one after the other. After a failed task, the next one still runs. */
 export function createQueue() {
   let last: Promise<unknown> = Promise.resolve();
   return <T>(task: () => T | Promise<T>): Promise<T> => {

@@ -20,11 +20,11 @@ interface LinkParts {
   readonly pki: OpcuaPki;
   readonly scrubber: Scrubber;
   readonly keeperOf: Awaited<ReturnType<typeof holeKeepers>>;
-  /** Slows a simulated clock down to the pace of the driver's reads; with the real clock it returns the driver unchanged. */
+  /** Adapts a simulated clock to the pace of the driver's reads; with the real clock, returns the driver unchanged. */
   readonly paced: (driver: Driver) => Driver;
 }
 
-/** Returns a function that prepares a booth for its loops. Booths at the same Modbus address share a link. */
+/** Returns a function that prepares a booth for its loops. Booths with the same Modbus address share a link. */
 export function boothSetups({ clock, paced, ...parts }: LinkParts): (booth: ReadyBooth) => BoothSetup {
   const modbus = modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() }));
   return ({ config, profile }) => {
@@ -41,7 +41,7 @@ export function boothSetups({ clock, paced, ...parts }: LinkParts): (booth: Read
   };
 }
 
-/** A link that no other booth shares. If the profile has another protocol than the link, only this booth fails. */
+/** Returns a link for this booth only. If the protocols of profile and link differ, only this booth fails. */
 function ownLink(
   booth: BoothConfig,
   profile: Profile,
@@ -54,7 +54,7 @@ function ownLink(
     return passwords;
   };
   return {
-    // No Modbus address has such a name.
+    // This name can't collide with that of a Modbus link, which is an address.
     link: `booth ${booth.id}`,
     makeDriver: (known) => {
       const passwords = () => learned([...(opcua === undefined ? [] : logins.passwords(opcua)), ...known()]);
@@ -63,11 +63,13 @@ function ownLink(
   };
 }
 
-/** Name of the entry of the identity's database with the sealed passwords. */
+/** Name of the database entry with the sealed passwords. */
 const KEPT = "plc_logins";
-/** All logins of a gateway. For each booth there is room for the previous login, which a reverted change needs again. */
+/**
+ * Maximum number of stored logins of a gateway. Each booth may have a present and a previous login, which a reverted change needs again.
+ */
 const MOST = 32;
-/** Passwords of one user at one server. More wrong ones in a row lock the user out at many servers. */
+/** Maximum number of passwords tried for one user at one server. Many servers lock a user out after several wrong passwords in a row. */
 const MOST_TRIED = 2;
 
 interface Login {
@@ -80,7 +82,7 @@ type LoginAddress = Pick<OpcuaAddress, "endpoint" | "user">;
 
 export type PlcLogins = Awaited<ReturnType<typeof openPlcLogins>>;
 
-/** Opens the store of OPC UA passwords that were entered during the set-up. They are sealed on the disk and never shown. */
+/** Opens the store of OPC UA passwords entered during the set-up. They are sealed on the disk and never shown. */
 export async function openPlcLogins({
   identity,
   sealer,
@@ -90,13 +92,13 @@ export async function openPlcLogins({
   readonly sealer: Sealer;
   readonly scrubber: Scrubber;
 }) {
-  // Only this module writes the entry. Newest first.
+  // Stored logins, newest first. Only this module writes the entry, so its type is known.
   let logins = ((await identity.kept(KEPT)) ?? []) as readonly Login[];
   const isOf = ({ endpoint, user }: LoginAddress): ((one: Login) => boolean) => {
     return (one) => one.endpoint === endpoint && one.user === user;
   };
   return {
-    /** Stores a password. It is tried before the previous one of that user at that server. */
+    /** Stores a password. It is tried before the previous password of the same user at the same server. */
     async give({ password, ...address }: LoginAddress & { readonly user: string; readonly password: string }) {
       const isSame = isOf(address);
       const previous = logins.filter(isSame).slice(0, MOST_TRIED - 1);
@@ -106,7 +108,7 @@ export async function openPlcLogins({
       await identity.keep(KEPT, next);
       logins = next;
     },
-    /** The passwords to try, newest first. */
+    /** Returns the passwords to try, newest first. */
     passwords(address: LoginAddress): readonly string[] {
       const passwords = logins.filter(isOf(address)).flatMap((one) => sealer.open(one.password) ?? []);
       for (const password of passwords) scrubber.learn(password);

@@ -8,7 +8,7 @@ import type { AgentStatus } from "../domain/status.ts";
 import type { Agent } from "./agent.ts";
 import { createQueue } from "./parts.ts";
 
-/** A running agent, with the functions that change and stop it. */
+/** A running agent, with functions to change and stop it. */
 export interface RunningAgent {
   readonly agent: Agent;
   readonly http: HttpClient;
@@ -17,7 +17,7 @@ export interface RunningAgent {
   readonly stop: () => void;
 }
 
-/** Whether the configuration file is in use. */
+/** Whether the configuration file is in use, as part of the status. */
 type FileInUse = Pick<AgentStatus, "config_refused" | "needs_restart">;
 
 interface RunsSetup {
@@ -25,20 +25,20 @@ interface RunsSetup {
   readonly file: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
-  /** The configuration that the process starts with. */
+  /** The configuration with which the process starts. */
   readonly first: Lasting;
   readonly signal: AbortSignal;
   readonly begin: (next: Lasting, inUse: () => FileInUse) => Promise<RunningAgent>;
 }
 
 /**
- * Runs one agent after the other in one process, and applies changes of the configuration: a change of booths, outputs or notices to
- * the running agent, any other change by a restart of the agent. The process, its store and its page continue. `control` always
- * belongs to the agent that runs. Rejects if the first agent cannot begin.
+ * Runs agents one after the other in one process, and applies changes of the configuration. A change of booths, outputs or notices is
+ * applied to the running agent, and any other change restarts the agent. The process, its store and its page continue. `control` always
+ * belongs to the present agent. Rejects if the first agent cannot start.
  */
 export async function agentRuns({ file, environment, log, first, signal, begin }: RunsSetup) {
   let inForce = first;
-  /** Why the file is not in use; null: it is in use. */
+  /** Reason why the file is not in use; null if it is. */
   let refused = first.refused?.message ?? null;
   let restart: (PromiseWithResolvers<undefined> & { readonly next: Lasting }) | null = null;
   const inUse = (): FileInUse => ({
@@ -73,10 +73,10 @@ export async function agentRuns({ file, environment, log, first, signal, begin }
   return {
     control,
     http: { send: (request: HttpRequest) => running.http.send(request) },
-    /** Applies what was set up on the spot. Changes that were written into the file in the meantime are not applied. */
+    /** Applies the stored set-up. Changes of the file since it was last loaded are not applied. */
     setUp: (): Promise<void> =>
       queue(async () => void (await apply({ ...inForce, usable: soundIn(inForce.text, file) }))),
-    /** Applies the file as it is now. If anything in it is wrong, nothing changes, and it rejects with a Refusal. */
+    /** Applies the present content of the file. If anything in it is wrong, changes nothing and rejects with a Refusal. */
     reload: (): Promise<Reloaded> =>
       queue(async () => {
         const next = soundFile(file, environment);
@@ -91,7 +91,7 @@ export async function agentRuns({ file, environment, log, first, signal, begin }
         log.info({ event: "reloaded", ...reloaded }, `the configuration of ${file} is in force`);
         return reloaded;
       }),
-    /** Resolves when the agent has ended because of the signal. Rejects with the fatal error that ended it. */
+    /** Runs agents until the signal aborts. Rejects with the fatal error that ended an agent. */
     run: async (): Promise<void> => {
       try {
         await followRestarts();
@@ -104,8 +104,8 @@ export async function agentRuns({ file, environment, log, first, signal, begin }
 }
 
 /**
- * Loads the file, or returns its first error. A mistake that at a start disables only one booth or output is an error here, because
- * what runs now is better than that.
+ * Loads the file, or returns its first error. At a start, some mistakes disable only a booth or an output. Here they are errors, because it
+ * is better to keep the present configuration.
  */
 function soundFile(file: string, environment: RunsSetup["environment"]): Lasting | ConfigError {
   try {

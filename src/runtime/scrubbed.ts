@@ -8,12 +8,12 @@ import type { BatchOutcome, LinkSession, ServiceLink } from "../delivery/port.ts
 import type { Logger, Scrubber } from "../domain/machine.ts";
 
 /**
- * Wrappers for connections whose peers may quote what they were sent. A wrapper learns each secret before it is sent, and removes
- * every known secret from the peer's texts, so that none reaches the status, the log, the page or a support bundle. Outputs and
- * notices use the same scrubber in their own loops.
+ * Wrappers for connections whose peers may quote what they receive. A wrapper learns each secret before it is sent, and removes every known
+ * secret from the peer's texts. So no secret reaches the status, the log, the page or a support bundle. Outputs and notices use the same
+ * scrubber in their own loops.
  */
 
-/** Learns the secrets of the configuration's marked settings, as far as their files can be read. */
+/** Learns the secrets in the configuration, from values and from those files that can be read. */
 export function learnMarked(scrubber: Scrubber, marked: readonly MarkedSetting[]): void {
   for (const { holds, value } of marked) {
     if (holds === "address") scrubber.learnAddress(value);
@@ -21,17 +21,17 @@ export function learnMarked(scrubber: Scrubber, marked: readonly MarkedSetting[]
   }
 }
 
-/** Learns the secret in a file. Called before each use, because the file may change while the agent runs. */
+/** Learns the secret in a file. It is called before each use, because the file may change while the agent runs. */
 export function learnFile(scrubber: Scrubber, path: string): void {
   try {
     scrubber.learn(readSecretFile(path));
   } catch (error) {
-    // A secret that cannot be read is not sent either. The file is reported by the checks of the configuration.
+    // A secret that cannot be read is not sent either. The checks of the configuration report the file.
     if (!(error instanceof FileError)) throw error;
   }
 }
 
-/** Returns a function that reads a secret's file at each call, so that a new password needs no restart. */
+/** Returns a function that reads a secret's file at each call, so that a new secret needs no restart. */
 export function secretReader(scrubber: Scrubber): (path: string) => string {
   return (path) => {
     const secret = readSecretFile(path);
@@ -40,7 +40,7 @@ export function secretReader(scrubber: Scrubber): (path: string) => string {
   };
 }
 
-/** Removes secrets from an error's message, and from its stack, which repeats the message. */
+/** Removes secrets from an error's message and stack, which both contain the text. */
 function cleaned<T>(scrubber: Scrubber, error: T): T {
   if (!(error instanceof Error)) return error;
   error.message = scrubber.scrub(error.message);
@@ -59,7 +59,7 @@ function guarded<T>(scrubber: Scrubber, work: Promise<T>): Promise<T> {
   });
 }
 
-/** Wraps the HTTP client. The body of a successful answer is data and remains unchanged. */
+/** Wraps the HTTP client. The body of a successful answer is data, and stays unchanged. */
 export function scrubbedHttp(http: HttpClient, scrubber: Scrubber): HttpClient {
   return {
     async send(request) {
@@ -101,7 +101,7 @@ function cleanOutcome(scrubber: Scrubber, outcome: BatchOutcome): BatchOutcome {
   return { ...outcome, rejected };
 }
 
-/** Wraps a driver, because OPC UA servers give the reason of a failure as text. */
+/** Wraps a driver, because OPC UA servers describe failures in texts of their own. */
 export function scrubbedDriver(driver: Driver, scrubber: Scrubber): Driver {
   return {
     ...driver,
@@ -110,7 +110,7 @@ export function scrubbedDriver(driver: Driver, scrubber: Scrubber): Driver {
   };
 }
 
-/** The agent's own log fields have fewer levels. */
+/** Maximum depth to which log fields are scrubbed. The agent's own fields are less deep. */
 const MOST_LEVELS = 4;
 
 /** Wraps the log as a second line of defence: removes secrets from all texts and fields. */

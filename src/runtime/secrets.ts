@@ -6,9 +6,9 @@ import { ownFile, readSecretFile, secretIn } from "../credential-files.ts";
 import type { Sealer, Secrets } from "../domain/machine.ts";
 
 /**
- * Opens the service's first key: a systemd credential, or a file that only its owner can read. The key is read at each use, so that a
- * new key works at the next try. If the file cannot be used, the last known key stays in use. The agent polls without a key too, and
- * reports the file as it reports every file of the configuration.
+ * Opens the access to the service's first key: a systemd credential, or a file that only its owner can read. The key is read at each use,
+ * so that the next try uses a new key. If the file cannot be used, the last known key stays in use. The agent polls even without a key, and
+ * reports the file like every file of the configuration.
  */
 export function openSecrets(
   service: ServiceConfig,
@@ -28,7 +28,7 @@ export function openSecrets(
     try {
       known = read();
     } catch {
-      // The file is half-written, or others can read it.
+      // Keeps the last known key if the file is half-written, or if others can read it.
     }
     return known;
   };
@@ -45,7 +45,7 @@ export function openSecrets(
   };
 }
 
-/** Overwrites and deletes a file. Returns what a person has to do if that fails, or null. Some file systems keep old blocks. */
+/** Overwrites and deletes a file; some file systems keep the old blocks anyway. Returns what a person must do if that fails, or null. */
 export function wipe(path: string): string | null {
   try {
     writeFileSync(path, Buffer.alloc(statSync(path).size), { flag: "r+", flush: true });
@@ -58,15 +58,15 @@ export function wipe(path: string): string | null {
 }
 
 const KEY_BYTES = 32;
-/** 96 random bits for each message (NIST SP 800-38D). Its limit of 2^32 messages is never reached. */
+/** Length of a nonce: 96 random bits for each message (NIST SP 800-38D). Its limit of 2^32 messages is never reached. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const MARK_CHARS = 16;
 
 /**
- * Opens the sealer, which encrypts secrets with AES-256-GCM, a fresh nonce each, under the key of this machine. The key is the file
- * `machine.key` of the data folder, mode 0600. It is created at its first use, so that an agent starts on a read-only disk too. Throws
- * if the key can't be read, can be read by others, or has the wrong length.
+ * Opens the sealer, which encrypts secrets with this machine's key, using AES-256-GCM and a fresh nonce each time. The key is in the file
+ * `machine.key` of the data folder, with mode 0600. It is created at first use, so that an agent starts even on a read-only disk. Throws if
+ * the key can't be read, can be read by others, or has the wrong length.
  */
 export function openSealer(dataDir: string): Sealer {
   const path = join(dataDir, "machine.key");
@@ -95,7 +95,7 @@ export function openSealer(dataDir: string): Sealer {
         const body = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES));
         return Buffer.concat([body, decipher.final()]).toString("utf8");
       } catch {
-        // Sealed by another machine, or damaged. The caller asks the service again.
+        // The secret was sealed by another machine, or is damaged. The caller asks the service for it again.
         return null;
       }
     },

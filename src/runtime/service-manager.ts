@@ -7,13 +7,13 @@ import { CommandError, EXIT } from "../tools/command.ts";
 import type { Booth } from "./booth.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** Longest status text, which systemd shows on one line. */
+/** Maximum length of the status text, which systemd shows on one line. */
 const MAX_LENGTH = 240;
 
 /** The parts of a booth that the status line shows. */
 export type LineBooth = Pick<Booth, "state" | "link" | "log">;
 
-/** The service's state for the status line. A service that is not set up, or that no booth needs yet, is not shown as down. */
+/** Returns the service's state for the status line. A service that is not set up, or that no booth needs yet, does not count as down. */
 export function serviceWord(
   { service, service_url }: Pick<Gateway, "service" | "service_url">,
   mono: Milliseconds,
@@ -34,12 +34,12 @@ export function statusLine(service: string, booths: readonly LineBooth[]): strin
   return line.length <= MAX_LENGTH ? line : `${line.slice(0, MAX_LENGTH - 3)}...`;
 }
 
-/** Interval of the status line if the service manager expects no watchdog beats. */
+/** Interval of the status line if the service manager does not expect watchdog beats. */
 const STATUS_EVERY_MS: Milliseconds = 10_000;
 
 /**
- * Sends watchdog beats and the status line to the service manager until aborted. The beats stop if the event loop hangs, and also if any
- * loop of the agent has not turned within its limit, so that the service manager restarts the agent.
+ * Sends watchdog beats and the status line to the service manager until aborted. The beats stop if the event loop hangs, or if any loop of
+ * the agent exceeds its time limit. The service manager then restarts the agent.
  */
 export async function watchdogLoop(
   {
@@ -69,18 +69,19 @@ export async function watchdogLoop(
 }
 
 /**
- * Notifies systemd over the socket that the package's with-notify-socket passes on, because Node cannot open unix datagram sockets.
- * Without a socket, as in a terminal, it sends nothing. A failed notification is ignored: systemd's timeouts handle it.
+ * Returns functions that notify systemd. They write to the socket that the package's with-notify-socket passes on, because Node cannot open
+ * unix datagram sockets. Without this socket, as in a terminal, they do nothing. A failed notification is ignored, because systemd's
+ * timeouts handle it.
  */
 export function systemdNotify(environment: Readonly<Record<string, string | undefined>>): Notify {
   const socket = environment["BOOTH_GATEWAY_NOTIFY_FD"];
   const send = (message: string): void => {
     if (socket === undefined) return;
     try {
-      // Each write is a datagram of its own.
+      // Each write sends a separate datagram.
       writeSync(Number(socket), message);
     } catch {
-      // The service manager may be behind with reading.
+      // This error is ignored: the socket's buffer may be full, because the service manager reads slowly.
     }
   };
   const usec = Number(environment["WATCHDOG_USEC"]);
@@ -93,12 +94,12 @@ export function systemdNotify(environment: Readonly<Record<string, string | unde
   };
 }
 
-/** Limit of an orderly stop. systemd waits longer, but a person at the gateway doesn't, and a kill loses nothing. */
+/** Time limit of an orderly stop. systemd would wait longer, but a person at the gateway would not. Killing the process loses nothing. */
 const STOP_WITHIN_MS = 4_000;
 
 /**
- * Kills the process if a stop takes too long: the disk does not answer, or a salvage or a long query runs in a thread, for which an
- * exit of Node would wait. Taken readings are in the tail file and are committed at the next start.
+ * Kills the process if a stop takes too long. This happens if the disk does not answer, or if a thread runs a salvage or a long query, for
+ * which Node would wait. Readings that were taken are in the tail file, and are committed at the next start.
  */
 export function cutLongStop(signal: AbortSignal, log: Logger): void {
   addAbortListener(signal, () => {
@@ -111,24 +112,24 @@ export function cutLongStop(signal: AbortSignal, log: Logger): void {
   });
 }
 
-/** Time to close everything after a fatal error. */
+/** Time limit for closing everything after a fatal error. */
 const FAILURE_EXIT_MS = 4_000;
-/** A thread that takes longer than this to end hangs in a system call, so that only SIGKILL ends the process. */
+/** Time limit for ending the threads. A thread that takes longer hangs in a system call, and only SIGKILL ends the process. */
 const THREADS_END_MS = 500;
 
 interface Failure {
   readonly error: Error;
-  /** The loop that threw the error; null: the error was thrown elsewhere. */
+  /** The loop that threw the error; null: it was thrown elsewhere. */
   readonly loop: string | null;
-  /** Ends each thread. Read at the deadline. */
+  /** Functions that end each thread. The list is read at the deadline. */
   readonly threads: readonly (() => Promise<unknown>)[];
-  /** Ends the process; absent: the agent runs within another program. */
+  /** Ends the process; absent: the agent runs inside another program. */
   readonly exit: ((code: number) => void) | undefined;
 }
 
 /**
- * Reports a fatal error and makes sure that the process exits within 5 s, whatever is still pending: a socket, a call of the store,
- * a close that hangs. If nothing is pending, the process exits earlier by itself.
+ * Reports a fatal error, and makes sure that the process exits within 5 s. Without a time limit, an open socket, a call of the store or a
+ * close that hangs could keep the process alive. If nothing is pending, it exits earlier by itself.
  */
 export function exitAfterFailure(log: Logger, { error, loop, threads, exit }: Failure): void {
   const where = loop === null ? "the agent" : `"${loop}"`;

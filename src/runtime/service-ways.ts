@@ -9,13 +9,13 @@ import type { MqttLink } from "../delivery/mqtt/link.ts";
 import type { ServiceApi } from "../delivery/port.ts";
 
 /**
- * Connections to the service. The code that parses its answers is loaded with the first request, because a start, and a gateway that
- * is not bound yet, need none of it.
+ * Connections to the service. The code that parses its answers is loaded with the first request, because neither a start nor an unbound
+ * gateway needs it.
  */
 
 /**
- * Creates the HTTP client and the MQTT link. Certificate and key files are read for each connection: a file that cannot be used costs
- * the link to the service, with the reason, until the file is corrected, and never the polls.
+ * Creates the HTTP client and the MQTT link. Certificate and key files are read for each connection. If a file cannot be used, the link to
+ * the service is down, with the reason, until the file is corrected. The polls continue.
  */
 export async function waysTo(
   service: ServiceConfig,
@@ -36,7 +36,7 @@ export async function waysTo(
             ...(meter === undefined ? {} : { counted: { meter, purpose: "http" } }),
           }),
         );
-  // A request that the service never answers would otherwise delay a stop by the request's whole timeout.
+  // Closes the client at a stop. Otherwise a request without an answer would delay the stop by the request's whole timeout.
   addAbortListener(signal, () => http.close());
   const hasCertificate = client_certificate_file !== undefined && client_key_file !== undefined;
   const mqtt = await mqttLink({
@@ -51,13 +51,13 @@ export async function waysTo(
   return { http: withSessionTokens(http), mqtt };
 }
 
-/** Stands for the service until its address is known: every request is kept and retried as if the service were away. */
+/** Replaces the HTTP client until the service's address is known. Every request is kept and retried, as if the service were unreachable. */
 const NO_SERVICE: HttpClient = {
   send: () => Promise.reject(new Error("no service is set up yet")),
   close: () => undefined,
 };
 
-/** Creates the client at the first request for which the files can be read. */
+/** Creates the client at the first request. If the files cannot be read, the next request tries again. */
 function madeWithFiles(make: () => HttpClient): HttpClient {
   let client: HttpClient | null = null;
   let isClosed = false;
@@ -80,7 +80,7 @@ async function mqttLink(setup: MqttSetup): Promise<MqttLink> {
     const { createMqttLink } = await import("../delivery/mqtt/link.ts");
     return (link ??= createMqttLink(setup));
   };
-  // The link reports when the certificate ends, which the status shows before the first session.
+  // Created early, because the status shows the certificate's expiry even before the first session.
   if (setup.client_certificate !== undefined) await made();
   return {
     certificates: () => link?.certificates() ?? [],

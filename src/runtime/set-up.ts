@@ -26,7 +26,7 @@ import { errorMessage } from "../domain/error-message.ts";
 import { createQueue } from "./parts.ts";
 import type { PlcLogins } from "./plc-links.ts";
 
-/** A reachable PLC answers in seconds. After this time the address is taken for wrong. */
+/** Time limit of a trial. A reachable PLC answers in seconds, so after this time the address counts as wrong. */
 const PROVE_WITHIN_MS: Milliseconds = 120_000;
 const JUDGE_EVERY_MS: Milliseconds = 500;
 
@@ -39,16 +39,16 @@ interface SetUpMachine {
   readonly status: () => AgentStatus;
   readonly has_key: () => Promise<boolean>;
   readonly logins: Pick<PlcLogins, "give">;
-  /** Applies the set-up as it is stored now. Resolves once the agent runs with it. */
+  /** Applies the stored set-up. Resolves once the agent runs with it. */
   readonly change: () => Promise<void>;
 }
 
 /**
  * The set-up on the spot: service, booths and logins that a person enters on the page or with `booth-gateway setup`.
  *
- * An entry of a booth is on trial first. It is stored together with the entry that it replaces, applied, and kept if the PLC is read
- * within two minutes or if a person confirms it. Otherwise the previous entry is restored. A power cut during the trial restores it
- * too: the next start finds the trial in the file. There is one trial at a time, and all changes run one after the other.
+ * A booth's entry is on trial first. It is stored together with the entry that it replaces, and applied. It is kept if the PLC is read
+ * within two minutes, or if a person confirms it. Otherwise the previous entry is restored. After a power cut during the trial, the next
+ * start finds the trial in the file and restores the previous entry. There is one trial at a time, and all changes run one after the other.
  *
  * `run` watches the trial until aborted. It never rejects.
  */
@@ -95,7 +95,7 @@ export function createSetUp(
   };
 }
 
-/** The trial of an entry, with its deadline. */
+/** Manages the trial of an entry, with its deadline. */
 function createTrial({ file, data_dir, clock, log, status, change }: SetUpMachine) {
   let until: number | null = null;
   const begun = createSignal(clock);
@@ -103,7 +103,7 @@ function createTrial({ file, data_dir, clock, log, status, change }: SetUpMachin
     const values = readSetUp(data_dir);
     until = null;
     if (values.trial === null) return;
-    // The draft has served its purpose.
+    // A kept entry needs no draft any longer.
     writeSetUp(data_dir, { ...values, trial: null, draft: {} });
     const { booth } = values.trial;
     log.info({ event: "set_up_kept", booth }, `${booth}: its new settings stay: ${why}`);
@@ -145,7 +145,7 @@ function createTrial({ file, data_dir, clock, log, status, change }: SetUpMachin
   };
 }
 
-/** Merges an entry into the one before. A new link replaces the old link, also if its protocol differs. */
+/** Merges an entry into the previous one. A new link replaces the old link, even if its protocol differs. */
 function replacing(before: BoothEntry | null, entry: BoothEntry): BoothEntry {
   const hasLink = entry["modbus"] !== undefined || entry["opcua"] !== undefined;
   if (!hasLink) return { ...before, ...entry };
@@ -153,7 +153,9 @@ function replacing(before: BoothEntry | null, entry: BoothEntry): BoothEntry {
   return { ...rest, ...entry };
 }
 
-/** Stores the service's address and applies it. Rejects with a Refusal if it is not usable, or if the operator's file gives one. */
+/**
+ * Stores the service's address and applies it. Rejects with a Refusal if the address is not usable, or if the operator's file contains one.
+ */
 async function setService({ file, data_dir, log, status, change }: SetUpMachine, url: string): Promise<void> {
   const fault = serviceUrlFault(url);
   if (fault !== null) throw new Refusal(400, message("text.at", { place: "service.url", text: fault }));
@@ -172,7 +174,7 @@ function unproven(plc: (LinkStatus & { readonly address: string }) | undefined):
   return message("trial.unread", { address, reason, advice });
 }
 
-/** Restores the entry that the entry on trial has replaced, and logs why. Returns false if no entry is on trial. */
+/** Restores the entry that was replaced by the entry on trial, and logs why. Returns false if no entry is on trial. */
 export function takenBack(
   data_dir: string,
   { reason, at, log }: { readonly reason: Text; readonly at: EpochMs; readonly log: Pick<Logger, "warn"> },
@@ -186,7 +188,7 @@ export function takenBack(
   return true;
 }
 
-/** Reads the stored set-up. A damaged file counts as empty: the status reports it, and the next entry replaces it. */
+/** Reads the stored set-up. A damaged file counts as empty: the status reports the damage, and the next entry replaces the file. */
 function storedSetUp(data_dir: string): SetUp {
   try {
     return readSetUp(data_dir);
@@ -231,7 +233,7 @@ function problemsText(problems: ConfigError["problems"]): Text {
   return texts.reduce((first, second) => message("text.todo", { text: first, todo: second }));
 }
 
-/** Returns the configured service and booths, with the source of each setting: the operator's file or the set-up. */
+/** Returns the configured service and booths with the source of each setting, which is the operator's file or the set-up. */
 function entered(
   file: string,
   values: SetUp,

@@ -5,28 +5,31 @@ import type { Clock } from "../domain/machine.ts";
 import { sleepBy } from "../domain/signal.ts";
 import { realAfter } from "./clock.ts";
 
-/** The clock file of a simulated site. Through it all processes of the site share one scaled time. */
+/** The clock file of a simulated site, with which all processes of the site share one scaled time. */
 interface ClockFile {
   readonly boot: string;
-  /** Simulated ms per real ms. */
+  /** Simulated milliseconds per real millisecond. */
   readonly speed: number;
-  /** CLOCK_MONOTONIC of the machine, ns, at which the simulated monotonic clock was 0. */
+  /** Reading of the machine's CLOCK_MONOTONIC, ns, at which the simulated monotonic clock was 0. */
   readonly monotonic_origin_ns: string;
-  /** Simulated wall clock at that instant. */
+  /** Simulated wall clock at the same instant. */
   readonly wall_origin_ms: number;
   /**
-   * For a clock that waits for polls: `file`, in the same folder, holds the present speed. After a poll the clock may run for
-   * `stretch_ms` before it waits for the next poll. Absent: the speed is constant.
+   * Pace of a clock that waits for polls; absent: the speed is constant. `file`, in the same folder, holds the present speed. After a poll,
+   * the clock runs for up to `stretch_ms` before it waits for the next poll.
    */
   readonly pace?: { readonly file: string; readonly stretch_ms: number };
 }
 
 export interface SimulatedClock extends Clock {
-  /** Wraps a driver so that the clock stands still during its reads: an answer belongs to the instant of its request. */
+  /** Wraps a driver so that the clock stands still during its reads, because an answer must have the time of its request. */
   readonly paced: (driver: Driver) => Driver;
 }
 
-/** The simulated time from `mono` at `at_ns` on: it runs at `speed` up to `limit`, and then no faster than real time. */
+/**
+ * A stretch of simulated time that starts with `mono` at `at_ns`. The clock runs at `speed` up to `limit`, and then no faster than real
+ * time.
+ */
 interface Stretch {
   readonly mono: number;
   readonly at_ns: bigint;
@@ -34,9 +37,12 @@ interface Stretch {
   readonly limit: number;
 }
 
-/** A change of the speed takes effect within this time, ms. */
+/** Longest time until a running timer notices a change of the speed, ms. */
 const LONGEST_UNSEEN_MS = 100;
-/** Little-endian: number, mono (f64), at_ns (i64), speed (f64), limit (f64), number. The numbers differ if a record is half written. */
+/**
+ * Size of a stored stretch. Little-endian fields: number, mono (f64), at_ns (i64), speed (f64), limit (f64), number. If the two numbers
+ * differ, the record is half-written.
+ */
 const RECORD_BYTES = 40;
 
 /** Opens the clock of a simulated site. Throws if the file is not a clock file. */
@@ -62,7 +68,7 @@ export function clockFromFile(path: string): SimulatedClock {
   };
 }
 
-/** Timers of a clock whose speed may change while they run. */
+/** Returns timers for a clock whose speed may change while they run. */
 function afterBy(mono: () => number, speed: () => number): Clock["after"] {
   return (ms, act) => {
     const due = mono() + ms;
@@ -90,7 +96,7 @@ function monoAt({ mono, at_ns, speed, limit }: Stretch, now_ns: bigint): number 
 
 type Record = ReturnType<typeof openRecord>;
 
-/** Opens the file with the present stretch. The site creates it and sets the speed. */
+/** Opens the file with the present stretch. The simulated site creates the file and sets the speed. */
 function openRecord(path: string, first: Stretch) {
   const file = openSync(path, "r+");
   const bytes = Buffer.alloc(RECORD_BYTES);
@@ -135,7 +141,7 @@ function pacedBy(record: Record, stretch_ms: number, driver: Driver): Driver {
     read: async (groups) => {
       go(0);
       const read = await driver.read(groups);
-      // The caller takes the time of the read first. After a failed read the site lets the time continue.
+      // The clock resumes later, because the caller first takes the time of the read. After a failed read, the site lets the time continue.
       setImmediate(go, stretch_ms);
       return read;
     },

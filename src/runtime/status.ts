@@ -66,7 +66,7 @@ function choicesOf(record: ServiceRecord | null): Pick<BoothStatus["provisioning
   return { choices };
 }
 
-/** Returns who confirms readings. It is known once the service's record of the booth was read. */
+/** Returns who confirms readings. The answer is unknown until the service's record of the booth is read. */
 function deliveryOf(row: ProvisioningRow, broker_url: string | null): BoothStatus["provisioning"]["delivery"] {
   if (row.generation === null && row.record === null) return "unknown";
   const isPlainService = isPlain(row) || row.record?.generation === null;
@@ -135,14 +135,17 @@ function boothStatusOf({ state, link, log, delivery, binding }: Booth, gateway: 
   };
 }
 
-/** The booth as the service shows it. Values read for another booth, before the serial number was corrected, are left out. */
+/**
+ * Returns the booth as the service shows it. Values that were read for another booth, before a correction of the serial number, are left
+ * out.
+ */
 function shownOf({ row: { record }, shown }: Binding): ShownBooth | null {
   return shown !== null && shown.booth_id === record?.booth_id ? shown : (record?.shown ?? null);
 }
 
 /**
- * The booth's summary. While polls wait for the next commit, the summary of the last commit still holds, because a change of mode is
- * committed at once. Otherwise the fold is asked for the present moment.
+ * Returns the booth's summary. While polls wait for the next commit, the last commit's summary is still valid, because a change of mode is
+ * committed at once. Otherwise the fold computes the present summary.
  */
 function summaryNow({ plc }: LinkState, log: BoothLog, time: EpochMs): BoothStatus["now"] {
   const isRead = plc.kind === "up" && log.pending > 0;

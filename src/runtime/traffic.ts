@@ -32,19 +32,20 @@ import type { Milliseconds } from "../domain/units.ts";
 import type { Identity } from "../store/port.ts";
 
 /**
- * The account of the gateway's network traffic. It counts bytes at the sockets, books them by day and month, and says which traffic
- * to reduce as the month's budget is used up.
+ * Counts the gateway's network traffic at the sockets and books it by day and month. Decides which traffic to reduce as the month's budget
+ * is used up.
  *
- * The account is kept twice: each minute in a file on a tmpfs, which survives a kill, and each hour in the identity's database, which
- * survives a power cut and costs 10 KB of flash writes. A power cut therefore loses the bytes since the last hour, and is counted.
+ * The account is stored twice. Each minute it is saved in a file on a tmpfs, which survives a kill. Each hour it is saved in the identity's
+ * database, which survives a power cut and costs 10 KB of flash writes. So a power cut loses the bytes since the last hour. Power cuts are
+ * counted.
  */
 export interface TrafficWatch {
   readonly meter: Meter;
   status(): TrafficStatus;
   thrift(): Thrift;
-  /** null: there is no budget. */
+  /** Sets the month's budget; null: no budget. */
   setBudget(bytes: number | null): void;
-  /** Saves the account until aborted, and once more at the end. */
+  /** Saves the account regularly until aborted, and once more at the end. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -53,16 +54,16 @@ interface Machine {
   readonly log: Logger;
   readonly identity: Pick<Identity, "kept" | "keep">;
   readonly service_time: Pick<ServiceTime, "verdict">;
-  /** The file on a tmpfs. */
+  /** Path of the account's file on a tmpfs. */
   readonly file: string;
 }
 
-/** Name of the entry in the identity's database. */
+/** Name of the account's entry in the identity's database. */
 const NAME = "traffic";
 const FILE_EVERY_MS: Milliseconds = 60_000;
 const DATABASE_EVERY_MS: Milliseconds = 3_600_000;
 
-/** Opens the account: from the tmpfs file after a kill, from the database after a stop or a power cut. */
+/** Opens the account. It is read from the tmpfs file after a kill, or from the database after a stop or a power cut. */
 export async function openTraffic(machine: Machine): Promise<TrafficWatch> {
   const { clock, log, service_time, identity } = machine;
   const inFile = readFile(machine.file);
@@ -83,7 +84,7 @@ export async function openTraffic(machine: Machine): Promise<TrafficWatch> {
     account = booked(account, day, more);
     return trafficStatus(account, { day, budget_bytes, since_start });
   };
-  // An account that was not closed in order lacks the bytes after its last save.
+  // An account that was not closed lacks the bytes after its last save, so a power cut is counted.
   if (kept?.is_open === true) account = booked(account, today(), { ...EMPTY_PERIOD, cuts: 1 });
   return {
     meter: sockets,
@@ -106,7 +107,7 @@ export async function openTraffic(machine: Machine): Promise<TrafficWatch> {
         loggedStep = step;
         writeFile(machine, account);
         if (!isOver(signal) && clock.mono() - saved < DATABASE_EVERY_MS) continue;
-        // After a failure the next save has all of it.
+        // A failed save needs no retry: the next one saves the whole account.
         await identity.keep(NAME, packed(account, !isOver(signal))).catch(() => undefined);
         saved = clock.mono();
       }
@@ -114,7 +115,7 @@ export async function openTraffic(machine: Machine): Promise<TrafficWatch> {
   };
 }
 
-/** Counts the bytes of open connections, and of connections that were closed since the last call of `taken`. */
+/** Counts the bytes of all sockets: open ones, and those closed since the last call of `taken`. */
 function openSockets() {
   const open = new Set<() => void>();
   let traffic: Traffic = NO_TRAFFIC;
@@ -131,7 +132,8 @@ function openSockets() {
         if (bytes === 0) return;
         const shares = typeof purpose === "string" ? { ...NO_TRAFFIC, [purpose]: more } : sharesOf(more, purpose());
         traffic = added(traffic, shares);
-        // Outputs in the plant's own network cost nothing. The budget is for the line to the service, wherever the service is.
+        // Leaves out outputs within the plant's network, which cost nothing. The budget is for the line to the service, wherever the
+        // service is.
         if (purpose !== "outputs" || !isOwnNetwork(socket.remoteAddress)) metered += bytes;
       };
       open.add(book);
@@ -141,7 +143,7 @@ function openSockets() {
       });
       return book;
     },
-    /** Returns the bytes since the last call. */
+    /** Returns the bytes since the last call, and resets the counters. */
     taken(): Period {
       for (const book of open) book();
       const taken = { traffic, metered, cuts: 0 };
@@ -152,7 +154,10 @@ function openSockets() {
   };
 }
 
-/** Splits a connection's bytes among its purposes in proportion to their contents. The parts are whole bytes with the same sum. */
+/**
+ * Splits a connection's bytes among its purposes, in proportion to the bytes of their packets. The parts are whole numbers that add up to
+ * the total.
+ */
 function sharesOf(bytes: Bytes, contents: Readonly<Partial<Record<Purpose, Bytes>>>): Traffic {
   const up = divided(bytes.up, (purpose) => contents[purpose]?.up ?? 0);
   const down = divided(bytes.down, (purpose) => contents[purpose]?.down ?? 0);
@@ -161,7 +166,7 @@ function sharesOf(bytes: Bytes, contents: Readonly<Partial<Record<Purpose, Bytes
 
 function divided(all: number, weight: (purpose: Purpose) => number): Readonly<Partial<Record<Purpose, number>>> {
   const weights = PURPOSES.reduce((sum, purpose) => sum + weight(purpose), 0);
-  // Bytes without contents are those of the session itself.
+  // Without any packets, the bytes belong to the session itself.
   if (weights === 0) return { session: all };
   let left: number = all;
   let before: number = 0;
@@ -177,11 +182,11 @@ function divided(all: number, weight: (purpose: Purpose) => number): Readonly<Pa
 
 interface Kept {
   readonly account: TrafficAccount;
-  /** Counting continued after this save. */
+  /** Whether counting continued after this save, so that bytes may be missing. */
   readonly is_open: boolean;
 }
 
-/** The stored form: a period takes some 60 bytes, as `[metered, cuts, up, down, up, down, ...]` in the order of the purposes. */
+/** Returns the stored form. A period takes about 60 bytes: `[metered, cuts, up, down, up, down, ...]`, in the order of the purposes. */
 function packed({ days, months }: TrafficAccount, is_open: boolean) {
   const flat = (periods: Readonly<Record<string, Period>>) =>
     Object.fromEntries(
@@ -199,7 +204,7 @@ function accountIn(value: unknown): Kept | null {
   return { account: { days: periodsIn(days), months: periodsIn(months) }, is_open: is_open === true };
 }
 
-/** Reads stored periods, and skips entries that are not valid. */
+/** Reads stored periods. Invalid entries are skipped. */
 function periodsIn(value: unknown): Readonly<Record<string, Period>> {
   const entries: [string, unknown][] = typeof value === "object" && value !== null ? Object.entries(value) : [];
   return Object.fromEntries(
@@ -218,7 +223,9 @@ function periodOf([metered = 0, cuts = 0, ...rest]: readonly number[]): Period {
   return { traffic, metered, cuts };
 }
 
-/** Returns null if the file does not exist, as after a power cut. Then the database's account is used. */
+/**
+ * Reads the account's file. Returns null if the file is missing or damaged, as after a power cut; the database's account is used instead.
+ */
 function readFile(path: string): Kept | null {
   try {
     return accountIn(JSON.parse(readFileSync(path, "utf8")));

@@ -4,18 +4,18 @@ import { type Choice, CommandError, type Io, type QuestionKind, type TableRow, t
 import type { TagEntry } from "../tools/profile/file.ts";
 import type { Live } from "../tools/profile/import-asks.ts";
 
-/** A task of the profile workshop that runs in its own thread. */
+/** A task of the profile workshop that runs in a separate thread. */
 export type WorkshopJob =
   | { readonly kind: "import"; readonly values: Values; readonly operands: readonly string[] }
   | { readonly kind: "status"; readonly folder: string };
 
 interface Draft {
   readonly path: string;
-  /** The profile without its tags. */
+  /** Text of the profile without its tags. */
   readonly text: string;
 }
 
-/** A request of the thread to the main thread, which has the person and the PLC. */
+/** A request from the thread to the main thread, which can reach the person and the PLC. */
 export type WorkshopAsk =
   | {
       readonly kind: "person";
@@ -25,7 +25,7 @@ export type WorkshopAsk =
     }
   | { readonly kind: "plc"; readonly draft: Draft; readonly entries: readonly TagEntry[] };
 
-/** A message of the thread to the main thread. */
+/** A message from the thread to the main thread. */
 export type WorkshopTold =
   | { readonly kind: "said"; readonly text: Text }
   | { readonly kind: "table"; readonly rows: readonly TableRow[] }
@@ -40,16 +40,18 @@ export interface WorkshopReply {
   readonly value: unknown;
 }
 
-/** Heap limit of the thread. A list of 5 MB needs a fifth of it. At the limit the thread ends, never the agent. */
+/** Heap limit of the thread. A list of 5 MB needs a fifth of it. When the limit is reached, only the thread ends, not the agent. */
 const MAX_HEAP_MB = 192;
 
-/** The main thread's side: output, questions to the person, and reads of the PLC. */
+/** The functions of the main thread that a job uses: output, questions to the person, and reads of the PLC. */
 export interface WorkshopHost {
   readonly io: Pick<Io, "out" | "table" | "progress" | "ask" | "signal">;
   readonly liveAt: (draft: Draft) => Live;
 }
 
-/** Runs a job in its own thread. Rejects with a CommandError for a mistake that a person can correct. An abort ends the thread at once. */
+/**
+ * Runs a job in a separate thread. Rejects with a CommandError for a mistake that a person can correct. An abort ends the thread at once.
+ */
 export async function onWorkshopThread(job: WorkshopJob, { io, liveAt }: WorkshopHost): Promise<unknown> {
   io.signal.throwIfAborted();
   const worker = new Worker(new URL("./workshop-worker.ts", import.meta.url), {

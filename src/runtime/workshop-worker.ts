@@ -5,7 +5,7 @@ import { madeProfilesIn, withoutTags } from "../tools/profile/file.ts";
 import type { WorkshopAsk, WorkshopJob, WorkshopReply, WorkshopTold } from "./workshop-thread.ts";
 import { errorText } from "../domain/messages/message-error.ts";
 
-/** Entry of the workshop's thread, which reads lists and profiles that people send. A long file delays no poll this way. */
+/** Entry point of the workshop's thread. It reads lists and profiles that people send, so that a long file does not delay a poll. */
 if (parentPort !== null) {
   const port = parentPort;
   const tell = (told: WorkshopTold): void => port.postMessage(told);
@@ -34,7 +34,7 @@ if (parentPort !== null) {
     isTerminal: true,
     colours: false,
     environment: {},
-    // The main thread terminates this thread instead.
+    // Never aborts, because the main thread terminates this thread instead.
     signal: new AbortController().signal,
   };
   const liveOf: LiveOf = (_, { path, text }) => {

@@ -16,9 +16,9 @@ import { familyNames, type MadeProfile } from "../tools/profile/file.ts";
 import { liveAt } from "../tools/profile/live.ts";
 import { onWorkshopThread, type WorkshopHost } from "./workshop-thread.ts";
 
-/** Folder below the data folder for the list that was sent last and the list that is made. */
+/** Folder below the data folder for the last list that was sent, and for the exported list. */
 const BENCH = "workshop";
-/** After this time a question counts as abandoned, so that the PLC's link is released. */
+/** Time limit of a reply. After it, the question counts as abandoned and the PLC's link is released. */
 const ANSWER_WITHIN_MS = 30 * 60_000;
 
 interface Place {
@@ -29,12 +29,14 @@ interface Place {
   readonly tools: () => Promise<PlcTools>;
 }
 
-/** The profile workshop for the page. It runs the commands of the command line; a person on the page answers their questions. */
+/**
+ * Creates the profile workshop for the page. It runs the commands of the command line, and a person on the page answers their questions.
+ */
 export function createWorkshop({ file, data_dir, log, tools }: Place) {
   const folder = madeProfiles(data_dir);
   const bench = join(data_dir, BENCH);
   let asked: PromiseWithResolvers<string> | null = null;
-  /** Waits for the person at the page. Rejects if they leave. */
+  /** Asks the person at the page. Rejects if the person leaves or does not reply in time. */
   const ask = async (io: WorkshopIo, { question, kind, choices }: WorkshopQuestion): Promise<string> => {
     const reply = Promise.withResolvers<string>();
     asked = reply;
@@ -57,7 +59,7 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
     keepList(name: string, text: string): void {
       rmSync(bench, { recursive: true, force: true });
       mkdirSync(bench, { recursive: true, mode: 0o700 });
-      // The file keeps its name, because messages name the file.
+      // Keeps the list's original name in the file name, because messages mention it.
       writeFileSync(join(bench, `sent-${name.replaceAll(/[^\w.-]/g, "_")}`), text, { mode: 0o600 });
     },
     answer(reply: string): void {
@@ -88,7 +90,7 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
   };
 }
 
-/** A host for a job without output and questions. */
+/** Returns a host for jobs without output or questions. */
 function nobody(): WorkshopHost {
   const io = {
     out: () => undefined,
@@ -100,7 +102,7 @@ function nobody(): WorkshopHost {
   return { io, liveAt: () => () => Promise.resolve(null) };
 }
 
-/** The link that an unfinished set-up has found; null: the configured booth's link is used. */
+/** Returns the link that an unfinished set-up has found; null: the configured booth's link is used. */
 function linkOf(data_dir: string): object | null {
   const { link } = readSetUp(data_dir).draft;
   return typeof link === "object" ? link : null;

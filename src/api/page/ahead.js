@@ -1,8 +1,6 @@
-/**
- * The language and session of the device, and the page's first request, which is sent before the other modules are loaded.
- */
+/** The device's language and session token, and the page's first request, which is sent before the other modules are loaded. */
 
-/** The languages of the page; each file holds all of one, and a browser loads the one that it shows. */
+/** Languages of the page. Each has its own file of texts, and a browser loads only the file it needs. */
 export const LANGUAGES = /** @type {const} */ ({ en: "English", es: "Español", de: "Deutsch" });
 
 /** @typedef {keyof typeof LANGUAGES} Language */
@@ -14,7 +12,7 @@ const BOOTH = "booth";
 /** @param {string} name @returns {name is Language} */
 const isLanguage = (name) => Object.hasOwn(LANGUAGES, name);
 
-/** The one that was chosen on this device, else the first of the browser's that there is. @returns {Language} */
+/** Returns the language chosen on this device, or else the first supported language of the browser. @returns {Language} */
 function wished() {
   const own = navigator.languages.map((tag) => tag.slice(0, 2).toLowerCase());
   return [localStorage.getItem(LANGUAGE) ?? "", ...own].find(isLanguage) ?? "en";
@@ -22,13 +20,13 @@ function wished() {
 
 export const language = wished();
 
-/** From now on, on this device. @param {string} name */
+/** Stores the language for this device and reloads the page. @param {string} name */
 export function chooseLanguage(name) {
   localStorage.setItem(LANGUAGE, name);
   location.reload();
 }
 
-/** Returns the session token: of this tab, or kept on the device if the box keeps the session too. */
+/** Returns the session token of this tab, or the token stored on the device if the session outlives the tab. */
 export const token = () => sessionStorage.getItem(TOKEN) ?? localStorage.getItem(TOKEN);
 
 /** @param {string} value @param {boolean} stays */
@@ -41,19 +39,19 @@ export function signOut() {
   localStorage.removeItem(TOKEN);
 }
 
-/** The booth that was looked at last; "": none was. */
+/** Returns the booth that was shown last in this tab, or "" if no booth was shown yet. */
 export const keptBooth = () => sessionStorage.getItem(BOOTH) ?? "";
 
 /** @param {string} name */
 export const keepBooth = (name) => sessionStorage.setItem(BOOTH, name);
 
-/** Returns the path of the live view: the status each second, with a booth's readings. @param {string} booth */
+/** Returns the path of the live view, which sends the status and one booth's readings every second. @param {string} booth */
 export const eventsOf = (booth) => `/events${booth === "" ? "" : `?booth=${encodeURIComponent(booth)}`}`;
 
 /** @param {string} path @param {RequestInit} [options] */
 export function call(path, options = {}) {
   const own = token();
-  // The agent's messages come as data too: for other languages, and for texts without commands.
+  // Requests the agent's messages as codes and values too, so that the page can translate or shorten them.
   const asked = `${path}${path.includes("?") ? "&" : "?"}said=true`;
   return fetch(asked, { ...options, headers: { ...(own === null ? {} : { Authorization: own }), ...options.headers } });
 }
@@ -61,7 +59,10 @@ export function call(path, options = {}) {
 /** @type {{ path: string, answer: Promise<Response>, ending: AbortController } | null} */
 let first = null;
 
-/** Returns the answer of the first request if it has this path. It is used once. @param {string} path @param {AbortSignal} signal */
+/**
+ * Returns the answer of the first request if it was sent to this path. Works only once.
+ * @param {string} path @param {AbortSignal} signal
+ */
 export function takeFirst(path, signal) {
   const taken = first;
   first = null;
@@ -73,10 +74,10 @@ export function takeFirst(path, signal) {
   return taken.answer;
 }
 
-// The scanner's document asks for nothing.
+// The scanner's document sends no first request.
 if (location.pathname === "/") {
   const [path, ending] = [eventsOf(keptBooth()), new AbortController()];
   first = { path, ending, answer: call(path, { signal: ending.signal }) };
-  // The caller of `takeFirst` handles the failure.
+  // Keeps a failure from being reported as unhandled. The caller of `takeFirst` handles it.
   first.answer.catch(() => undefined);
 }

@@ -13,14 +13,17 @@ import { ENGLISH_CAME, t } from "./texts/texts.js";
 /** @typedef {Rendered<import("../../domain/agent-control.ts").LiveReading>} Reading */
 
 /**
- * The data of the views: the newest status, the chosen booth, and that booth's live readings. `needsPin`: readings and the log need a
+ * The data for the views: the newest status, the chosen booth, and that booth's live readings. `needsPin`: readings and the log need a
  * session. `choose`: selects another booth by name.
  * @typedef {{ status: () => Status, booth: () => Booth, readings: () => readonly Reading[], needsPin: () => boolean, choose: (booth: string) => void }} Context
  */
 
-/** `begin`: draws what is to be seen first. @typedef {{ node: HTMLElement, begin?: () => void, update: () => void, close: () => void }} View */
+/**
+ * A view of the page. `begin` draws its main content first.
+ * @typedef {{ node: HTMLElement, begin?: () => void, update: () => void, close: () => void }} View
+ */
 
-/** The views. The first one is part of the page; the others are loaded when they are opened. */
+/** Views by name. The first one is part of the page's first file; the others are loaded when they are opened. */
 const VIEWS = /** @type {Readonly<Record<string, () => Promise<(context: Context) => View>>>} */ ({
   now: async () => nowView,
   days: async () => (await import("./views/days.js")).daysView,
@@ -48,7 +51,7 @@ let stop = () => undefined;
 /** @type {Context} */
 const context = {
   status: () => known(),
-  // Without one there is nothing to be seen but the set-up, which asks whether it is there.
+  // The result is undefined only if the box has no booth. Then only the set-up is shown, which checks for that.
   booth: () => /** @type {Booth} */ (boothOf(known())),
   readings: () => state.readings,
   needsPin: () => state.needsPin,
@@ -58,13 +61,13 @@ const context = {
   },
 };
 
-/** Views are open once the box has answered. */
+/** Returns the status. Views are opened only after the box has sent it. */
 function known() {
   if (state.status === null) throw new Error("no status has come yet");
   return state.status;
 }
 
-/** The chosen one, else the first. @param {Status} status */
+/** Returns the chosen booth, or else the first one. @param {Status} status */
 function boothOf({ booths }) {
   return booths.find(({ booth }) => booth === state.booth) ?? booths[0];
 }
@@ -74,10 +77,10 @@ function viewName() {
   return Object.hasOwn(VIEWS, name) ? name : "now";
 }
 
-/** Returns the chosen booth's name, "" without one. */
+/** Returns the chosen booth's name, or "" if there is no booth. */
 const boothName = () => (state.status === null ? "" : (context.booth()?.booth ?? ""));
 
-/** Opens the set-up of a box that is not bound, unless the address names a view. */
+/** Opens the set-up of a box that is not bound yet, unless the address already names a view. */
 function openAtSetUp() {
   const status = known();
   const isUntouched = status.booths.every(({ serial }) => serial === null);
@@ -85,17 +88,17 @@ function openAtSetUp() {
 }
 
 function draw() {
-  // At first the view goes before it, whose beginning is what people came for.
+  // At the first draw, the view's main content is drawn before the head, because people came for that content.
   if (state.status === null || open !== null) drawHead();
   if (state.status === null) return;
   openAtSetUp();
-  // Without a booth there is nothing else to be seen.
+  // Without a booth, the set-up is the only view with content.
   const name = state.status.booths.length === 0 ? "setup" : viewName();
   if (open?.name === name && open.booth === boothName()) open.view.update();
   else void change(name);
 }
 
-/** All of it, whatever it was made from. */
+/** Draws the whole page again, even the parts whose data is unchanged. */
 function drawAnew() {
   open?.view.close();
   open = null;
@@ -107,7 +110,7 @@ function drawAnew() {
 /** @type {string} */
 let changing = "";
 
-/** Goes to another view, or to the same of another booth. @param {string} name */
+/** Switches to another view, or to the same view of another booth. @param {string} name */
 async function change(name) {
   const booth = boothName();
   if (changing === `${name} ${booth}`) return;
@@ -124,27 +127,27 @@ async function change(name) {
   main.replaceChildren(view.node);
   document.title = `${t(`nav.${name}`)} · ${t("title")}`;
   drawNav(name);
-  // At first nothing is scrolled, and to ask where things are costs a slow phone a layout.
+  // Skips `showTop` for the first view: nothing is scrolled yet, and measuring positions would cost a slow phone a layout.
   if (before === null) await begun(view);
-  // Another view may have been opened meanwhile.
+  // Another view may have been opened in the meantime.
   if (open?.view !== view) return;
   view.update();
   if (before === null) drawHead();
   else showTop();
 }
 
-/** Paints the main content of a view before the rest is drawn, which takes a slow phone as long as everything before. @param {View} view */
+/** Paints the main content of a view first. A slow phone needs as long to draw the rest as for everything up to here. @param {View} view */
 async function begun({ begin }) {
   if (begin === undefined) return;
   begin();
-  // A hidden page is not painted.
+  // Browsers don't paint hidden pages, so waiting would never end.
   if (!document.hidden) await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
 
-/** A view begins in sight, below the bar where that stays at the top, however far the one before was scrolled. */
+/** Scrolls up to the start of a new view, which must not be hidden under the navigation bar. */
 function showTop() {
   const bar = part("nav").getBoundingClientRect();
-  // On a phone it stays at the bottom.
+  // On a phone, the bar is at the bottom and hides nothing at the top.
   const free = bar.top < innerHeight / 2 ? Math.max(0, bar.bottom) : 0;
   const covered = free - main.getBoundingClientRect().top;
   if (covered > 0) scrollBy(0, -covered);
@@ -189,7 +192,10 @@ function drawHead() {
   ]);
 }
 
-/** Shows the time of the values if the box doesn't answer: old values must not look like present ones. @param {Booth | null | undefined} booth */
+/**
+ * Returns the time of the values if the box doesn't answer, so that old values don't look like present ones.
+ * @param {Booth | null | undefined} booth
+ */
 function liveText(booth) {
   if (state.isLive) return t("head.live");
   if (state.isLocked) return t("head.locked");
@@ -251,7 +257,7 @@ part("skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
-// Requests without a session got less data.
+// Reconnects after the PIN, because the live view without a session has less data.
 addEventListener(SIGNED_IN, follow);
 addEventListener(ENGLISH_CAME, drawAnew);
 addEventListener("hashchange", () => {

@@ -3,17 +3,19 @@ import { CommandFailure } from "../../domain/command.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import type { BoundBooth, CommandCall, Outcome, WaitingBackfill } from "../context.ts";
 
-/** Answers to digests that no comparison has read yet. A day's comparison sends one digest. */
+/**
+ * Maximum number of stored answers to digests (hashes of hourly records) that no comparison has read yet. Comparing a day sends one digest.
+ */
 const MOST_ANSWERS = 64;
 
-/** A resend starts this long after its first backfill, so that backfills that arrive together are sent together. */
+/** Delay of a resend after its first backfill, so that backfills that arrive together are sent together. */
 const GATHER_MS: Milliseconds = 2_000;
 
 const NOTHING: Resent = { records: 0, batches: 0, missing: 0, refused: 0 };
 
 /**
- * Sends records again. A booth has one resend at a time: backfills that arrive meanwhile wait, and are then sent together, with
- * shared ranges sent once. Throws a CommandFailure once the command has expired.
+ * Sends records again. A booth has one resend at a time. Backfills that arrive meanwhile wait and are then sent together; ranges that they
+ * share are sent once. Throws a CommandFailure once the command has expired.
  */
 export async function backfill(
   booth: BoundBooth,
@@ -22,7 +24,7 @@ export async function backfill(
 ): Promise<Outcome> {
   const { binding, gateway } = booth;
   const { ranges, stream_id: stream, digest: answered } = call.order;
-  // The service's answer to a digest of equal hours has no ranges, and needs no resend.
+  // If the hours are equal on both sides, the service's answer has no ranges and needs no resend.
   const sent =
     ranges.length === 0 ? NOTHING : await resent(booth, { stream, ranges, left: call.expires_at - now }, signal);
   if (answered !== null) {
@@ -56,7 +58,7 @@ async function resent(
   }
 }
 
-/** Resends until no backfill of the booth waits. Never rejects: each backfill has its own outcome. */
+/** Sends records again until no backfill of the booth waits. Never rejects: the outcome of each backfill is settled separately. */
 async function resendAll({ binding, gateway, state }: BoundBooth, signal: AbortSignal): Promise<void> {
   binding.resending = { recheck: () => undefined };
   while (binding.waiting_backfills.length > 0) {

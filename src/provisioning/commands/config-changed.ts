@@ -9,12 +9,12 @@ import { applyEvent } from "../loop.ts";
 import { errorMessage } from "../../domain/error-message.ts";
 
 const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
-/** Time limit of a configuration that the record offers without a command. */
+/** Time limit for a trial of a configuration that the service's record offers without a command. */
 const TRIAL_MS = 300_000;
-/** Interval at which a trial checks its proofs. */
+/** Interval at which a trial checks whether its conditions are met. */
 const LOOK_EVERY_MS = 2_000;
 
-/** Tries each configuration that the service's record offers. Runs until aborted. */
+/** Tries each new configuration in the service's record. Runs until aborted. */
 export async function configLoop(booth: BoundBooth, signal: AbortSignal): Promise<never> {
   const { state, binding } = booth;
   const { clock, log } = booth.gateway;
@@ -28,7 +28,7 @@ export async function configLoop(booth: BoundBooth, signal: AbortSignal): Promis
     const call = { id: "", order, expires_at: clock.wall() + TRIAL_MS, resumed: false };
     await changeConfig(booth, call, signal).catch((error: unknown) => {
       if (signal.aborted) throw error;
-      // Even an unexpected error fails this trial alone: the next reading of the record offers the configuration again.
+      // Even an unexpected error fails only this trial. When the record is read again, it offers the configuration again.
       const why = errorMessage(error);
       const text = `${state.booth}: the service's configuration ${revision} isn't taken: ${why}`;
       log.warn({ event: "config_refused", booth: state.booth, revision }, text);
@@ -37,7 +37,7 @@ export async function configLoop(booth: BoundBooth, signal: AbortSignal): Promis
   }
 }
 
-/** Runs a trial after the one before of the same booth. */
+/** Runs a trial of a configuration after the previous trial of the same booth. */
 export function changeConfig(
   booth: BoundBooth,
   call: CommandCall<"config_changed">,
@@ -49,8 +49,8 @@ export function changeConfig(
 }
 
 /**
- * Tries the service's changed configuration: it is in force at once, and stays only if a read of the PLC and a contact with the
- * service succeed in time. Otherwise the configuration before it is restored. Throws a CommandFailure if the trial fails.
+ * Tries a new configuration of the service. It is in force at once, and stays only if the PLC is read and the service is reached in time.
+ * Otherwise the previous configuration is restored. Throws a CommandFailure if the trial fails.
  */
 async function tryConfig(
   booth: BoundBooth,
@@ -107,7 +107,7 @@ async function changedRecord(
   throw new CommandFailure(`the record's configuration is still revision ${found}`);
 }
 
-/** Waits for the proofs of a trial. Returns what is missing at the end of its time; "": nothing. */
+/** Waits until the conditions of a trial are met. Returns what is missing at the end of the time limit; "": nothing. */
 async function proved(booth: BoundBooth, within_ms: Milliseconds, signal: AbortSignal): Promise<string> {
   const { clock } = booth.gateway;
   const { link } = booth.state;

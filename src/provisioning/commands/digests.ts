@@ -8,14 +8,20 @@ import { recordHash } from "../../contract/hash.ts";
 import type { BoothState, LogReach } from "../../domain/booth-state.ts";
 import type { Store, Window } from "../../store/port.ts";
 
-/** Records read from the store at a time. */
+/** Number of records read from the store at a time. */
 const READ_LIMIT = 1_000;
-/** The fold finishes an hour some ten minutes after its end, later if a gap follows. The search for it ends here. */
+/**
+ * Time after a window's end in which its hourly figures are looked for. The fold finishes an hour some ten minutes after its end, and later
+ * if a gap follows.
+ */
 const FIGURES_WITHIN_MS = 7_200_000;
-/** Hours in one message, which keeps it far below a broker's limit. */
+/** Maximum number of hours in a message, which stays far below a broker's size limit. */
 const MAX_HOURS = 200;
 
-/** Returns the digests of a window's hours: of the records sent to the service under the log's present stream, in one message or more. */
+/**
+ * Returns the digests (hashes) of a window's hours, in one or more messages. They cover the records sent to the service under the log's
+ * present stream name.
+ */
 export async function digestsOf(
   store: Store,
   { log, binding }: BoothState,
@@ -44,7 +50,7 @@ async function hoursOf(
   const facts: Placed[] = [];
   let next = from;
   let hour: EpochMs | null = null;
-  // An unacked record is on its way, and no difference.
+  // Stops at the newest acked record: a later one is still being delivered, so its absence at the service is not a difference.
   while (next <= acked_seq) {
     const records = (await store.read(stream, next, READ_LIMIT)).filter(({ seq }) => seq <= acked_seq);
     const last = records.at(-1);
@@ -67,12 +73,14 @@ async function hoursOf(
   return growing.map(({ hash, ...run }) => ({ ...run, hash: hash.hex(), figures: figures.get(run.hour) ?? null }));
 }
 
-/** An hour that grows while the log is read. */
+/** Returns the digest of an hour that has just begun; it grows while the log is read. */
 function begun(hour: EpochMs, from: Seq) {
   return { hour, from, to: from, filters: 0, hash: recordHash() };
 }
 
-/** Finds the first seq whose record isn't before an instant, by binary search: the log has no index by time. */
+/**
+ * Finds the first record that is not before an instant, and returns its seq. Uses a binary search, because the log has no index by time.
+ */
 async function firstAt(store: Store, { stream, oldest_seq, acked_seq }: LogReach, at: EpochMs): Promise<Seq> {
   let low = oldest_seq;
   let high = acked_seq + 1;

@@ -11,15 +11,15 @@ import { choiceWords, chosen, type ClaimIntent, type ServiceAnswer, type Service
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 
 /**
- * Interval of retries that depend on people: the office may enter an unknown serial number, a key may get its permission (401 and 403),
- * and the holder of the booth may release it.
+ * Interval of retries that depend on people. The office may add an unknown serial number, a key may get its permission (401 and 403), or
+ * the booth's holder may release it.
  */
 const ASK_AGAIN_MS: Milliseconds = 900_000;
 const RETRY = { base_ms: 1_000, cap_ms: 300_000 };
 
 type Answer = ServiceAnswer<ServiceRecord>;
 
-/** Without generations, the answer to a claim has few fields: keeps the others of the look-up. */
+/** Returns the full record after a claim. Without generations, the answer has few fields, so the others are kept from the look-up. */
 function knownOf(row: ProvisioningRow, said: ServiceRecord): ServiceRecord {
   const { completion_status, hw_configuration } = said;
   return said.generation === null && row.record !== null
@@ -27,11 +27,11 @@ function knownOf(row: ProvisioningRow, said: ServiceRecord): ServiceRecord {
     : said;
 }
 
-/** The inputs of a transition besides row and event. */
+/** The inputs of a transition in addition to row and event. */
 export interface Surroundings {
   readonly now: EpochMs;
   readonly gateway_id: string;
-  /** Whether the gateway's earlier identity was lost, with its key. */
+  /** Whether the gateway's earlier identity and key were lost. */
   readonly is_lost?: boolean | undefined;
   readonly random: () => number;
 }
@@ -40,7 +40,7 @@ type Change = Pick<ProvisioningRow, "state"> & Partial<ProvisioningRow>;
 
 const RESET = { reason: "", advice: "", attempt: 0, wait_ms: 0, possible_at: undefined } as const;
 
-/** Enters a state. Resets reason, advice and waiting unless the change sets them. */
+/** Enters a state. Resets reason, advice and wait, unless the change sets them. */
 export function move(row: ProvisioningRow, around: Surroundings, change: Change): ProvisioningRow {
   const since = change.state === row.state ? row.since : around.now;
   const before = change.state === "serial_entered" ? {} : row.entered_at;
@@ -48,7 +48,7 @@ export function move(row: ProvisioningRow, around: Surroundings, change: Change)
   return { ...row, ...RESET, ...change, since, entered_at };
 }
 
-/** Stays in a state after a network fault or overload, with a jittered wait of at least the service's Retry-After. */
+/** Schedules a retry after a network fault or an overload of the service. The wait is jittered, and at least the service's Retry-After. */
 function retry(
   row: ProvisioningRow,
   state: ProvisioningState,
@@ -103,12 +103,15 @@ function refused(
   }
 }
 
-/** A service rejects a take-over from a gateway that was in contact within this time [contract]. */
+/** Time for which a gateway must be silent before the service allows a take-over of its booth [contract]. */
 const HOLDER_RESTS_MS: Milliseconds = 600_000;
-/** Both sides count whole seconds by their own clocks. */
+/** Margin for the clocks of both sides, each of which counts whole seconds. */
 const CLOCKS_DIFFER_MS: Milliseconds = 2_000;
 
-/** Retries a take-over once the other gateway has been silent for long enough; null: the denial has another reason. */
+/**
+ * Schedules another try of a take-over for the time when the other gateway has been silent long enough. Returns null if the denial has
+ * another reason.
+ */
 function holderWaitedFor(row: ProvisioningRow, around: Surroundings): ProvisioningRow | null {
   const seen = row.claim?.intent === "take_over" ? parseTime(row.record?.gateway?.last_seen_at ?? "") : null;
   const left = seen === null ? 0 : Math.min(seen + HOLDER_RESTS_MS - around.now, HOLDER_RESTS_MS);
@@ -123,7 +126,7 @@ function holderWaitedFor(row: ProvisioningRow, around: Surroundings): Provisioni
   });
 }
 
-/** Keeps a binding: without generations, no other gateway can have taken it. */
+/** Handles a rejection by a service without generations. An existing binding is kept, because no other gateway can have taken it. */
 function refusedAtPlain(row: ProvisioningRow, said: Text, around: Surroundings): ProvisioningRow {
   const isBound = row.generation !== null;
   return move(row, around, {
@@ -134,7 +137,7 @@ function refusedAtPlain(row: ProvisioningRow, said: Text, around: Surroundings):
   });
 }
 
-/** Handles the answer to a look-up: unknown, held by another gateway, to be confirmed, or free to claim. */
+/** Handles the answer to a look-up: the booth is unknown, held by another gateway, to be confirmed, or free to claim. */
 export function lookedUp(
   row: ProvisioningRow,
   { answer, claim_id }: { readonly answer: Answer; readonly claim_id: string },
@@ -156,7 +159,7 @@ export function lookedUp(
   return toClaiming(row, { record: known, claim_id, intent: isHeld ? "take_over" : "claim" }, around);
 }
 
-/** Asks a person to compare, and to choose the booth if the service's answer leaves it open. */
+/** Asks a person to compare the booth with the service's record, and to choose the booth if several match. */
 export function toBeConfirmed(row: ProvisioningRow, record: ServiceRecord, around: Surroundings): ProvisioningRow {
   const said = row.confirmed?.service_booth;
   const words =
@@ -166,7 +169,7 @@ export function toBeConfirmed(row: ProvisioningRow, record: ServiceRecord, aroun
   return move({ ...row, confirmed: null }, around, { state: "awaiting_confirm", record, ...words });
 }
 
-/** Starts a claim. Its id is made once, so that a retried claim stays the same claim. */
+/** Starts a claim. Its id is made only once, so that the service recognises a retry as the same claim. */
 export function toClaiming(
   row: ProvisioningRow,
   { record, claim_id, intent }: { record: ServiceRecord; claim_id: string; intent: ClaimIntent },
@@ -176,7 +179,7 @@ export function toClaiming(
   return move(row, around, { state: "claiming", record, claim });
 }
 
-/** Handles the answer to a claim. A new binding clears what an earlier one left behind. */
+/** Handles the answer to a claim. A new binding resets what an earlier one left behind. */
 export function claimed(row: ProvisioningRow, answer: Answer, around: Surroundings): ProvisioningRow {
   if (answer.kind === "keep") return retry(row, "claiming", { ...answer, around });
   if (answer.kind !== "ok") return refused(row, answer, around);
@@ -191,12 +194,12 @@ export function configured(row: ProvisioningRow, answer: Answer, around: Surroun
   return move(row, around, { state: "verifying", record: knownOf(row, answer.value) });
 }
 
-/** Returns the permission to wipe the data of a decommissioned booth, which only root can give. */
+/** Returns the permission to wipe a decommissioned booth's data. Only root can give it. */
 export function groundsOf({ to, by_root, last_seq }: Leaving): Pick<ProvisioningRow, "wipe"> {
   return to === "decommissioned" && by_root === true ? { wipe: { by: "root", for_ms: 0, last_seq } } : {};
 }
 
-/** Handles the answer to leaving. If the service has another binding, or none, the booth is left already. */
+/** Handles the answer to leaving. If the service has another binding or none, the booth counts as left. */
 export function left(
   row: ProvisioningRow,
   answer: Answer,

@@ -25,7 +25,7 @@ import { configTrial, sifted, type TrialEvent } from "./trial.ts";
 import { renamed, type NewName } from "../../domain/stream-label.ts";
 import type { Milliseconds, Seq, Serial } from "../../domain/units.ts";
 
-/** Time limit of verifying; afterwards the booth is claimed again. */
+/** Time limit of verifying. Afterwards, the binding is configured again. */
 export const VERIFY_WITHIN_MS = 900_000;
 
 export type ProvisioningEvent =
@@ -37,8 +37,8 @@ export type ProvisioningEvent =
   | { readonly kind: "claimed" | "configured"; readonly answer: ServiceAnswer<ServiceRecord> }
   | { readonly kind: "not_verified"; readonly reason: Text }
   /**
-   * The service's record, read or part of another answer. `newest_seq`: of the log at that moment. `ended_for_ms`: time since an
-   * earlier reading that ended the binding in the same way.
+   * The service's record was read, or was part of another answer. `newest_seq`: newest record of the log at that moment. `ended_for_ms`:
+   * time since an earlier reading that ended the binding in the same way.
    */
   | {
       readonly kind: "record_seen";
@@ -46,16 +46,16 @@ export type ProvisioningEvent =
       readonly newest_seq: Seq;
       readonly ended_for_ms?: Milliseconds;
     }
-  /** The service denies the key: 401 or 403. */
+  /** The service denied the key with 401 or 403. */
   | { readonly kind: "key_refused"; readonly reason: Text }
-  /** A person, or a command of the service, ends the binding. */
+  /** A person or a command of the service ends the binding. */
   | { readonly kind: "leave"; readonly leaving: Leaving }
-  /** The service's answer to the end of the binding. */
+  /** The service answered to the end of the binding. */
   | { readonly kind: "left"; readonly answer: ServiceAnswer<ServiceRecord>; readonly name: NewName }
   | { readonly kind: "renamed"; readonly name: NewName }
   | TrialEvent;
 
-/** The next step of a row; only an event from outside ends `wait`. */
+/** The next step for a row. Only an event from outside ends `wait`. */
 export type ProvisioningStep = "look_up" | "claim" | "configure" | "verify" | "leave" | "wait";
 
 const STEP_OF: Readonly<Record<ProvisioningState, ProvisioningStep>> = {
@@ -79,7 +79,7 @@ const STEP_OF: Readonly<Record<ProvisioningState, ProvisioningStep>> = {
 
 export function stepOf(row: ProvisioningRow): ProvisioningStep {
   if (row.leaving !== null) return "leave";
-  // Without generations, a rejection doesn't say who holds the booth: retries the look-up.
+  // Without generations, a rejection doesn't say who holds the booth, so the look-up is retried.
   const isAskedAgain = row.state === "conflict" && row.record?.generation === null;
   return isAskedAgain ? "look_up" : STEP_OF[row.state];
 }
@@ -87,9 +87,9 @@ export function stepOf(row: ProvisioningRow): ProvisioningStep {
 /**
  * Applies an event to a booth's row. Pure and total.
  *
- * The main path is serial_entered, looking_up, awaiting_confirm (a person compares the booth with the card), claiming, claimed,
- * configuring, verifying, active. `stepOf` says which request the loop makes next; its outcome comes back as an event. Network faults
- * keep the state and set `wait_ms`; conflict, denied and not_found are retried too. suspended (another gateway has the booth), released and
+ * The main path is serial_entered, looking_up, awaiting_confirm (a person compares the booth with the service's data), claiming, claimed,
+ * configuring, verifying, active. `stepOf` says which request the loop makes next, whose outcome is another event. Network faults keep the
+ * state and set `wait_ms`; conflict, denied and not_found are retried too. suspended (another gateway has the booth), released and
  * decommissioned end the binding: the log stays, and nothing is sent. An event that doesn't fit the state changes nothing and returns the
  * same object, so late or repeated answers do no harm. `leaving` is not a state: the booth stays active until its log is delivered.
  */
@@ -125,13 +125,13 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
       return isBound(row) && seen.advice === REVOKED ? { ...seen, reason: "", advice: "" } : seen;
     }
     case "key_refused": {
-      // The binding stays, and delivery resumes once a key opens again.
+      // The binding stays. Delivery resumes once a key opens a session again.
       const reason = message("bind.key_refused", { reason: event.reason });
       return row.state === "active" && !isSameText(row.reason, reason) ? { ...row, reason, advice: REVOKED } : row;
     }
     case "leave":
       if (isBound(row)) return { ...row, leaving: event.leaving, attempt: 0, wait_ms: 0 };
-      // A booth that isn't bound has nothing to deliver, and the service nothing to change.
+      // An unbound booth leaves at once: it has nothing to deliver, and the service has nothing to change.
       return { ...emptyRow(around.now), state: event.leaving.to, stream: row.stream, ...groundsOf(event.leaving) };
     case "left": {
       const { id, from_seq } = event.name;
@@ -150,8 +150,8 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
 const REVOKED = message("bind.revoked");
 
 /**
- * Starts the provisioning of a serial number. The number of the bound booth only cancels an unfinished leaving: a new start would stop the
- * delivery. If the service denies the key, nothing is delivered, and a new claim is the way back.
+ * Starts the provisioning of a serial number. If the booth is already bound under this number, only cancels an unfinished leaving, because
+ * a new start would stop the delivery. If the service denies the key, nothing is delivered, and a new claim is the only remedy.
  */
 function serialEntered(
   row: ProvisioningRow,
@@ -164,7 +164,7 @@ function serialEntered(
   return { ...emptyRow(around.now), stream: row.stream, state: "serial_entered", serial, confirmed, advice: "" };
 }
 
-/** Handles a person's confirmation: of the booth, or that this gateway replaces the one that holds it. */
+/** Handles a person's confirmation: that this is the right booth, or that this gateway replaces the one that holds the booth. */
 function confirmed(
   row: ProvisioningRow,
   event: Extract<ProvisioningEvent, { kind: "confirmed" }>,
@@ -176,7 +176,7 @@ function confirmed(
     if (record === null) return toBeConfirmed(vouched, row.record, around);
     return toClaiming(vouched, { record, claim_id: event.claim_id, intent: "claim" }, around);
   }
-  // The conflict may be outdated: looks the booth up again, and makes another claim of the answer.
+  // The conflict may be outdated, so the booth is looked up again, and a new claim follows from the answer.
   const takesOver = row.state === "conflict" && event.confirmation.replace === true;
   return takesOver ? move({ ...vouched, claim: null }, around, { state: "serial_entered" }) : row;
 }
@@ -188,7 +188,7 @@ function recordSeen(
 ): ProvisioningRow {
   const record = sifted(row, said);
   const holder = record.gateway?.id ?? null;
-  // A service with generations has lost that of this binding: ignores its record.
+  // Ignores a record without a generation if the binding has one: the service has lost its data on this binding.
   if (record.generation === null && !isPlain(row)) return row;
   if (record.generation === null) {
     const again = chosenAgain(record, row.record);
@@ -223,9 +223,9 @@ function recordSeen(
 }
 
 /**
- * Handles a record that was read after another one ended the binding. If it names this gateway again, the binding continues: the earlier
- * record was wrong, and no gateway has claimed the booth since. If it calls the booth decommissioned again, the time in between counts
- * towards the wipe. Any other record restarts that count.
+ * Handles a record that was read after another one ended the binding. If the record names this gateway again, the binding continues: the
+ * earlier record was wrong, and no gateway has claimed the booth since. If the record calls the booth decommissioned again, the time in
+ * between counts towards the wipe. Any other record restarts that count.
  */
 function seenAfterEnd(
   row: ProvisioningRow,
@@ -244,7 +244,7 @@ function seenAfterEnd(
   return for_ms === wipe.for_ms ? row : { ...row, wipe: { ...wipe, for_ms } };
 }
 
-/** Whether a record differs from the stored one, apart from the time of the last contact and newly sealed passwords. */
+/** Returns whether a record differs from the stored one. The time of the last contact and newly sealed passwords don't count. */
 function isNews(row: ProvisioningRow, record: ServiceRecord): boolean {
   const said = (one: ServiceRecord | null): string => {
     const { old, new: next } = one?.plc_passwords ?? { old: null, new: null };

@@ -6,7 +6,7 @@ import { type DayNumber, dayOf, instantOf } from "../../domain/time-zone.ts";
 import type { EpochMs, Seq } from "../../domain/units.ts";
 import { HOUR_MS, DAY_MS } from "../../domain/time.ts";
 
-/** The reports that both sides make, compared field by field. */
+/** The reports that are compared field by field; both sides make them. */
 export const COMPARED = [
   "duration_by_mode",
   "frequency_by_mode",
@@ -15,27 +15,30 @@ export const COMPARED = [
   "filter_maintenance_history",
 ] as const;
 
-/** The reports of one side, by operation. */
+/** The compared reports of one side, by operation. */
 export type DayFigures = Readonly<Record<(typeof COMPARED)[number], unknown>>;
 
-/** Fields that are not compared: ids, the window, and figures that depend on days outside it. */
+/** Names of fields that are not compared: ids, the window, and figures that depend on other days. */
 const NOT_COMPARED = new Set([
   ...["booth_id", "start", "end", "page", "limit", "pages", "total"],
   ...["previous_period", "delta"],
 ]);
-/** Fields that name an item of a list, so that the order of the list doesn't matter. */
+/** Names of fields that identify an item of a list, so that the order of the items doesn't matter. */
 const NAMES = ["mode", "filter_type", "maintenance_date"] as const;
-/** Rounding noise of minutes computed from milliseconds; a millisecond is 1.7e-5 minutes. */
+/** Tolerance for rounding, in minutes. Minutes are computed from milliseconds, and a millisecond is 1.7e-5 minutes. */
 const NOISE = 1e-6;
 
 type Leaf = number | string;
 
-/** Stored differences of one comparison, which each answer and event of the status repeats. */
+/** Maximum number of stored differences of a comparison, because each answer and each event of the status repeats them. */
 export const MOST_DIFFERENCES = 100;
-/** Characters of a figure's name or text. The gateway's names are shorter; a nested name repeats those of all levels above. */
+/**
+ * Maximum length of a figure's name or text, in characters. The gateway's names are shorter, but a nested name repeats the names of all
+ * levels above.
+ */
 const MOST_CHARS = 200;
 
-/** Returns the plain values of a report, each under a name that both sides share. Recurses as deep as the JSON parser allows. */
+/** Returns the plain values of a report, each under a name that is the same on both sides. Recurses as deep as the JSON parser allows. */
 export function figuresIn(path: string, value: unknown, found = new Map<string, Leaf>()): ReadonlyMap<string, Leaf> {
   const name = path.slice(0, MOST_CHARS);
   if (typeof value === "number" || typeof value === "string") found.set(name, value);
@@ -56,7 +59,7 @@ function nameOf(item: unknown): string | null {
   return names.length === 0 ? null : names.join(" ");
 }
 
-/** Returns all figures that differ. A mode without time and starts equals a mode that isn't listed. */
+/** Returns all figures that differ. A mode with neither time nor starts equals a mode that isn't listed. */
 export function differencesOf(
   gateway: ReadonlyMap<string, Leaf>,
   service: ReadonlyMap<string, Leaf>,
@@ -81,7 +84,7 @@ function isSame(ours: Leaf | null, theirs: Leaf | null): boolean {
 
 /** A day in the booth's time zone. */
 export interface LocalDay {
-  /** YYYY-MM-DD */
+  /** The date, YYYY-MM-DD. */
   readonly day: string;
   readonly start: EpochMs;
   readonly end: EpochMs;
@@ -92,14 +95,14 @@ export function localDay(tz: string, day: DayNumber): LocalDay {
   return { day: text, start: instantOf(tz, day, 0), end: instantOf(tz, day + 1, 0) };
 }
 
-/** Returns the day before the day of an instant. */
+/** Returns the local day before the one that contains an instant. */
 export function dayBefore(tz: string, at: EpochMs): LocalDay {
   return localDay(tz, dayOf(tz, at) - 1);
 }
 
 /**
- * Splits records, in seq order, into runs of one hour without a gap in seq. A record with an earlier time than the one before belongs to
- * that one's hour. A gap in seq starts another run.
+ * Splits records, in the order of their sequence numbers, into runs within an hour. A gap in the sequence numbers starts another run. A
+ * record with an earlier time than its predecessor belongs to the predecessor's hour.
  * @param before hour of the record before the first one; null: unknown
  */
 export function hourRuns(records: readonly Placed[], before: EpochMs | null) {
@@ -116,7 +119,7 @@ export function hourRuns(records: readonly Placed[], before: EpochMs | null) {
   return runs;
 }
 
-/** Returns the fold's figures of finished hours, by hour. A later record of an hour replaces an earlier one. */
+/** Returns the figures that the fold has stored for finished hours, by hour. A later record for the same hour replaces an earlier one. */
 export function hourFigures(records: readonly Placed[]): ReadonlyMap<EpochMs, NonNullable<DigestHour["figures"]>> {
   return new Map(
     records.flatMap((record) => {

@@ -3,18 +3,18 @@ import { FILTER_TYPES } from "../../domain/booth.ts";
 import type { ProvisioningRow } from "../../domain/provisioning.ts";
 import type { ServiceRecord } from "../../domain/service.ts";
 
-/** Longer than any filter or meter lasts: a larger limit is a typing mistake. */
+/** Largest plausible limits of a filter or meter. A larger value is a typing mistake, because nothing lasts that long. */
 const MOST = { minutes: 5_256_000, cycles: 1_000_000, days: 3_650, pressure_pa: 10_000 } as const;
 const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/;
 
 export type TrialEvent =
-  /** The service's changed configuration is in force on trial. */
+  /** The service's new configuration is in force, on trial. */
   | { readonly kind: "config_tried"; readonly record: ServiceRecord; readonly revision: number }
   | { readonly kind: "config_proved" }
-  /** The trial failed, or the configuration is invalid: the one before stays or is restored. */
+  /** The trial failed, or the configuration is invalid. The previous configuration stays or is restored. */
   | { readonly kind: "config_refused"; readonly revision: number };
 
-/** Applies an event of a trial: its start, success or failure. */
+/** Applies an event of a configuration's trial: its start, success or failure. */
 export function configTrial(row: ProvisioningRow, event: TrialEvent): ProvisioningRow {
   switch (event.kind) {
     case "config_tried": {
@@ -30,8 +30,8 @@ export function configTrial(row: ProvisioningRow, event: TrialEvent): Provisioni
 }
 
 /**
- * Returns the parts of the service's record that are in force. Leaves out a configuration that wasn't tried yet, everything that came with a
- * rejected one, and an unknown time zone.
+ * Returns the service's record with only the parts in force. It leaves out a configuration that wasn't tried yet, everything that came with
+ * a rejected one, and an unknown time zone.
  */
 export function sifted(row: ProvisioningRow, record: ServiceRecord): ServiceRecord {
   const known = row.record;
@@ -51,8 +51,8 @@ export function sifted(row: ProvisioningRow, record: ServiceRecord): ServiceReco
 }
 
 /**
- * Returns the fields in which the record of a bound booth violates the contract, or that it had before and lacks now; "": no field. A record
- * without a generation doesn't describe the binding, and is ignored.
+ * Returns the fields in which a bound booth's record violates the contract, or that the record had and lacks now; "": no field. A record
+ * without a generation doesn't describe the binding, so it is ignored.
  */
 export function driftOf(row: ProvisioningRow, record: ServiceRecord): string {
   const unread = record.unread ?? [];
@@ -66,13 +66,13 @@ export function driftOf(row: ProvisioningRow, record: ServiceRecord): string {
   return [...new Set([...unread, ...gone])].filter((name) => name !== "").join(", ");
 }
 
-/** Whether the record had its own time zone and lacks it now, even if its facility has one. */
+/** Returns whether the record had its own time zone and lacks it now, even if the facility's time zone is given instead. */
 function isZoneGone(known: ServiceRecord | null, record: ServiceRecord): boolean {
   if ((known?.tz ?? null) === null || known?.place_from === "facility") return false;
   return record.tz === null || record.place_from === "facility";
 }
 
-/** Returns the revision that the record offers and that was neither tried nor rejected yet; null: no offer. */
+/** Returns the revision that the record offers, unless it was already tried or rejected; null: no offer. */
 export function offeredRevision(row: ProvisioningRow, record: ServiceRecord): number | null {
   const revision = revisionOf(record);
   const isNew = row.record !== null && isOther(row.record, record) && revision !== row.refused_revision;
@@ -87,7 +87,7 @@ function isOther(known: ServiceRecord, record: ServiceRecord): boolean {
   return revisionOf(known) !== null && revisionOf(record) !== null && revisionOf(known) !== revisionOf(record);
 }
 
-/** Returns the faults of a record's configuration as texts, unreadable fields included. */
+/** Returns the errors in a record's configuration as texts, including fields that can't be read. */
 export function configProblems(record: ServiceRecord): readonly string[] {
   const problems = (record.unread ?? []).map((field) => `${field} can't be read`);
   if (record.tz !== null && !isKnownZone(record.tz)) problems.push(`there is no time zone ${record.tz}`);

@@ -2,17 +2,18 @@ import { chip, el } from "../kit/dom.js";
 import { lookOf } from "./strip.js";
 
 /**
- * A column: its name, its parts from the bottom up, and the texts above and below it. `unseen`: there is hardly any data of that time.
+ * A column of a chart: its name, its parts from the bottom up, and the texts above and below it. `unseen`: the period has hardly any data.
  * @typedef {{ name: string, parts: readonly { value: number, mode?: string, title: string }[], top: string, foot: string, unseen: boolean }} Bar
  */
 
-/** More columns than this are narrow ones on a phone: their numbers stand upright, and few have a foot. */
+/** Maximum number of wide columns. In charts with more columns, a phone shows the numbers upright and only a few texts below. */
 const MAX_WIDE = 7;
 const MAX_FEET = 4;
 
 /**
- * Columns beside each other. Plain elements, not a library's canvas: they take the page's colours, its size of text and its print as they are.
- * @param {{ label: string, bars: readonly Bar[], max: number, axis?: string, tall?: boolean }} chart `max`: value of a whole column; `axis`: in words
+ * Draws a column chart with plain elements. Unlike a canvas, these elements follow the page's colours, text size and print style.
+ * @param {{ label: string, bars: readonly Bar[], max: number, axis?: string, tall?: boolean }} chart `max`: value of a column
+ *   of full height; `axis`: its label
  */
 export function bars({ label, bars: all, max, axis = "", tall = false }) {
   const isNarrow = all.length > MAX_WIDE;

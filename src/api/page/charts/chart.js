@@ -5,13 +5,13 @@ import { t } from "../texts/texts.js";
 /** @typedef {import("../kit/dom.js").Child} Child */
 /** @typedef {{ heads: readonly string[], rows: readonly (readonly (string | number | null)[])[] }} Rows */
 
-/** Names of charts whose tables are open: redrawing must not close them. @type {Set<string>} */
+/** Names of charts whose tables are open. Redrawing a chart keeps its table open. @type {Set<string>} */
 const opened = new Set();
 
 /**
- * The footer of a chart: its figures as a table, for people who can't see the chart or want exact values, and as a file.
- * @param {{ name: string, title: string, shown: () => Rows, csv: () => Rows }} chart `name`: of the file, and of the chart where it is told
- *   apart from others
+ * Draws the footer of a chart. It offers the figures as a file and as a table, for exact values and for people who can't see the chart.
+ * @param {{ name: string, title: string, shown: () => Rows, csv: () => Rows }} chart `name`: name of the file, which
+ *   also identifies the chart
  */
 export function chartFooter({ name, title, shown, csv }) {
   const body = el("div", {});
@@ -52,7 +52,10 @@ function csvBlob({ heads, rows }) {
   return new Blob([`${text}\n`], { type: "text/csv" });
 }
 
-/** Quoted where it must be; what a spreadsheet would take for a formula is made harmless. @param {string | number | null} cell */
+/**
+ * Quotes a cell of a CSV file if necessary, and keeps a spreadsheet from reading the cell as a formula.
+ * @param {string | number | null} cell
+ */
 function csvCell(cell) {
   if (cell === null) return "";
   const text = String(cell);
@@ -60,14 +63,14 @@ function csvCell(cell) {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** An instant for a file: no reader of one is asked which zone was meant. @param {number} at */
+/** Returns an instant in UTC for a file, because a reader of the file can't know which time zone was meant. @param {number} at */
 export function csvTime(at) {
   return new Date(at).toISOString().replace(".000Z", "Z");
 }
 
 /**
- * Fetches the data of a chart: when `key` changes, and every `every_ms`. Answers for an older key are dropped. After a failure the old
- * data stays, and the request is repeated soon.
+ * Fetches a chart's data whenever `key` changes, and every `every_ms`. Answers for an older key are dropped. After a failure, the old data
+ * remains and the request is soon repeated.
  * @template T @param {number} every_ms @param {() => void} onChange
  */
 export function loader(every_ms, onChange) {
@@ -80,7 +83,7 @@ export function loader(every_ms, onChange) {
   return {
     /** @returns {T | null} null before the first answer */
     data: () => data,
-    /** @param {string} wanted @param {() => Promise<T>} load @param {boolean} [keep] what was there for another key is shown until the new comes */
+    /** @param {string} wanted @param {() => Promise<T>} load @param {boolean} [keep] shows the old key's data until the new data arrives */
     want(wanted, load, keep = false) {
       const now = performance.now();
       if (wanted === key && now < due) return;
@@ -100,7 +103,7 @@ export function loader(every_ms, onChange) {
         },
       );
     },
-    /** Marks the data as out of date. */
+    /** Marks the data as out of date, so that the next update fetches it. */
     again() {
       due = -Infinity;
     },

@@ -7,10 +7,10 @@ import { t } from "../texts/texts.js";
 
 /** Units of temperatures and pressures. */
 const MEASURED = /^(°?[CFK]|Pa|hPa|kPa|m?bar|psi|in ?H2O|in ?wc|mm ?H2O)$/i;
-/** As many lines as an answer has. */
+/** Maximum number of lines in a chart; an answer of the box has no more. */
 const MAX_LINES = 12;
 
-/** The temperatures and pressures among a booth's live readings. @param {readonly any[]} readings @returns {any[]} */
+/** Returns the temperatures and pressures among a booth's live readings. @param {readonly any[]} readings @returns {any[]} */
 export function measuredOf(readings) {
   return readings.filter(({ unit }) => MEASURED.test(unit)).slice(0, MAX_LINES);
 }
@@ -25,32 +25,41 @@ export function stageAt(stages, at) {
   return stages.find(({ start, end }) => start <= at && at < end) ?? null;
 }
 
-/** Hours that an axis names from a local hour on, every fourth by the local clock. @param {{ start: number, end: number, tz: string }} span @param {number} [every] */
+/**
+ * Returns the full hours to mark on an axis: by the local clock, those divisible by `every`.
+ * @param {{ start: number, end: number, tz: string }} span @param {number} [every]
+ */
 export function hourTicks({ start, end, tz }, every = 4) {
   const hours = new Intl.DateTimeFormat("en-GB", { timeZone: tz, hour: "2-digit", hourCycle: "h23" });
   const all = [];
   for (let at = start; at <= end; at += HOUR_MS) {
-    // By the clock's own hours, whatever the language shows them as.
+    // Uses the 24-hour clock, even if the language shows a 12-hour clock.
     if (Number(hours.format(at)) % every === 0) all.push(at);
   }
   return all;
 }
 
-/** As short as an axis needs it: 13, or 1p for 1 PM. @param {number} at @param {string} tz */
+/** Returns the hour in its shortest form for an axis: 13, or 1p for 1 PM. @param {number} at @param {string} tz */
 export function axisHour(at, tz) {
   return hourText(at, tz)
     .replace(/\sUhr$/u, "")
     .replace(/\s*([ap])\.?\s?m\.?$/iu, (_, half) => String(half).toLowerCase());
 }
 
-/** In the units of this device. @param {number | null} min @param {number | null} max @param {string} unit */
+/**
+ * Returns a range of values as text, in the units of this device.
+ * @param {number | null} min @param {number | null} max @param {string} unit
+ */
 export function rangeText(min, max, unit) {
   if (min === null || max === null) return "–";
   const [low, high] = [measured(min, unit, 1).number, measured(max, unit, 1).number];
   return low === high ? low : `${low}…${high}`;
 }
 
-/** Least and most of a run of steps; null: nothing is known of it. @param {TagTrend} trend @param {number} [from] @param {number} [to] @returns {[number, number] | null} */
+/**
+ * Returns the lowest and the highest value of the steps from `from` to `to`; null if they have no data.
+ * @param {TagTrend} trend @param {number} [from] @param {number} [to] @returns {[number, number] | null}
+ */
 export function extremes({ min, max }, from = 0, to = min.length) {
   const [lows, highs] = [min, max].map((all) => all.slice(from, to).filter((one) => one !== null));
   return lows === undefined || highs === undefined || lows.length === 0
@@ -58,7 +67,7 @@ export function extremes({ min, max }, from = 0, to = min.length) {
     : [Math.min(...lows), Math.max(...highs)];
 }
 
-/** By the hour, to be read. @param {Trends} trends @param {{ tz: string, labels: Map<string, string> }} around */
+/** Returns the values by the hour, for the table. @param {Trends} trends @param {{ tz: string, labels: Map<string, string> }} around */
 export function trendRows({ start, step_ms, tags }, { tz, labels }) {
   const steps = Math.max(1, Math.round(HOUR_MS / step_ms));
   const hours = Math.ceil((tags[0]?.min.length ?? 0) / steps);
@@ -74,7 +83,7 @@ export function trendRows({ start, step_ms, tags }, { tz, labels }) {
   };
 }
 
-/** Returns all steps for a file, in the units of the box on every device. @param {Trends} trends */
+/** Returns all steps, for a file. Every device writes the same units: those of the box. @param {Trends} trends */
 export function trendSteps({ start, step_ms, tags }) {
   return {
     heads: ["time", ...tags.flatMap(({ tag, unit }) => [`${tag} min (${unit})`, `${tag} max (${unit})`])],

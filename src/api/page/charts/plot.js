@@ -1,22 +1,21 @@
 import { el, svg } from "../kit/dom.js";
 
 /**
- * Lines over time, drawn by uPlot (see docs/explain/architecture.md): loaded when the first chart is shown. What it lacks stands here:
- * colours of
- * the page's themes, fingers, and one cursor for several charts.
+ * Line charts over time, drawn by uPlot (see docs/explain/architecture.md), which is loaded with the first chart. This module adds the
+ * colours of the page's themes, touch, and a cursor shared by several charts.
  */
 
 /** @typedef {typeof import("uplot")} UPlot */
 /**
- * `values`: one for each instant; `band`: most and least round them. `color`: a variable of the page's style. `dash`: which of some, 0: none.
- * `spans`: over instants of which nothing is known.
+ * A line of a chart. `values`: one per instant. `band`: highest and lowest value around each. `color`: a CSS variable of the page. `dash`:
+ * number of a dash pattern, 0 for none. `spans`: draws the line across instants without data.
  * @typedef {{ label: string, values: readonly (number | null)[], band?: readonly [most: readonly (number | null)[], least: readonly (number | null)[]],
  *   color: string, dash?: number, points?: boolean, spans?: boolean }} Line
  */
 
-/** Room for the numbers on the left: the strip above a chart begins there too. */
+/** Width of the numbers left of the chart, px. The strip above a chart starts at the same position. */
 const LEFT = 44;
-/** Half of the last hour's name. */
+/** Space for the right half of the last hour's label, px. */
 const RIGHT = 10;
 const AXIS = 26;
 const DASHES = [[], [9, 4], [2, 4], [12, 4, 2, 4]];
@@ -25,7 +24,7 @@ const TEXT = '13px system-ui, "Segoe UI", Roboto, "Liberation Sans", sans-serif'
 /** @type {Promise<UPlot> | null} */
 let library = null;
 
-/** Both files of the library, once. It is no module: it leaves one name behind. @returns {Promise<UPlot>} */
+/** Loads the library's script and style sheet once. The script is not a module, so it sets a global variable. @returns {Promise<UPlot>} */
 function load() {
   if (library !== null) return library;
   const [href, src] = ["./uplot.css", "./uplot.js"].map((name) => new URL(name, import.meta.url).href);
@@ -49,7 +48,8 @@ function load() {
 }
 
 /**
- * The legend of a chart's lines, with the colour and dashes of each. @param {string} unit
+ * Draws the legend of a chart, with the colour and dash pattern of each line.
+ * @param {string} unit
  * @param {readonly { label: string, color: string, dash?: number, isBand?: boolean }[]} lines
  */
 export function keys(unit, lines) {
@@ -70,17 +70,20 @@ export function keys(unit, lines) {
   return el("ul", { className: "legend" }, unit !== "" && el("li", { className: "unit" }, unit), ...items);
 }
 
-/** A variable of the page's style, as it is in the theme now. @param {string} name */
+/** Returns a CSS variable of the page in the present theme. @param {string} name */
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 /**
- * `ticks`: instants that are named; `low`: the axis begins there at most.
+ * The look of a chart. `ticks`: returns the instants to label. `low`: highest value at which the axis may start.
  * @typedef {{ height: number, unit: (value: number, decimals: number) => string, ticks: (span: Span) => readonly number[], name: (at: number) => string, low?: number }} How
  */
 /** @typedef {{ start: number, end: number }} Span */
 /** @typedef {Span & { times: readonly number[], lines: readonly Line[] }} Shown */
 
-/** A chart in an element. It is drawn when data arrives, and again at each `update`. @param {How & { onCursor?: (at: number | null) => void }} how */
+/**
+ * Creates a chart. It is drawn when data arrives, and again at each `update`.
+ * @param {How & { onCursor?: (at: number | null) => void }} how
+ */
 export function plot(how) {
   const { height, onCursor } = how;
   const node = el("div", { className: "plot", "aria-hidden": "true" });
@@ -148,7 +151,10 @@ export function plot(how) {
 /** Width of a character on the axis, px. */
 const LETTER = 7.5;
 
-/** Returns as many of the times as their labels have room for. @param {readonly number[]} times @param {{ name: (at: number) => string, width: number }} axis */
+/**
+ * Thins out the times until their labels fit on the axis.
+ * @param {readonly number[]} times @param {{ name: (at: number) => string, width: number }} axis
+ */
 function apart(times, { name, width }) {
   const widest = Math.max(1, ...times.map((at) => name(at).length)) * LETTER + 8;
   const step = Math.ceil((times.length * widest) / (width - LEFT - RIGHT));
@@ -186,7 +192,10 @@ function optionsOf(lines, { width, height, unit, ticks, name, low, shown }) {
   };
 }
 
-/** A line is its middle; the band between least and most is two more that aren't drawn. @param {Line} line @returns {import("uplot").Series[]} */
+/**
+ * Returns the series of a line. The band between its lowest and highest values needs two more series, which are not drawn.
+ * @param {Line} line @returns {import("uplot").Series[]}
+ */
 function seriesOf({ label, band, color: name, dash = 0, points = false, spans = false }) {
   const unseen = { stroke: () => "transparent", width: 0, points: { show: false } };
   const look = {
@@ -209,20 +218,23 @@ function bandsOf(lines) {
   });
 }
 
-/** Returns the digits that neighbouring numbers on the axis need to differ. @param {readonly number[]} splits */
+/** Returns the number of decimals that neighbouring labels of the axis need to differ. @param {readonly number[]} splits */
 function decimals([first = 0, second = 1]) {
   const step = Math.abs(second - first);
   return step < 0.1 ? 2 : step < 1 ? 1 : 0;
 }
 
-/** A little room above and below; what never changes gets some of its own. @param {number | null} least @param {number | null} most @param {number} [low] @returns {[number, number]} */
+/**
+ * Returns the range of the axis, with a little space above and below the values, even if they never change.
+ * @param {number | null} least @param {number | null} most @param {number} [low] @returns {[number, number]}
+ */
 function rangeOf(least, most, low) {
   const [from, to] = [Math.min(least ?? 0, low ?? Infinity), most ?? 1];
   const room = Math.max((to - from) * 0.08, Math.max(Math.abs(from), Math.abs(to)) * 0.02, 1e-3);
   return [low !== undefined && from >= low ? low : from - room, to + room];
 }
 
-/** The library's own mouse is left out: the same pointer events serve mouse, pen and finger. */
+/** Turns off the library's own mouse handling. The page handles mouse, pen and finger by the same pointer events. */
 function noMouse() {
   const none = () => null;
   return {
@@ -244,7 +256,7 @@ function fingers(chart, to) {
   over.addEventListener("pointermove", point);
   over.addEventListener("pointerdown", point);
   over.addEventListener("pointerleave", (event) => {
-    // A finger that is lifted leaves the cursor where it is, to be read.
+    // After a touch, the cursor stays where the finger was lifted, so that people can read the values.
     if (event.pointerType === "mouse") to(null);
   });
 }

@@ -2,18 +2,18 @@ import { el, svg } from "../kit/dom.js";
 
 const WIDTH = 100;
 const HEIGHT = 30;
-/** The least range of a sparkline, as a share of the figure. */
+/** Minimum range of a sparkline, as a share of its largest value. */
 const LEAST_SHARE = 0.3;
 
 /**
- * A day of a figure, small, beside it: the band between least and most of each step. `text` says the same in words.
+ * Draws a small chart of a figure's last day: the band between the lowest and the highest value of each step. `text` describes it in words.
  * @param {{ min: readonly (number | null)[], max: readonly (number | null)[], text: string }} of
  */
 export function sparkline({ min, max, text }) {
   const known = [...min, ...max].filter((value) => value !== null);
   if (known.length === 0) return null;
   const [low, high] = [Math.min(...known), Math.max(...known)];
-  // A figure that hardly changes is a flat line in the middle: enlarged, the noise of a sensor would look like real changes.
+  // Draws a figure that hardly changes as a flat line in the middle. If enlarged, a sensor's noise would look like real changes.
   const range = Math.max(high - low, LEAST_SHARE * Math.max(Math.abs(high), Math.abs(low)), 1e-9);
   const from = (low + high - range) / 2;
   /** @param {number} value */
@@ -29,7 +29,7 @@ export function sparkline({ min, max, text }) {
   return framed(text, svg("path", { class: "band", d: paths.join("") }));
 }
 
-/** Amounts by hour. @param {{ values: readonly number[], text: string }} of */
+/** Draws hourly amounts as small columns. @param {{ values: readonly number[], text: string }} of */
 export function sparkbars({ values, text }) {
   const most = Math.max(...values, 0);
   if (values.length === 0) return null;
@@ -52,7 +52,7 @@ function framed(text, ...inside) {
   return el("span", { className: "sparked" }, svg("svg", { ...frame, role: "img", "aria-label": text }, ...inside));
 }
 
-/** Runs of steps of which something is known. @param {readonly (number | null)[]} values @returns {[number, number][]} */
+/** Returns the runs of consecutive steps that have data. @param {readonly (number | null)[]} values @returns {[number, number][]} */
 function stretches(values) {
   /** @type {[number, number][]} */
   const found = [];

@@ -4,7 +4,7 @@ import { t } from "../texts/texts.js";
 
 /** @typedef {import("./strip.js").Stage} Stage */
 
-/** When those that count ended. @param {any[]} cycles @returns {number[]} */
+/** Returns the ends of the cycles that count. @param {any[]} cycles @returns {number[]} */
 export function endsOf(cycles) {
   return cycles.filter(({ counted }) => counted).map(({ end }) => end);
 }
@@ -14,7 +14,10 @@ export function stagesOf(stages) {
   return stages.map(({ mode, start_time, end_time }) => ({ mode, start: timeOf(start_time), end: timeOf(end_time) }));
 }
 
-/** What a strip shows, as a table and a file. @param {readonly Stage[]} stages newest first @param {{ name: string, title: string, tz: string }} of */
+/**
+ * Offers the stages of a strip as a table and a file.
+ * @param {readonly Stage[]} stages newest first @param {{ name: string, title: string, tz: string }} of
+ */
 export function stagesFooter(stages, { name, title, tz }) {
   const all = stages.toReversed();
   return chartFooter({

@@ -6,12 +6,12 @@ import { t } from "../texts/texts.js";
 /** @typedef {{ mode: string, start: number, end: number }} Stage */
 /** @typedef {{ start: number, end: number }} Span */
 
-/** A cycle's mark stands at its end. Nearer than this, in shares of the strip, two marks are one. */
+/** Minimum distance between two marks for ended cycles, as a share of the strip. Closer cycles share one mark. */
 const MARK_SHARE = 0.004;
 
 /**
- * Time as a strip of modes. Time without data is hatched, time to come is empty, off is dotted and setback striped: none of them looks
- * like an idle booth, in colour or without. `cycles`: when cycles ended.
+ * Draws a period as a strip of modes. Time without data is hatched, future time is empty, off is dotted and setback is striped. So
+ * none of these looks like an idle booth, even without colours. `cycles`: ends of cycles.
  * @param {{ stages: readonly Stage[], start: number, end: number, now: number, tz: string, label: string, slim?: boolean,
  *   cycles?: readonly number[], chosen?: Span | null, onTap?: (at: number) => void }} day
  */
@@ -58,7 +58,7 @@ export function strip({ stages, start, end, now, tz, label, slim = false, cycles
   return element;
 }
 
-/** How a mode is filled where colour alone wouldn't tell it. @param {string} mode */
+/** Returns the pattern of a mode that its colour alone would not distinguish. @param {string} mode */
 export function lookOf(mode) {
   return mode === "no_data" ? "hatch" : mode === "off" || mode === "setback" ? `mark-${mode}` : "";
 }
@@ -74,8 +74,8 @@ function apart(marks, least) {
 }
 
 /**
- * The hours under a strip, each where it begins: a day on which the clocks change has one more or less.
- * @param {Span & { tz: string, every?: number }} day `every`: hours between two
+ * Draws the hours below a strip, each where it begins. On a day when the clocks change, there is one hour more or less.
+ * @param {Span & { tz: string, every?: number }} day `every`: hours between two labels
  */
 export function hourAxis({ start, end, tz, every = 4 }) {
   const marks = hourTicks({ start, end, tz }, every).map((at) => {
@@ -87,7 +87,7 @@ export function hourAxis({ start, end, tz, every = 4 }) {
   return el("div", { className: "hours", "aria-hidden": "true" }, ...marks);
 }
 
-/** The legend of the strips: the modes in them, longest first. @param {readonly Stage[]} stages @param {Span} span @param {boolean} [cycles] */
+/** Draws the legend of strips: their modes, longest first. @param {readonly Stage[]} stages @param {Span} span @param {boolean} [cycles] */
 export function legend(stages, span, cycles = false) {
   const modes = [...sumsOf(stages.filter(({ start, end }) => end > span.start && start < span.end))]
     .sort(([, a], [, b]) => b - a)
@@ -100,7 +100,7 @@ export function legend(stages, span, cycles = false) {
   );
 }
 
-/** The longest modes in words, for those who don't see the colours. @param {readonly Stage[]} stages */
+/** Returns the longest modes in words, for people who can't see the colours. @param {readonly Stage[]} stages */
 function toldStages(stages) {
   return [...sumsOf(stages)]
     .sort(([, a], [, b]) => b - a)

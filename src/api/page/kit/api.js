@@ -1,13 +1,15 @@
 import { call, keepToken, signOut, takeFirst, token } from "../ahead.js";
 import { spoken, t } from "../texts/texts.js";
 
-/** An answer that doesn't come in this time won't. */
+/** Time limit of a request. */
 const PATIENCE_MS = 15_000;
 const AGAIN_MS = 1_500;
-/** Events come each second; a network that has gone says nothing, and what is shown would look live for ever. */
+/**
+ * Maximum time without an event of the live view, which normally sends one each second. After that, the page must not look live any longer.
+ */
 const SILENCE_MS = 5_000;
 
-/** An error with a text for people. `status`: of the answer; 0: no answer arrived. */
+/** An error with a text for people. `status`: HTTP status of the answer; 0 if no answer arrived. */
 export class ApiError extends Error {
   /** @param {string} message @param {number} status */
   constructor(message, status) {
@@ -57,7 +59,7 @@ export async function send(path, body, method = "POST") {
 }
 
 /**
- * Sends, and gets events back until the answer ends.
+ * Sends a request and passes on the events of its answer until the answer ends.
  * @param {string} path @param {{ body: unknown, signal: AbortSignal }} call @param {(name: string, data: any) => void} event
  */
 export async function converse(path, { body, signal }, event) {
@@ -75,7 +77,7 @@ export async function enterPin(pin) {
   keepToken(session_token, answer.headers.get("Session-Kept") === "true");
 }
 
-/** Saves what a path answers as a file; a link alone couldn't carry the session. @param {string} path @param {string} name */
+/** Saves the answer of a path as a file. A plain link could not send the session token. @param {string} path @param {string} name */
 export async function download(path, name) {
   const answer = await exchange(path, { signal: AbortSignal.timeout(600_000) });
   saveBlob(await answer.blob(), name);
@@ -92,7 +94,7 @@ export function saveBlob(blob, name) {
 }
 
 /**
- * Server-sent events by fetch, as EventSource can't carry a session. Comes again by itself until closed.
+ * Receives server-sent events by fetch, because EventSource can't send a session token. Reconnects until it is closed.
  * @param {string} path
  * @param {{ event: (name: string, data: any) => void, live: (isLive: boolean, error: ApiError | null) => void }} to
  */
@@ -117,7 +119,7 @@ export function listen(path, to) {
 }
 
 /**
- * Until the body's end, or a silence of `patience_ms`.
+ * Reads events until the body ends, or until nothing has arrived for `patience_ms`.
  * @param {ReadableStream<Uint8Array>} body @param {(name: string, data: any) => void} event @param {number} [patience_ms]
  */
 async function readEvents(body, event, patience_ms) {

@@ -1,8 +1,8 @@
 /** @typedef {Node | string | null | undefined | false} Child */
 
 /**
- * An element with properties, attributes (aria-, data-, role, for, d ...) and children. Text is always text: nothing that came
- * from a PLC or a service is ever taken for markup.
+ * Creates an element with properties, attributes (aria-, data-, role, for, d ...) and children. Text is never parsed as HTML, so nothing
+ * sent by a PLC or a service can inject markup.
  * @param {string} tag
  * @param {Readonly<Record<string, unknown>>} [properties]
  * @param {...Child} children
@@ -47,14 +47,14 @@ function present(children) {
 const drawn = new WeakMap();
 
 /**
- * Redraws the children only if their data has changed, so that focus, selection and a screen reader's position are kept otherwise.
+ * Redraws the children only if the data has changed. Otherwise, focus, selection and a screen reader's position would be lost.
  * @param {Element} parent
  * @param {unknown} from
  * @param {() => readonly Child[]} draw
  */
 export function redraw(parent, from, draw) {
   const key = JSON.stringify(from);
-  // An open help text is kept until it is closed; the next call redraws.
+  // Waits until an open help text is closed; the call after that redraws.
   if (drawn.get(parent) === key || parent.querySelector(":popover-open") !== null) return;
   drawn.set(parent, key);
   const put = keep(parent);
@@ -62,7 +62,7 @@ export function redraw(parent, from, draw) {
   put();
 }
 
-/** The next `redraw` of it draws, whatever it is made from. @param {Element} parent */
+/** Makes the next `redraw` of an element draw even if its data is unchanged. @param {Element} parent */
 export function forget(parent) {
   drawn.delete(parent);
 }
@@ -101,7 +101,7 @@ export function card(title, properties = {}, ...children) {
 }
 
 /**
- * A note on a problem: first what to do, which people at a booth need first, then the reason.
+ * Draws a note on a problem: first the advice, which people at a booth need first, then the reason.
  * @param {string} look @param {{ reason: string, advice: string }} trouble
  */
 export function troubleNote(look, { reason, advice }) {
@@ -109,7 +109,10 @@ export function troubleNote(look, { reason, advice }) {
   return el("div", { className: `note ${look}` }, advice !== "" && el("p", {}, sentence(advice)), why);
 }
 
-/** With a capital where it begins with a plain word: the agent's texts begin without, a name or an address stays. @param {string} text */
+/**
+ * Capitalises a text that begins with an ordinary word, as the agent's texts do. A name or an address stays as it is.
+ * @param {string} text
+ */
 export function sentence(text) {
   return /^\p{Ll}+[ ,']/u.test(text) ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text;
 }
@@ -130,7 +133,7 @@ export function table(caption, heads, rows) {
     { className: "scroll", tabIndex: 0, role: "group", "aria-label": caption },
     el(
       "table",
-      // Said outright: drawn as blocks on a phone it would be no table for a screen reader.
+      // States the role explicitly: on a phone the table is drawn as blocks, and a screen reader would not recognise it as a table.
       { role: "table" },
       el("caption", { className: "hidden" }, caption),
       el(
@@ -156,7 +159,7 @@ export function table(caption, heads, rows) {
 }
 
 /**
- * A question that must be answered before anything else; resolves with the form's values, or null.
+ * Opens a dialog that blocks the page until it is answered. Resolves with the form's values, or null if the person cancels.
  * @param {string} title
  * @param {{ text?: string, fields?: readonly HTMLElement[], yes: string, no: string }} question
  * @returns {Promise<Record<string, string> | null>}

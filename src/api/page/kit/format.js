@@ -4,7 +4,7 @@ import { digitsOf, inUnits, unitOf, units } from "./units.js";
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** Names on the wire, as the service has them, back to modes. */
+/** The page's modes by the names that the service uses for them. */
 const WIRE = {
   "Spray Mode": "spray",
   "Flash Mode": "flash",
@@ -27,15 +27,15 @@ export function modeOf(wire) {
   return /** @type {Readonly<Record<string, string>>} */ (WIRE)[wire] ?? "unknown";
 }
 
-/** A profile may call a mode as it likes on the wire; then that is its name here too. @param {string} wire */
+/** Returns the translated name of a mode. A name that the profile made up is returned unchanged. @param {string} wire */
 export function wireText(wire) {
   return wire in WIRE ? t(`mode.${modeOf(wire)}`) : wire;
 }
 
-/** Longer times are shown in days only. */
+/** Number of days from which a duration is shown in days only. */
 const DAYS_WITH_HOURS = 14;
 
-/** A length of time as people say it. @param {number} ms */
+/** Returns a duration as people say it. @param {number} ms */
 export function lasting(ms) {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 60) return t("unit.s", { s: seconds });
@@ -47,27 +47,30 @@ export function lasting(ms) {
   return days < DAYS_WITH_HOURS ? t("unit.d", { d: days, h: hours % 24 }) : t("unit.days", { d: number(days) });
 }
 
-/** Returns a unit as people write it: degrees with their sign. @param {string} unit */
+/** Returns a unit as people write it, with the sign for degrees. @param {string} unit */
 export function unitText(unit) {
   if (unit === "C" || unit === "F") return `°${unit}`;
   return unit === "m3" ? "m³" : unit;
 }
 
-/** The unit that figures of the box's one are shown in, as it is written. @param {string} unit */
+/** Returns the written form of the unit in which this device shows figures of the given unit. @param {string} unit */
 export function shownUnit(unit) {
   return unitText(unitOf(unit));
 }
 
 /**
- * A figure of the box in the units of this device: number and unit, parted so that the unit can be drawn smaller.
- * @param {number} value @param {string} unit @param {number} [digits] in the box's unit
+ * Converts a figure of the box to the units of this device. Returns number and unit separately, so that the unit can be drawn smaller.
+ * @param {number} value @param {string} unit @param {number} [digits] decimals in the box's unit
  */
 export function measured(value, unit, digits = 0) {
   const shown = inUnits(value, unit);
   return { number: number(shown.value, digitsOf(shown.unit, digits)), unit: unitText(shown.unit) };
 }
 
-/** Returns the text of a tag's value: in the units of this device, booleans in words. @param {number | string | boolean | null} value @param {string} unit */
+/**
+ * Returns a tag's value as text: numbers in the units of this device, booleans as words.
+ * @param {number | string | boolean | null} value @param {string} unit
+ */
 export function valueText(value, unit) {
   if (value === null) return "–";
   if (typeof value === "boolean") return t(`value.${value}`);
@@ -76,7 +79,7 @@ export function valueText(value, unit) {
   return `${shown.number} ${shown.unit}`.trim();
 }
 
-/** Lives of filters are counted in hours, however long. @param {number} minutes */
+/** Returns minutes as hours, however many. Filter life is counted in hours. @param {number} minutes */
 export function hoursText(minutes) {
   return t("unit.h", { h: number(minutes / 60, minutes < 600 ? 1 : 0) });
 }
@@ -87,7 +90,10 @@ export function minutesText(minutes) {
   return minutes > 0 && minutes < 1 ? lasting(Math.round(minutes * 60) * 1000) : lasting(Math.round(minutes) * 60_000);
 }
 
-/** By digits: to make one takes a slow phone longer than to write a hundred numbers with it. @type {Map<number, Intl.NumberFormat>} */
+/**
+ * Number formats by digits. They are kept because creating a format takes a slow phone longer than formatting a hundred numbers.
+ * @type {Map<number, Intl.NumberFormat>}
+ */
 const numbers = new Map();
 
 /** @param {number} value @param {number} [digits] */
@@ -128,7 +134,7 @@ export function secondsText(at, tz) {
   return format(tz, { ...HOURS, minute: "2-digit", second: "2-digit" }).format(at);
 }
 
-/** A full hour on an axis: 13, or 1 PM. @param {number} at @param {string} tz */
+/** Returns a full hour for an axis: 13, or 1 PM. @param {number} at @param {string} tz */
 export function hourText(at, tz) {
   return format(
     tz,
@@ -136,7 +142,10 @@ export function hourText(at, tz) {
   ).format(at);
 }
 
-/** Returns the zone's name in the page's language at that instant, such as CET, or its place if the language has no name. @param {number} at @param {string} tz */
+/**
+ * Returns the zone's name in the page's language at an instant, such as CET, or the zone's city if the language has no such name.
+ * @param {number} at @param {string} tz
+ */
 export function zoneText(at, tz) {
   const part = format(tz, { timeZoneName: "short" })
     .formatToParts(at)
@@ -151,18 +160,18 @@ export function dayText(at, tz) {
   return format(tz, { weekday: "short", day: "numeric", month: "short" }).format(at);
 }
 
-/** Time alone today, with the day before. @param {number} at @param {string} tz @param {number} now */
+/** Returns the time of an instant, with its date unless it is today. @param {number} at @param {string} tz @param {number} now */
 export function whenText(at, tz, now) {
   const isToday = dayText(at, tz) === dayText(now, tz) && Math.abs(now - at) < 36 * 3_600_000;
   return isToday ? clockText(at, tz) : `${dayText(at, tz)} ${clockText(at, tz)}`;
 }
 
-/** Reads an answer's time, "2025-02-17 10:00:00Z". @param {string} text */
+/** Parses a time of an answer, such as "2025-02-17 10:00:00Z". @param {string} text */
 export function timeOf(text) {
   return Date.parse(text.replace(" ", "T"));
 }
 
-/** Wall clock of the zone minus UTC at that instant, ms. @param {string} tz @param {number} at */
+/** Returns how far the zone's wall clock is ahead of UTC at an instant, ms. @param {string} tz @param {number} at */
 function offsetAt(tz, at) {
   const parts = format(tz, {
     year: "numeric",
@@ -181,7 +190,10 @@ function offsetAt(tz, at) {
   );
 }
 
-/** The instant at which the local day of `at` begins, `days` later; days have 23 to 25 hours. @param {number} at @param {string} tz @param {number} [days] */
+/**
+ * Returns the start of the local day that is `days` after the day of `at`. Local days have 23 to 25 hours.
+ * @param {number} at @param {string} tz @param {number} [days]
+ */
 export function dayStart(at, tz, days = 0) {
   const day = Math.floor((at + offsetAt(tz, at)) / 86_400_000) * 86_400_000 + days * 86_400_000;
   const guess = day - offsetAt(tz, day);
@@ -189,7 +201,7 @@ export function dayStart(at, tz, days = 0) {
 }
 
 /**
- * Versions for people: those that count, or else those that were read last, which may have been read for less than a minute.
+ * Returns the versions to show: those in force, or else those read last, which may have been read for less than a minute.
  * @param {any} now a booth's summary; null: nothing was read yet
  */
 export function versionsOf(now) {

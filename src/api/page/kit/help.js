@@ -3,7 +3,10 @@ import { t } from "../texts/texts.js";
 
 let count = 0;
 
-/** A word with what it means behind a button: by mouse, touch and keyboard, Escape closes it. @param {string} word @param {string} key of the explanation */
+/**
+ * Draws a word with a button that explains it. The button works by mouse, touch and keyboard, and Escape closes the text.
+ * @param {string} word @param {string} key text key of the explanation
+ */
 export function explained(word, key) {
   count += 1;
   const id = `help-${count.toString()}`;

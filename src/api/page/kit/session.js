@@ -2,10 +2,10 @@ import { ApiError, enterPin } from "./api.js";
 import { askUser, el, errorText, field, pushButton, sentence } from "./dom.js";
 import { t } from "../texts/texts.js";
 
-/** Told to the window once a PIN was right. */
+/** Event dispatched on the window when a correct PIN was entered. */
 export const SIGNED_IN = "signed-in";
 
-/** In the place of what is shown to who is signed in alone. */
+/** Draws a button that asks for the PIN. It stands in for content that needs a session. */
 export function pinButton() {
   return pushButton(t("session.see"), () => void signIn(t("session.text")));
 }
@@ -61,7 +61,7 @@ async function ask(text) {
 }
 
 /**
- * Runs an act that needs a session. If there is none, asks for the PIN once.
+ * Runs an action that needs a session. If no session is open, asks for the PIN once and runs the action again.
  * @template T
  * @param {() => Promise<T>} act
  * @returns {Promise<T>}

@@ -1,8 +1,8 @@
 import { locale } from "../texts/texts.js";
 
 /**
- * How this device shows figures. Profiles and the box itself keep the PLC's units; here they are shown in those of the person.
- * Each: what can be chosen, and how much of it is one of the box's unit; °F has an offset as well.
+ * Choices of units on this device. Profiles and the box itself keep the PLC's units; the page converts figures to the units that the person
+ * chose.
  */
 export const CHOICES = {
   temperature: ["C", "F"],
@@ -14,13 +14,17 @@ export const CHOICES = {
 /** @typedef {keyof typeof CHOICES} Choice */
 
 const KEPT_UNITS = "units";
-/** kWh of a therm (US), and m³ of natural gas at 38.3 MJ of gross heat: what is bought differs by a few percent. */
+/**
+ * kWh and m³ of natural gas per US therm. The volume assumes 38.3 MJ of gross heat per m³; gas that is sold differs by a few percent.
+ */
 const KWH_OF_THERM = 29.3001;
 const M3_OF_THERM = 105.4804 / 38.3;
-/** Pascal of an inch of water column, at 4 °C. */
+/** Pascals per inch of water column, at 4 °C. */
 const PA_OF_INWC = 249.089;
 
-/** Unit on the wire or in a profile, lower case: which choice it is of, and how it is spelled here. */
+/**
+ * Units on the wire or in a profile, in lower case. Each entry names the choice that applies to the unit, and how the page spells the unit.
+ */
 const KNOWN = /** @type {Readonly<Record<string, readonly [Choice, string]>>} */ ({
   c: ["temperature", "C"],
   f: ["temperature", "F"],
@@ -34,7 +38,7 @@ const FAHRENHEIT = new Set(["US", "BS", "BZ", "KY", "LR", "PW", "FM", "MH", "PR"
 const INCHES = new Set([...FAHRENHEIT, "CA"]);
 const CUBIC_METRES = new Set(["CA", "MX", "AR", "CL", "CO", "PE"]);
 
-/** As people of the browser's region have it. @returns {Record<Choice, string>} */
+/** Returns the units that are usual in the browser's region. @returns {Record<Choice, string>} */
 function usual() {
   const region = new Intl.Locale(locale).maximize().region ?? "";
   const hourCycle = hourCycleOf(new Intl.Locale(locale));
@@ -47,7 +51,11 @@ function usual() {
   };
 }
 
-/** Asked of the locale where it knows: to make a format for it takes a slow phone an eighth of a second. @param {Intl.Locale & { getHourCycles?: () => string[] }} of */
+/**
+ * Returns the hour cycle of a locale, such as h23. Asks the locale first, because creating a format takes a slow phone an eighth of a
+ * second.
+ * @param {Intl.Locale & { getHourCycles?: () => string[] }} of
+ */
 function hourCycleOf(of) {
   return of.getHourCycles?.()[0] ?? new Intl.DateTimeFormat(of, { hour: "numeric" }).resolvedOptions().hourCycle;
 }
@@ -57,12 +65,12 @@ function kept() {
   try {
     return /** @type {Record<string, unknown>} */ (JSON.parse(localStorage.getItem(KEPT_UNITS) ?? "{}"));
   } catch {
-    // Something else has written there: as if nothing was chosen.
+    // Text that is not JSON was not written by this page, so it counts as no choice.
     return {};
   }
 }
 
-/** The chosen units, by default those of the region. */
+/** The units chosen on this device, by default those of the region. */
 export const units = chosen();
 
 function chosen() {
@@ -74,12 +82,12 @@ function chosen() {
   return { temperature: one("temperature"), gas: one("gas"), pressure: one("pressure"), clock: one("clock") };
 }
 
-/** Kept on this device. @param {Readonly<Record<string, string>>} values */
+/** Stores the chosen units on this device. @param {Readonly<Record<string, string>>} values */
 export function keepUnits(values) {
   localStorage.setItem(KEPT_UNITS, JSON.stringify(values));
 }
 
-/** From the box's units to each that can be chosen. @type {Readonly<Record<string, (value: number) => number>>} */
+/** Conversions from a unit of the box to a unit of the choices. @type {Readonly<Record<string, (value: number) => number>>} */
 const MADE = {
   "C F": (value) => value * 1.8 + 32,
   "F C": (value) => (value - 32) / 1.8,
@@ -96,13 +104,16 @@ export function inUnits(value, unit) {
   return { value: MADE[`${from} ${to}`]?.(value) ?? value, unit: to };
 }
 
-/** The unit in which figures of that one are shown. @param {string} unit */
+/** Returns the unit in which this device shows figures of the given unit. @param {string} unit */
 export function unitOf(unit) {
   const known = KNOWN[unit.toLowerCase()];
   return known === undefined ? unit : units[known[0]];
 }
 
-/** Returns the decimal digits that show a step of the box's unit. @param {string} unit the shown one @param {number} digits of the box's */
+/**
+ * Returns the number of decimals that shows the same step as `digits` decimals in the box's unit.
+ * @param {string} unit the shown unit @param {number} digits decimals in the box's unit
+ */
 export function digitsOf(unit, digits) {
   return unit === "inWC" ? digits + 2 : digits;
 }

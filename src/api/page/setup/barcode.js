@@ -1,33 +1,39 @@
-/** Reads barcodes off pictures: by the browser's own means where it has them for each kind, else by a library that the box serves. */
+/** Reads barcodes in pictures. Uses the browser's own detector if it supports all kinds of codes, or else a library that the box serves. */
 
-/** What nameplates bear; each by its name in browsers and in the library. */
+/** Barcode types on nameplates: the name of each in browsers and in the library. */
 const KINDS = /** @type {const} */ ({
   code_128: "Code128",
   code_39: "Code39",
   qr_code: "QRCode",
   data_matrix: "DataMatrix",
 });
-/** By its path: the library is no part of the page's own code. */
+/** Path of the barcode library. It is loaded by path because it isn't one of the page's modules. */
 const LIBRARY = "/zxing/reader/index.js";
-/** A nameplate has one or two codes. */
+/** Maximum number of codes read in a picture; a nameplate has one or two. */
 const MOST_CODES = 8;
-/** Finer than that no code on a plate is, and a phone's photograph would take seconds. */
+/**
+ * Maximum width or height of a picture to read. Codes on a plate need no finer resolution, and a phone's full photograph would take
+ * seconds.
+ */
 const MOST_PIXELS = 1_600;
 
-/** A serial number, with what some plates put before it. */
+/** A serial number, with the prefix that some plates add. */
 const SERIAL = /^(?:S\/?N|SERIAL(?: ?N(?:O|UMBER)\.?)?)?[\s:#.]*([A-Z0-9]+(?:-[A-Z0-9]+)*)$/;
 const LONGEST = 60;
 
 /** @typedef {CanvasImageSource & { readonly width: number, readonly height: number }} Picture */
 /** @typedef {(picture: CanvasImageSource, size: { width: number, height: number }) => Promise<readonly string[]>} Reader */
 
-/** Pure. What of the texts may be a serial number, each once; anything else on a plate is another code. @param {readonly string[]} texts */
+/**
+ * Pure. Returns the texts that may be serial numbers, each once. Other texts are different codes on the plate.
+ * @param {readonly string[]} texts
+ */
 export function serialsIn(texts) {
   const found = texts.map((text) => SERIAL.exec(text.trim().toUpperCase())?.[1] ?? "");
   return [...new Set(found)].filter((serial) => serial !== "" && serial.length <= LONGEST);
 }
 
-/** Gives the texts of all codes in a picture. @returns {Promise<Reader>} */
+/** Returns a function that reads the texts of all codes in a picture. @returns {Promise<Reader>} */
 export async function openReader() {
   const read = (await ownReader()) ?? (await libraryReader());
   const canvas = document.createElement("canvas");
@@ -42,7 +48,10 @@ export async function openReader() {
   };
 }
 
-/** The browser's; null: it has none, or not for all kinds. @returns {Promise<((data: ImageData) => Promise<readonly string[]>) | null>} */
+/**
+ * Returns the browser's own detector; null if it is missing or doesn't support all kinds of codes.
+ * @returns {Promise<((data: ImageData) => Promise<readonly string[]>) | null>}
+ */
 async function ownReader() {
   const Detector = /** @type {any} */ (globalThis).BarcodeDetector;
   if (Detector === undefined) return null;
@@ -57,7 +66,7 @@ async function ownReader() {
 /** @returns {Promise<(data: ImageData) => Promise<readonly string[]>>} */
 async function libraryReader() {
   const { prepareZXingModule, readBarcodes } = await import(LIBRARY);
-  // Unless told so it loads its WebAssembly from a host of its own.
+  // By default, the library would load its WebAssembly from a host on the internet.
   const overrides = { locateFile: (/** @type {string} */ name) => `/zxing/reader/${name}` };
   await prepareZXingModule({ overrides, fireImmediately: true });
   const options = { formats: Object.values(KINDS), tryHarder: true, maxNumberOfSymbols: MOST_CODES };

@@ -10,17 +10,17 @@ import { freeName, trialStep, zoneStep } from "./trial.js";
 /** @typedef {import("../main.js").Context} Context */
 
 /**
- * The input of a step: the box's state, the answers so far, and the handler of a new answer.
+ * The input of a step of the set-up: the box's state, the answers so far, and the handler of a new answer.
  * @typedef {{ status: any, draft: any, answer: (more: object) => Promise<void>, run: (act: () => Promise<unknown>) => Promise<void> }} Step
  */
 
 /** @typedef {{ nodes: readonly (HTMLElement | false | null)[], close: () => void }} StepView */
 
 const STEPS = /** @type {const} */ (["service", "plc", "profile", "zone", "trial"]);
-/** Interval of looks at settings on trial. */
+/** Interval at which the page asks whether settings on trial were accepted. */
 const LOOK_EVERY_MS = 1_000;
 
-/** A box set up step by step, each kept at once and taken up again from any device. @param {Context} context */
+/** Sets a box up step by step. The box stores each answer at once, so that any device can continue. @param {Context} context */
 export function beginCard(context) {
   const said = el("div", { role: "alert" });
   const body = el("div", {});
@@ -114,7 +114,10 @@ function viewOf(step, here, change) {
   return still(step === "trial" ? trialStep(here) : summary(here, change));
 }
 
-/** Which step is next; "": none. @param {any} status @param {{ lacks: readonly string[], wantsService: boolean }} now */
+/**
+ * Returns the next step of the set-up; "" if it is complete.
+ * @param {any} status @param {{ lacks: readonly string[], wantsService: boolean }} now
+ */
 function stepOf({ trial, draft, service, booths }, { lacks, wantsService }) {
   if (trial !== null) return "trial";
   const lacksService =
@@ -207,7 +210,7 @@ function serviceStep({ status, run }, later) {
   return [el("p", { className: "soft" }, t("begin.kept")), form];
 }
 
-/** Back to an earlier step, or out of it all. @param {Step} step */
+/** Draws the buttons that lead back to an earlier step or leave the set-up. @param {Step} step */
 function wayBack({ status, draft, answer, run }) {
   const leave = () => run(() => send("/setup/draft", { draft: {} }, "PUT"));
   /** @param {string} text @param {() => Promise<void>} act */
@@ -224,7 +227,7 @@ function hasLink({ link }) {
   return link !== undefined && link !== null;
 }
 
-/** Shows the present set-up, and who made it. @param {Step} step @param {{ service: () => void }} change */
+/** Shows the present settings, and the source of each. @param {Step} step @param {{ service: () => void }} change */
 function summary({ status, answer }, change) {
   const { service, booths } = status;
   const isFixed = service.said_by === "file";

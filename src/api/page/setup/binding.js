@@ -19,7 +19,7 @@ import { t } from "../texts/texts.js";
 
 /** @typedef {import("../main.js").Context} Context */
 
-/** Used as the name of a person who gave none. */
+/** The name stored for a person who entered no name. */
 const SOMEBODY = "somebody with the PIN";
 const STARTING = ["unprovisioned", "not_found", "released", "decommissioned", "denied"];
 
@@ -84,7 +84,10 @@ function isToConfirm({ provisioning: { state, possible_at } }) {
   return state === "awaiting_confirm" || (state === "conflict" && possible_at === undefined);
 }
 
-/** When this box may take another one's place, and how long that is; "": nothing of that kind. @param {any} booth @param {number} at now */
+/**
+ * Returns when this box may take over the booth from another box, and how long that is from now; "" if it doesn't have to wait.
+ * @param {any} booth @param {number} at now
+ */
 function countdown({ provisioning: { possible_at }, tz }, at) {
   if (possible_at === undefined) return "";
   const left = Math.max(0, Math.ceil((possible_at - at) / 1000) * 1000);
@@ -170,7 +173,10 @@ function serialForm({ booth, serial }, run) {
   return form;
 }
 
-/** Asks whether this is the right booth, and whether this gateway replaces another one that is bound to it. @param {any} booth @param {{ run: (act: () => Promise<unknown>) => Promise<void>, another: () => void }} acts */
+/**
+ * Asks whether this is the right booth, and whether this gateway replaces one that is already bound to the booth.
+ * @param {any} booth @param {{ run: (act: () => Promise<unknown>) => Promise<void>, another: () => void }} acts
+ */
 function confirmCard(booth, { run, another }) {
   const isConflict = booth.provisioning.state === "conflict";
   /** @param {FormData} data */
@@ -207,7 +213,7 @@ function confirmCard(booth, { run, another }) {
   return form;
 }
 
-/** Offers a choice if several booths of the service match. @param {any[]} [choices] */
+/** Draws a choice if several booths of the service match. @param {any[]} [choices] */
 function choiceOf(choices = []) {
   if (choices.length < 2) return [];
   return choices.map(({ name, account, facility, brand, model }) =>
@@ -220,7 +226,7 @@ function choiceOf(choices = []) {
   );
 }
 
-/** Shows the data of the service and of the PLC for comparison with the nameplate. @param {any} booth */
+/** Shows the booth's data from the service and from the PLC, to be compared with the nameplate. @param {any} booth */
 function bothSides({ serial, provisioning, plc, now }) {
   /** @param {string} name @param {string | null | undefined} value */
   const line = (name, value) => figure(t(name), value ?? el("span", { className: "soft" }, t("setup.unknown")));

@@ -6,7 +6,10 @@ import { withSession } from "../kit/session.js";
 
 /** @typedef {import("./begin.js").Step} Step */
 
-/** Finds the PLC: at a typed address, by a search in the box's network after a confirmation, on a serial line, or as an OPC UA server. @param {Step} step */
+/**
+ * Finds the PLC: at a typed address, by a search of the box's network after a confirmation, on a serial line, or as an OPC UA server.
+ * @param {Step} step
+ */
 export function plcStep({ status, answer }) {
   const { subnets, lines } = status.nearby;
   const count = subnets.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one.hosts, 0);
@@ -98,7 +101,10 @@ function addressForm(look) {
   return form;
 }
 
-/** Asks a person to compare the server's certificate before anything is sent to it. Returns null if the server must not be used. @param {string} endpoint @param {readonly any[]} offers */
+/**
+ * Asks a person to compare the server's certificate before anything is sent to that server. Returns null if the server must not be used.
+ * @param {string} endpoint @param {readonly any[]} offers
+ */
 async function trust(endpoint, offers) {
   const safe = offers.find(({ policy, fingerprint }) => policy !== "None" && fingerprint !== null);
   if (safe !== undefined) {
@@ -114,7 +120,11 @@ async function trust(endpoint, offers) {
   return { link: { opcua: { endpoint, security_policy: "None", allow_insecure: true } }, said: [] };
 }
 
-/** Asks for user and password of the server, and sends the password to the box, which never returns it. Returns null if none is needed. @param {string} endpoint */
+/**
+ * Asks for the server's user name and password, and sends the password to the box, which never returns it. Returns null if no login is
+ * needed.
+ * @param {string} endpoint
+ */
 async function login(endpoint) {
   const said = await askUser(t("begin.loginTitle"), {
     text: t("begin.loginText"),
@@ -141,7 +151,10 @@ function useButton(name, act) {
   return buttonRow(pushButton(t("begin.use", { name }), act, { className: "main" }));
 }
 
-/** Returns the link that a probe found. A PLC that answers to any unit id is asked with the profile's. @param {any} answer */
+/**
+ * Returns the link that a probe found. If a PLC answers to every unit id, the link has none, and the profile's unit id is used.
+ * @param {any} answer
+ */
 function linkIn({ host, port, modbus }) {
   if (modbus.kind !== "modbus") return null;
   const answering = modbus.units.filter((/** @type {any} */ one) => one.answer === "answers");

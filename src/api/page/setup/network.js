@@ -5,7 +5,10 @@ import { whenText } from "../kit/format.js";
 import { pinButton, withSession } from "../kit/session.js";
 import { t } from "../texts/texts.js";
 
-/** Whether the page stays open on the network, and the devices that are signed in there. @param {import("../main.js").Context} context */
+/**
+ * Shows whether the page stays open on the network, and lists the devices that are signed in there.
+ * @param {import("../main.js").Context} context
+ */
 export function networkCard(context) {
   const body = el("div", {});
   const node = card(t("net.title"), {}, body);
@@ -85,14 +88,14 @@ function shown({ always, whose, has_pin, urls, devices }, { at, tz, tell, change
   ].flat();
 }
 
-/** Returns a browser's name as people know it: "Chrome, Android". @param {string} agent */
+/** Returns a browser's short name, such as "Chrome, Android". @param {string} agent */
 function deviceText(agent) {
   const browser = /Edg|Firefox|Chrome|Safari/.exec(agent)?.[0].replace("Edg", "Edge");
   const system = /Android|iPhone|iPad|Windows|Mac OS X|Linux/.exec(agent)?.[0].replace("Mac OS X", "Mac");
   return [browser, system].filter(Boolean).join(", ") || t("net.unknown");
 }
 
-/** This device's session ends here and at the box. */
+/** Ends this device's session on the device and at the box. */
 export async function leave() {
   await get("/page/network")
     .then(({ devices }) => devices.find((/** @type {any} */ one) => one.is_own))

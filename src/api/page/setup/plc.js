@@ -6,10 +6,13 @@ import { withSession } from "../kit/session.js";
 
 /** @typedef {import("../main.js").Context} Context */
 
-/** Shown ways to read a value, the best first. */
+/** Maximum number of interpretations shown for a value, best first. */
 const MOST_WAYS = 8;
 
-/** The tools at the PLC: what answers there, and which address and order a manual means. @param {Context} context */
+/**
+ * Shows the tools for the PLC. They find out what answers there, and which address and byte order a manual means.
+ * @param {Context} context
+ */
 export function plcCard(context) {
   const found = el("div", {});
   const tags = el("datalist", { id: "tags" });
@@ -46,7 +49,7 @@ export function plcCard(context) {
   return { node, update, close: () => work.stop() };
 }
 
-/** A tool of the box's at work: how it goes, a button that ends it, and what it found; null: nothing, and why is shown. */
+/** Runs a tool of the box, with its progress and a stop button. `run` resolves with the result, or null after it has shown an error. */
 export function atWork() {
   const said = el("div", { role: "status" });
   const stop = pushButton(t("plc.stop"), () => ending.abort(), { hidden: true });
@@ -84,7 +87,7 @@ export function atWork() {
 /** @param {Context} context */
 const wanted = (context) => ({ booth: context.booth().booth });
 
-/** Returns the address for the form; only a network address can be probed. @param {any} booth */
+/** Returns the address for the form. Only a network address can be probed, so serial lines have none. @param {any} booth */
 function addressOf({ plc }) {
   return /^[\w.:[\]-]+$/.test(plc.address) ? plc.address : "";
 }

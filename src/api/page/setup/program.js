@@ -8,10 +8,13 @@ import { atWork } from "./plc.js";
 const MOST_SHOWN = 6;
 const LEAST_SHOWN = 0.1;
 const LOOKS = /** @type {const} */ ({ plausible: "good", open: "", odd: "bad", silent: "warn" });
-/** Order of the values: those that need attention first. */
+/** Verdicts on values in the order of the list: values that need attention come first. */
 const ORDER = ["odd", "silent", "plausible", "open"];
 
-/** Which program runs in the PLC: each that is known, by how it reads there, then its values beside what is usual. @param {Step} step */
+/**
+ * Asks which program runs in the PLC. Lists the known programs by how well they fit, and then their values with the usual ranges.
+ * @param {Step} step
+ */
 export function programStep({ draft, answer }) {
   const work = atWork();
   const found = el("div", {});
@@ -22,7 +25,7 @@ export function programStep({ draft, answer }) {
   };
   /** @param {readonly any[]} profiles */
   const showAll = (profiles) => {
-    // A profile that fits badly is not offered if others fit.
+    // Leaves out a profile that fits badly if others fit better.
     const likely = profiles.filter(({ fit }, index) => index < MOST_SHOWN && (index === 0 || fit >= LEAST_SHOWN));
     found.replaceChildren(
       ...likely.map((one, index) => profileCard(one, index, () => showValues(one, profiles))),
@@ -54,7 +57,7 @@ export function programStep({ draft, answer }) {
   return { nodes, close: () => work.stop() };
 }
 
-/** It stands below, on the same page. */
+/** Opens the workshop, which is further down on the same page. */
 function openWorkshop() {
   const workshop = document.getElementById("workshop");
   if (workshop instanceof HTMLDetailsElement) workshop.open = true;

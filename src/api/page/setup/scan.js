@@ -4,11 +4,11 @@ import { buttonRow, el, errorText, pushButton, sentence } from "../kit/dom.js";
 import { keepScanned } from "./scanned.js";
 
 /**
- * A view of its own, with a camera: the nameplate's code is looked for in each picture. What it finds is taken to the set-up. It is a
- * document by itself because it alone may open a camera and compile the library's WebAssembly.
+ * The scanner: a document with the camera's picture that looks for the code of a nameplate and passes the number on to the set-up. It is a
+ * separate document because only this one may open a camera and compile the library's WebAssembly.
  */
 
-/** From one picture to the next: the phone has to show the video, too. */
+/** Interval between two pictures that are read; the phone has to show the video, too. */
 const LOOK_EVERY_MS = 120;
 const CAMERA = { video: { facingMode: "environment", width: { ideal: 1_280 }, height: { ideal: 720 } } };
 
@@ -31,7 +31,7 @@ function leave() {
   location.replace("/#/setup");
 }
 
-/** Takes a single number at once; asks a person to choose among several. @param {readonly string[]} serials */
+/** Uses a single serial number at once. Lets the person choose among several. @param {readonly string[]} serials */
 function show(serials) {
   const [only, ...others] = serials;
   if (only !== undefined && others.length === 0) {

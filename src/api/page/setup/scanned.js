@@ -1,4 +1,4 @@
-/** The serial number that was scanned last, on its way from one document to the other. */
+/** Storage key of the last scanned serial number, which the scanner's document passes to the page. */
 const KEY = "scanned";
 
 /** @param {string} serial */
@@ -6,7 +6,7 @@ export function keepScanned(serial) {
   sessionStorage.setItem(KEY, serial);
 }
 
-/** null: none was, or it has been used. */
+/** Returns the scanned serial number; null if nothing was scanned, or if the number has been used. */
 export function scannedSerial() {
   return sessionStorage.getItem(KEY);
 }

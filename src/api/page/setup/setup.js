@@ -13,7 +13,10 @@ import { workshopCard } from "./workshop.js";
 
 /** @typedef {import("../main.js").Context} Context */
 
-/** Binding the booth, its PLC, and what was set up for the customer's file. @param {Context} context */
+/**
+ * Shows the set-up view: the binding of the booth, its PLC, and the settings made here, as text for the customer's configuration file.
+ * @param {Context} context
+ */
 export function setupView(context) {
   const begin = beginCard(context);
   if (context.booth() === undefined) {
@@ -32,7 +35,7 @@ export function setupView(context) {
   const node = el(
     "div",
     { className: "grid" },
-    // The set-up comes first until it is complete, then the binding.
+    // The set-up card comes first until the set-up is complete; then the binding card does.
     context.status().lacks.length > 0 && begin.node,
     binding.node,
     context.status().lacks.length === 0 && begin.node,
@@ -79,7 +82,7 @@ function tagTable(readings) {
       age_ms === null ? "–" : lasting(age_ms),
     ]),
   );
-  // On a phone quality and age stand below the value: four columns would have to be pushed sideways.
+  // On a phone, quality and age appear below the value, because four columns would have to be scrolled sideways.
   live.classList.add("paired");
   return live;
 }

@@ -3,12 +3,15 @@ import { askUser, buttonRow, card, el, errorText, pushButton, redraw } from "../
 import { withSession } from "../kit/session.js";
 import { t } from "../texts/texts.js";
 
-/** The eight fields of a booth that the service lets be changed. */
+/** The eight fields of a booth that the service allows clients to change. */
 const FIELDS = ["brand_name", "model_number", "length", "width", "height", "bay_count", "burner_size", "motor_size"];
 
 /** @typedef {import("../main.js").Context} Context */
 
-/** The booth's size and brand: read from the service first, changed there after a yes, read back. @param {Context} context */
+/**
+ * Edits the booth's size and brand. Reads them from the service, changes them there after a confirmation, and reads them back.
+ * @param {Context} context
+ */
 export function sizeCard(context) {
   const said = el("div", { role: "status" });
   const body = el("div", {});

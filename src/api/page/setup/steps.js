@@ -2,7 +2,7 @@ import { el } from "../kit/dom.js";
 import { secondsText } from "../kit/format.js";
 import { t } from "../texts/texts.js";
 
-/** The steps that people are shown, and the states of the binding that belong to each. */
+/** Steps as shown to people, each with the states of the binding that belong to it. */
 export const STEPS = /** @type {const} */ ([
   ["serial_entered", ["serial_entered", "queued"]],
   ["looking_up", ["looking_up", "not_found", "denied"]],
@@ -13,13 +13,13 @@ export const STEPS = /** @type {const} */ ([
   ["active", ["active"]],
 ]);
 
-/** Returns the index of the binding's step; -1 for a state outside of the steps. @param {{ readonly state: string }} provisioning */
+/** Returns the index of the binding's present step; -1 if its state belongs to no step. @param {{ readonly state: string }} provisioning */
 function indexOf({ state }) {
   return STEPS.findIndex(([, states]) => /** @type {readonly string[]} */ (states).includes(state));
 }
 
 /**
- * When each step was reached. One that went by without a state of its own was over when the next one began; null: not reached.
+ * Returns when each step was reached; null if it was not. A step that was passed without a state of its own gets the time of the next one.
  * @param {{ readonly state: string, readonly entered_at: Readonly<Record<string, number>> }} provisioning
  */
 export function stepTimes(provisioning) {

@@ -5,7 +5,7 @@ import { lasting } from "../kit/format.js";
 
 /** @typedef {import("./begin.js").Step} Step */
 
-/** The phone knows where it is; a person confirms it. @param {Step} step */
+/** Suggests the phone's time zone for the booth; a person confirms it. @param {Step} step */
 export function zoneStep({ status, draft, answer, run }) {
   const own = draft.tz ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const hint = el("p", { className: "soft small", id: "zone-hint" }, zoneText(own));

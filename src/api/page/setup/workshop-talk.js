@@ -63,7 +63,10 @@ export function talkPanel() {
   return { node, run, fail, stop: () => ending.abort() };
 }
 
-/** Returns rows as lines, each cell in its column; columns with numbers to the right. @param {readonly (readonly (string | number)[])[]} rows */
+/**
+ * Formats rows as lines with aligned columns. Columns of numbers are aligned to the right.
+ * @param {readonly (readonly (string | number)[])[]} rows
+ */
 function aligned(rows) {
   const texts = rows.map((row) => row.map(String));
   const count = texts.reduce((most, row) => Math.max(most, row.length), 0);

@@ -6,15 +6,15 @@ import { talkPanel } from "./workshop-talk.js";
 
 /** @typedef {import("../main.js").Context} Context */
 
-/** Missing parts of a profile that are shown at once. */
+/** Maximum number of a profile's missing parts that are shown. */
 const MOST_MISSING = 3;
 
 /**
- * The actions of the workshop's forms. `run`: runs an action of the workshop and shows its progress.
+ * Actions of the workshop's forms. `run`: runs an action of the workshop and shows its progress.
  * @typedef {{ run: (wish: Readonly<Record<string, string>>) => Promise<any>, refresh: () => Promise<void>, failed: (error: unknown) => void }} Bench
  */
 
-/** A profile of one's own, made step by step at the PLC, by the same functions as the command `profile`. @param {Context} context */
+/** Makes a profile for the site step by step at the PLC, with the same functions as the command `profile`. @param {Context} context */
 export function workshopCard(context) {
   const talk = talkPanel();
   const body = el("div", {});
@@ -92,7 +92,7 @@ function newForm(families, begin) {
   );
 }
 
-/** Shows the steps for an unfinished profile. @param {any} profile @param {{ context: Context, bench: Bench }} at */
+/** Shows the remaining steps of an unfinished profile. @param {any} profile @param {{ context: Context, bench: Bench }} at */
 function steps({ name, tags, missing }, { context, bench }) {
   /** @param {Readonly<Record<string, string>>} wish */
   const run = (wish) => bench.run({ ...wish, profile: name });
@@ -163,8 +163,8 @@ function input(name, more) {
 }
 
 /**
- * A step, closed at first.
- * @param {string} name of its texts: title, text and yes
+ * Draws a step of the workshop, closed at first.
+ * @param {string} name prefix of the keys of its texts: title, text and yes
  * @param {readonly HTMLElement[]} fields @param {(values: Record<string, string>, form: HTMLFormElement) => Promise<unknown>} act
  */
 function section(name, fields, act) {
@@ -185,7 +185,7 @@ function section(name, fields, act) {
       buttonRow(button),
     )
   );
-  // Several forms have fields of one name.
+  // Makes the ids unique, because several forms have fields with the same name.
   for (const one of form.querySelectorAll("[id^=field-]")) {
     form.querySelector(`label[for="${one.id}"]`)?.setAttribute("for", `${one.id}-${name}`);
     one.id = `${one.id}-${name}`;
@@ -193,7 +193,10 @@ function section(name, fields, act) {
   return el("details", {}, el("summary", {}, title), form);
 }
 
-/** The list as a text, whatever its tool writes: UTF-8, UTF-16 with its mark, else Latin-1. @param {HTMLFormElement} form */
+/**
+ * Sends the chosen register list as text. Reads UTF-8, UTF-16 with a byte order mark, or else Latin-1, because export tools differ.
+ * @param {HTMLFormElement} form
+ */
 async function sendList(form) {
   const input = /** @type {HTMLInputElement | null} */ (form.querySelector("input[type=file]"));
   const [file] = input?.files ?? [];
@@ -215,7 +218,10 @@ function textOf(bytes) {
   }
 }
 
-/** In a set-up in its midst it is the program that was chosen; else the booth's settings are tried with it. @param {string} profile @param {Context} context */
+/**
+ * Uses the profile: for the unfinished set-up if there is one, or else for the present booth, on trial.
+ * @param {string} profile @param {Context} context
+ */
 async function use(profile, context) {
   await withSession(async () => {
     const { draft } = await get("/setup");

@@ -3,27 +3,29 @@ import { icuText } from "../../../domain/messages/icu.js";
 
 /** @typedef {import("../ahead.js").Language} Language */
 /** @typedef {Readonly<Record<string, string>>} Texts */
-/** A message of the agent: its code and values, and its English text. @typedef {{ code: string, args: Readonly<Record<string, Arg>>, text: string }} Said */
+/**
+ * A message of the agent as code and values, with its English text.
+ * @typedef {{ code: string, args: Readonly<Record<string, Arg>>, text: string }} Said
+ */
 /** @typedef {string | number | Said | readonly (string | Said)[]} Arg */
 
-/** Dispatched on the window once English texts have arrived that the chosen language lacks. */
+/** Event dispatched on the window once the English texts were loaded to fill gaps in the chosen language. */
 export const ENGLISH_CAME = "english-came";
 
-/** For numbers and dates: the browser's own variant of the language, such as en-US. */
+/** Locale of numbers and dates: the browser's own variant of the language, such as en-US. */
 export const locale = navigator.languages.find((tag) => tag.slice(0, 2).toLowerCase() === language) ?? language;
 document.documentElement.lang = language;
 
 /** @param {string} path @returns {Promise<Texts>} */
 const loadTexts = async (path) => (await fetch(new URL(path, import.meta.url))).json();
 
-/** The texts of the page. */
 const texts = await loadTexts(`./${language}.json`);
-/** The agent's messages. It sends them in English itself. @type {Texts} */
+/** Translations of the agent's messages. English needs none, because the agent sends English texts. @type {Texts} */
 const messages = language === "en" ? {} : await loadTexts(`./messages-${language}.json`);
 let english = language === "en" ? texts : {};
 let isEnglishAsked = language === "en";
 
-/** Loads English if the chosen language lacks a text. */
+/** Loads the English texts when the chosen language lacks one. */
 async function fetchEnglish() {
   isEnglishAsked = true;
   english = await loadTexts("./en.json");
@@ -37,7 +39,7 @@ export function t(key, values = {}) {
   return icuText(text ?? key, values, locale);
 }
 
-/** Returns why a value isn't good. Names that a server made up stay. @param {string} reason */
+/** Returns the text for a value's reason. A name that a PLC's server made up is returned unchanged. @param {string} reason */
 export const whyText = (reason) => (`why.${reason}` in texts ? t(`why.${reason}`) : reason);
 
 /** Translates a mode, or the label of a tag of a shipped profile. @param {string} word */
@@ -46,7 +48,7 @@ const wordText = (word) =>
   messages[`tag.${word.toLowerCase().replaceAll(/\W+/g, "_").replace(/_$/, "")}`] ??
   word;
 
-/** Renders a message in the chosen language; a variant for the page comes first. @param {Said} said @returns {string} */
+/** Renders a message in the chosen language. A variant of the text for the page has priority. @param {Said} said @returns {string} */
 function messageText({ code, args, text }) {
   const pattern = messages[`${code}.page`] ?? messages[code];
   if (pattern === undefined) return text;
@@ -62,19 +64,21 @@ function argText(arg) {
 }
 
 /**
- * For JSON.parse: replaces the English texts of the agent's messages by the chosen language. Texts without a message stay, such as
- * words of the service.
+ * Reviver for JSON.parse that translates the agent's messages. Plain texts, such as words of the service, stay as they are.
  * @param {string} name @param {any} value
  */
 export function spoken(name, value) {
   if (name === "label" && typeof value === "string") return wordText(value);
-  // The workshop's events have a text field of the same name, which is skipped.
+  // Skips the text field `said` of the workshop's events, which has the same name.
   if (typeof value?.said !== "object" || value.said === null) return value;
   for (const [field, said] of Object.entries(value.said)) value[field] = fieldText(value[field], said);
   return value;
 }
 
-/** A list has an entry for each of its own; null: the entry is no message. @param {any} text @param {any} said @returns {any} */
+/**
+ * Translates a field. A list has one entry per item; a null entry means that the text isn't a message.
+ * @param {any} text @param {any} said @returns {any}
+ */
 function fieldText(text, said) {
   if (said === null) return text;
   if (!Array.isArray(said)) return messageText(said);

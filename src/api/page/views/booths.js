@@ -8,12 +8,12 @@ import { t } from "../texts/texts.js";
 
 /** @typedef {import("../main.js").Context} Context */
 
-/** Interval of requests for each booth: the box has more important work. */
+/** Interval of requests for each booth. It is long because the box has more important work. */
 const EVERY_MS = 30_000;
 
 /**
- * All booths of the box under each other: what each does, a target for a finger, and its day so far as a strip. Nothing where
- * there is only one. @param {Context} context
+ * Lists the booths of a box with several: what each one does, and its day so far as a strip. A tap on a row selects the booth.
+ * @param {Context} context
  */
 export function boothsCard(context) {
   const list = el("div", { className: "booths" });

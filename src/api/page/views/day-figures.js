@@ -72,12 +72,12 @@ export function figureCards({ durations, starts, use, start, end }, context) {
   ];
 }
 
-/** The longest first. @param {any[]} modes @returns {any[]} */
+/** Returns the modes that lasted any time, longest first. @param {any[]} modes @returns {any[]} */
 function byDuration(modes) {
   return modes.filter(({ duration }) => duration > 0).toSorted((a, b) => b.duration - a.duration);
 }
 
-/** One that isn't said of every booth is explained. @param {string} mode on the wire */
+/** Returns a mode's name. Setback gets an explanation, because not every booth has it. @param {string} mode on the wire */
 function modeName(mode) {
   return modeOf(mode) === "setback" ? explained(wireText(mode), "help.setback") : wireText(mode);
 }

@@ -1,12 +1,12 @@
 import { card, el, pushButton } from "../kit/dom.js";
 import { t } from "../texts/texts.js";
 
-/** A tap on a phone is no surgical instrument: parts begin and end on five minutes. */
+/** Step for the ends of a selected part. Taps on a phone are imprecise, so a part starts and ends on five minutes. */
 const STEP_MS = 300_000;
 
 /** @typedef {{ start: number, end: number }} Part */
 
-/** As a field for a time takes it, whatever clock the device shows. @param {number} at @param {string} tz */
+/** Returns a time in the form that a time input expects, whichever clock the device shows. @param {number} at @param {string} tz */
 function typedTime(at, tz) {
   return new Intl.DateTimeFormat("en-GB", {
     timeZone: tz,
@@ -17,8 +17,8 @@ function typedTime(at, tz) {
 }
 
 /**
- * A part of a day, chosen by two taps on its strip or by two times.
- * @param {{ day: () => Part & { tz: string }, onChange: () => void }} around `onChange`: the choice is another now
+ * Lets people select a part of a day, by two taps on its strip or by two times.
+ * @param {{ day: () => Part & { tz: string }, onChange: () => void }} around `onChange`: called when the selection changes
  */
 export function partChooser({ day, onChange }) {
   /** @type {Part | null} */
@@ -60,7 +60,7 @@ export function partChooser({ day, onChange }) {
     ),
     choose,
     part: () => part,
-    /** Returns the selection that the strip shows, also after the first of two taps. */
+    /** Returns the selection to show on the strip, even after only the first of two taps. */
     marked: () => part ?? (first === null ? null : { start: first, end: first + STEP_MS / 2 }),
     /** @param {number} at */
     tap(at) {

@@ -25,14 +25,14 @@ const STEP_MIN = 5;
 const STEP_MS = STEP_MIN * 60_000;
 const EVERY_MS = 60_000;
 const HEIGHT = 170;
-/** Told apart by their dashes too. */
+/** Colours of the lines. Dash patterns distinguish the lines as well. */
 const COLORS = ["plot-1", "plot-2", "plot-3", "plot-4"];
 
 /** @param {number} nth */
 const lookOf = (nth) => ({ color: COLORS[nth % COLORS.length] ?? "plot-1", dash: nth % COLORS.length });
 
 /**
- * Charts of a day's temperatures and pressures under its strip, with one axis and one cursor for mouse, finger and keys.
+ * Draws charts of a day's temperatures and pressures below its strip. They share one axis and one cursor, for mouse, finger and keys.
  * @param {Context} context @param {(at: number | null) => void} onCursor
  */
 export function dayTrends(context, onCursor) {
@@ -115,7 +115,10 @@ const tagsOf = (context) => measuredOf(context.readings()).map(({ tag }) => tag)
 /** @param {Context} context */
 const labelsOf = (context) => labelled(context.readings());
 
-/** Its handle begins at the present instant, on a day that is over at its end. @param {HTMLInputElement} slider @param {Day} day */
+/**
+ * Sets the range of the slider to the day. On a new day its handle starts at the present instant, or at the end of a past day.
+ * @param {HTMLInputElement} slider @param {Day} day
+ */
 function slide(slider, { start, end, now }) {
   const isSame = slider.min === String(start);
   slider.min = String(start);
@@ -123,7 +126,7 @@ function slide(slider, { start, end, now }) {
   if (!isSame) slider.value = String(Math.min(now, end - STEP_MS));
 }
 
-/** Returns what is shown instead of the charts. @param {{ needsPin: boolean, tags: readonly string[] }} of */
+/** Returns what to show instead of charts that can't be drawn. @param {{ needsPin: boolean, tags: readonly string[] }} of */
 function lackOf({ needsPin, tags }) {
   if (needsPin) return pinButton();
   return tags.length === 0 && el("p", {}, t("now.noMeasured"));
@@ -197,7 +200,10 @@ function middle(least, most) {
   return least === null || most === null ? null : (least + most) / 2;
 }
 
-/** All that is known of an instant. @param {number} at @param {Day} day @param {{ found: Trends | null, labels: Map<string, string> }} of */
+/**
+ * Describes an instant in words: its time, mode and values.
+ * @param {number} at @param {Day} day @param {{ found: Trends | null, labels: Map<string, string> }} of
+ */
 function readout(at, { tz, now, stages }, { found, labels }) {
   if (at > now) return `${clockText(at, tz)}: ${t("days.later")}`;
   const stage = stageAt(stages, at);

@@ -14,18 +14,18 @@ const DAYS_OF_WEEK = 7;
 const WEEKS_OF_QUARTER = 13;
 const HALF_DAY_MS = 12 * 3_600_000;
 const AGAIN_MS = 15_000;
-/** As many as an answer holds at once. */
+/** Maximum number of entries in one answer of the box. */
 const PAGE = 1_000;
 
 /** @typedef {import("../main.js").Context} Context */
 /** @typedef {"day" | "week" | "quarter"} SpanName */
 /** @typedef {{ span: SpanName, back: number }} Choice */
 /**
- * `stages` and `cycles` of a day, `stages` and `periods` (days) of a week, `periods` (weeks) of a quarter.
+ * The figures of a span. `stages` and `cycles`: of a day. `stages` and `periods` (days): of a week. `periods` (weeks): of a quarter.
  * @typedef {{ stages: import("../charts/strip.js").Stage[], cycles: number[], periods: any[], durations: any, starts: any, use: any, start: number, end: number }} Figures
  */
 
-/** A day, a week or a quarter: its modes as strips or bars, and what they come to. @param {Context} context */
+/** Shows a day, a week or a quarter: its modes as strips or columns, and the totals. @param {Context} context */
 export function daysView(context) {
   /** @type {Choice} */
   const choice = { span: "day", back: 0 };
@@ -65,7 +65,7 @@ export function daysView(context) {
     const window = spanOf();
     draw();
     const found = await load(context.booth().booth, { ...window, ...choice }, part.part() ?? window).catch(() => null);
-    // Only the newest choice counts, whichever answer comes last.
+    // Ignores the answer if another span was chosen in the meantime.
     if (mine !== turn || found === null) return;
     shown = found;
     draw();
@@ -85,7 +85,7 @@ export function daysView(context) {
 }
 
 /**
- * The span's name, the way to others, and its strips; under a day's strip what was measured.
+ * Draws the span's name, the buttons to other spans, and the strips. Below a day's strip it draws the charts of measured values.
  * @param {Context} context @param {{ choice: Choice, choose: (change: Partial<Choice>) => void, part: ReturnType<typeof partChooser>,
  *   spanOf: () => { start: number, end: number, tz: string, now: number } }} by
  */
@@ -124,7 +124,10 @@ function spanCard(context, { choice, choose, part, spanOf }) {
   return { node, update, close: trends.close };
 }
 
-/** Days and the week end today; a quarter is of whole weeks from Monday on, with the present one. @param {Choice} choice @param {number} now @param {string} tz */
+/**
+ * Returns the window of a span. Days and weeks end with today; a quarter has whole weeks from Monday on, the present week included.
+ * @param {Choice} choice @param {number} now @param {string} tz
+ */
 function windowOf({ span, back }, now, tz) {
   const days = { day: 1, week: DAYS_OF_WEEK, quarter: DAYS_OF_WEEK * WEEKS_OF_QUARTER }[span];
   const until = span === "quarter" ? DAYS_OF_WEEK - sinceMonday(now, tz) : 1;

@@ -4,7 +4,7 @@ import { unitText } from "../kit/format.js";
 import { t } from "../texts/texts.js";
 import { CHOICES, keepUnits, units } from "../kit/units.js";
 
-/** How this device shows things: kept on it. */
+/** Opens the dialog with the display settings of this device: language and units. */
 export async function openDisplay() {
   const all = /** @type {(keyof typeof CHOICES)[]} */ (Object.keys(CHOICES));
   const said = await askUser(t("head.display"), {

@@ -7,15 +7,15 @@ import { inUnits } from "../kit/units.js";
 
 const DAY_MS = 86_400_000;
 const MINUTES_PER_HOUR = 60;
-/** Further ahead a line would squeeze what was into a corner. */
+/** Maximum time that a forecast is drawn ahead. A longer line would squeeze the past into a corner. */
 const AHEAD_MS = 56 * DAY_MS;
-/** A new box's first days are no wider than a week's. */
+/** Minimum width of the chart, for a new box with only a few days of data. */
 const LEAST_MS = 7 * DAY_MS;
 const DATES = 5;
 const HEIGHT = 150;
 
 /**
- * As the box answers it.
+ * The use of a filter, as the box reports it.
  * @typedef {{ filter: string, installed_at: number, minutes: number | null, limit_minutes: number | null, percent: number | null,
  *   forecast: { at: number, earliest: number, latest: number | null, by: "use" | "age" } | null,
  *   points: { at: number, minutes: number | null }[],
@@ -24,15 +24,15 @@ const HEIGHT = 150;
  */
 /** @typedef {{ name: string, booth: string, tz: string, now: number, start: number }} Around */
 
-/** Day and month alone. @param {number} at @param {string} tz */
+/** Returns day and month without the year. @param {number} at @param {string} tz */
 function dateText(at, tz) {
   return dayText(at, tz).split(" ").slice(1).join(" ");
 }
 
-/** When a filter is full, for people. @param {FilterUse["forecast"]} forecast @param {string} tz */
+/** Describes when a filter will be full. @param {FilterUse["forecast"]} forecast @param {string} tz */
 export function forecastText(forecast, tz) {
   if (forecast === null) return "";
-  // A month that is cut short, as Sept., and the sentence share their full stop.
+  // Removes a double full stop after an abbreviated month, such as "Sept.." at the end of the sentence.
   return whenFull(forecast, tz).replace(/\.\.$/, ".");
 }
 
@@ -45,7 +45,7 @@ function whenFull({ at, earliest, latest, by }, tz) {
   return from === to ? t("filters.full", { at: full }) : t("filters.fullBetween", { at: full, from, to });
 }
 
-/** A filter's use over the last weeks, with the line ahead, and the pressure drop across it. */
+/** Draws a filter's use over the last weeks with its forecast, and the pressure drop across the filter. */
 export function filterCharts() {
   const node = el("div", { className: "filter-charts" });
   /** @type {ReturnType<typeof plot>[]} */
@@ -89,7 +89,7 @@ function datePlot(tz, unit) {
   });
 }
 
-/** Local midnights, some five of them. @param {{ start: number, end: number }} span @param {string} tz */
+/** Returns about five local midnights for the axis. @param {{ start: number, end: number }} span @param {string} tz */
 function dateTicks({ start: from, end: to }, tz) {
   const days = Math.max(1, Math.round((to - from) / DAY_MS / DATES));
   const first = dayStart(from, tz);
@@ -103,7 +103,10 @@ function endOf({ forecast }, now) {
   return Math.min(Math.max(forecast.latest ?? forecast.at, forecast.at) + 2 * DAY_MS, now + AHEAD_MS);
 }
 
-/** Returns the percentage of the limit, or hours without a limit. @param {FilterUse} filter @param {number} minutes */
+/**
+ * Returns the used share of the limit in percent, or the hours if the filter has no limit.
+ * @param {FilterUse} filter @param {number} minutes
+ */
 function heightOf({ limit_minutes }, minutes) {
   return limit_minutes !== null && limit_minutes > 0 ? (minutes / limit_minutes) * 100 : minutes / MINUTES_PER_HOUR;
 }
@@ -116,7 +119,10 @@ function useLines(filter, { start, end, now }) {
     ? [now, forecast.earliest, forecast.at, forecast.latest ?? end, end].filter((at) => at <= end)
     : [];
   const here = minutes === null ? 0 : heightOf(filter, minutes);
-  /** Returns the value of the line from now to the limit at `full`. @param {number} at @param {number | null} full */
+  /**
+   * Returns the forecast at an instant, on a straight line from now to the limit at `full`.
+   * @param {number} at @param {number | null} full
+   */
   const towards = (at, full) =>
     full === null ? here : full <= now ? 100 : Math.min(100, here + ((100 - here) * (at - now)) / (full - now));
   /** @type {Map<number, number>} */
@@ -124,7 +130,7 @@ function useLines(filter, { start, end, now }) {
   for (const { at, minutes: value } of points) {
     const before = used.get(at);
     if (value !== null) used.set(at, value);
-    // At a filter change there are two points at one instant: the old filter's is moved 1 ms earlier.
+    // At a filter change, both filters have a point at the same instant. The old filter's point is moved 1 ms earlier.
     else if (before !== undefined) used.set(at - 1, before);
   }
   const times = [...new Set([start, ...used.keys(), ...ahead, end])].sort((a, b) => a - b);

@@ -9,15 +9,18 @@ import { t } from "../texts/texts.js";
 const AGAIN_MS = 10_000;
 const WARN_PERCENT = 80;
 const USE_EVERY_MS = 60_000;
-/** Six weeks: a filter that lasts one is seen to come and go. */
+/** Days shown in a chart. In six weeks, even a filter that lasts one week is seen to be replaced. */
 const SHOWN_DAYS = 42;
 
 /** @typedef {import("../main.js").Context} Context */
 
 /** @typedef {import("./filter-charts.js").FilterUse} FilterUse */
-/** An entry of a filter change, with the person and the data of the new filter. @typedef {{ filter: string, installed_at: number, by: string, part_number: string, note: string }} Entered */
+/**
+ * An entry of a filter change, with the person who entered it and the data of the new filter.
+ * @typedef {{ filter: string, installed_at: number, by: string, part_number: string, note: string }} Entered
+ */
 
-/** The booth's filters, their use, and the entry of a change. @param {Context} context */
+/** Shows the booth's filters and their use, with a form for a filter change. @param {Context} context */
 export function filtersView(context) {
   let asked = -Infinity;
   const entries = changeEntries(context, () => {
@@ -90,7 +93,7 @@ export function filtersView(context) {
   return { node, update, close };
 }
 
-/** Keeps the charts of each filter while its card is redrawn. */
+/** Holds the charts of each filter, so that they survive a redrawing of the cards. */
 function chartsByFilter() {
   /** @type {Map<string, ReturnType<typeof filterCharts>>} */
   const all = new Map();
@@ -116,7 +119,7 @@ function chartsByFilter() {
   };
 }
 
-/** A technician's word that a filter was changed, and its withdrawal. @param {Context} context @param {() => void} onEntry */
+/** Lets a technician enter a filter change, and withdraw it. @param {Context} context @param {() => void} onEntry */
 function changeEntries(context, onEntry) {
   const node = el("div", { role: "status", className: "wide" });
   /** @param {string} text @param {import("../kit/dom.js").Child} [more] */
@@ -161,7 +164,7 @@ function changeEntries(context, onEntry) {
 }
 
 /**
- * Hours, limit, percent and forecast: the same words as `status` and `filters` have.
+ * Shows hours, limit, percentage and forecast of a filter, in the same words as the commands `status` and `filters`.
  * @param {string} type @param {any} filter @param {{ time: number, tz: string, installed?: string, entered: Entered | undefined,
  *   use: FilterUse | undefined, chart: HTMLElement, onChanged: () => void }} around
  */
@@ -223,7 +226,10 @@ function gauge(type, { minutes, limit_minutes, percent, overuse_since, assumed }
   );
 }
 
-/** The wire tells whole seconds. @param {Entered | undefined} entered @param {number} at @returns {entered is Entered} */
+/**
+ * Returns whether an entry belongs to a filter's installation. The service's times are whole seconds, so less than 1 s counts as equal.
+ * @param {Entered | undefined} entered @param {number} at @returns {entered is Entered}
+ */
 function isOf(entered, at) {
   return entered !== undefined && Math.abs(entered.installed_at - at) < 1_000;
 }

@@ -8,7 +8,7 @@ const AGAIN_MS = 5_000;
 
 /** @typedef {import("../main.js").Context} Context */
 
-/** How the box itself is. @param {Context} context */
+/** Shows the health of the box itself. @param {Context} context */
 export function healthView(context) {
   const incidents = el("div", {});
   const clock = el("div", {});
@@ -67,7 +67,7 @@ export function healthView(context) {
     redraw(versions, [agent_version, gateway_id, up_for, versionsOf(booth.now), certificates], () =>
       versionFigures(status, booth),
     );
-    // Signed in since the last look.
+    // Asks again at once if the person has signed in since the last request.
     if (!context.needsPin() && told?.lines === null) asked = -Infinity;
     const lines = context.needsPin() ? null : (told?.lines ?? []);
     redraw(log, [lines], () => [lines === null ? pinButton() : logText(lines, booth.tz)]);
@@ -91,7 +91,7 @@ function incidentTable(incidents, { tz, time }) {
         : t("health.resolved", { at: whenText(timeOf(resolved_at), tz, time) }),
     ]),
   );
-  // Stacked on a phone: a reason is a sentence, too long for a narrow column.
+  // Stacks the cells on a phone, because the reason is a sentence and too long for a narrow column.
   shown.classList.add("stack");
   return shown;
 }

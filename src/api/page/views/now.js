@@ -52,7 +52,7 @@ export function nowView(context) {
   return { node, begin: mode.begin, update, close };
 }
 
-/** The mode in large letters, over its day. @param {Context} context @param {HTMLElement} strip */
+/** Shows the mode in large letters above the strip of the day. @param {Context} context @param {HTMLElement} strip */
 function modeCard(context, strip) {
   const name = el("p", { className: "name", id: "mode", role: "status" });
   const since = el("p", { id: "since" });
@@ -122,7 +122,7 @@ function measuredCard(context, day) {
   return { node: card(t("now.measured"), { "data-figures": "measured" }, figures, foot), update };
 }
 
-/** No booth of the box is bound to a service, or ever was. @param {import("../main.js").Status} status */
+/** Returns whether no booth of the box has ever been bound to a service. @param {import("../main.js").Status} status */
 export function isUnbound({ booths }) {
   return booths.every(({ provisioning }) => provisioning.generation === null);
 }
@@ -138,7 +138,7 @@ function sinceText({ now, plc, time, tz }) {
 /** @param {import("../main.js").Status} status @param {import("../main.js").Booth} booth */
 function notesOf(status, { log }) {
   return [
-    // A box that is not bound sends nothing, and gets its time with the service.
+    // A box that was never bound sends nothing, and it sets its clock only with a service. So its clock needs no warning.
     ...(status.clock.synced || isUnbound(status) ? [] : [t("note.clock")]),
     ...(log.trouble === "" ? [] : [t("note.store", { reason: log.trouble })]),
     ...(log.forked === null ? [] : [`${sentence(log.forked.reason)}. ${sentence(log.forked.advice)}.`]),
@@ -148,7 +148,7 @@ function notesOf(status, { log }) {
   ];
 }
 
-/** Shows the run as unknown while the PLC is not read. @param {import("../main.js").Booth} booth */
+/** Shows the run as unknown while the PLC can't be read. @param {import("../main.js").Booth} booth */
 function runText({ now, plc }) {
   if (now === null || now.mode === "no_data" || plc.kind === "down") return t("now.runUnknown");
   return t(now.run_open ? "now.running" : "now.notRunning");
@@ -189,7 +189,10 @@ function todayFigures({ now }, use, { run, day }) {
   ];
 }
 
-/** Shows a value that is not confirmed any more as the last one, never as the present one. @param {import("../main.js").Reading} reading @param {boolean} isRead @param {Node | null} spark */
+/**
+ * Shows a reading. A value that is no longer confirmed is called the last value, never the present one.
+ * @param {import("../main.js").Reading} reading @param {boolean} isRead @param {Node | null} spark
+ */
 function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead, spark) {
   const known = typeof value === "number" ? measured(value, unit, 1) : { number: String(value), unit: unitText(unit) };
   const isKnown = value !== null && quality !== "bad";
@@ -212,7 +215,10 @@ function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead, 
   );
 }
 
-/** Returns a key of a link's shown state. Its texts of times change once a minute. @param {import("../main.js").Link} link @param {number} at */
+/**
+ * Returns a key that changes when the shown state of a link does. Its times are rounded, so they change it once a minute.
+ * @param {import("../main.js").Link} link @param {number} at
+ */
 export function linkKey(link, at) {
   return [
     link.kind,

@@ -11,7 +11,7 @@ const HOUR_MIN = 60;
  *   utilization_pct: number | null, cycle_count: number, gas_usage: number | null, kwh_usage: number | null, approximate?: true }} Period */
 /** @typedef {{ unit: "day" | "week", tz: string, booth: string }} Around */
 
-/** The figures: text, field, digits and unit. */
+/** Figures with a chart each: text key, field, decimals and unit. */
 const FIGURES = /** @type {const} */ ([
   ["days.cycles", "cycle_count", 0, ""],
   ["days.utilization", "utilization_pct", 0, "%"],
@@ -19,7 +19,10 @@ const FIGURES = /** @type {const} */ ([
   ["days.power", "kwh_usage", 0, "kWh"],
 ]);
 
-/** Modes by day or by week as piles, and each figure as columns. @param {readonly Period[]} periods @param {Around} around */
+/**
+ * Draws the modes by day or by week as stacked columns, and each figure as simple columns.
+ * @param {readonly Period[]} periods @param {Around} around
+ */
 export function periodCards(periods, around) {
   return [modesCard(periods, around), ...FIGURES.map((figure) => figureCard(periods, figure, around))];
 }
@@ -75,7 +78,10 @@ function modesCard(periods, around) {
   );
 }
 
-/** Most of any week a booth is off: drawn, that would press what it does into the ground. @param {string} mode */
+/**
+ * Returns whether a mode is part of the columns. A booth is off for most of a week, so time off would dwarf everything else.
+ * @param {string} mode
+ */
 function isDrawn(mode) {
   return !["off", "no_data"].includes(modeOf(mode));
 }
@@ -106,7 +112,7 @@ function minutesIn({ modes }, mode) {
   return modes.find((one) => one.mode === mode)?.duration ?? 0;
 }
 
-/** Order of the modes in a column: productive time at the bottom, where columns can be compared, unused time on top. */
+/** Order of the modes in a column: productive time at the bottom, where columns are easy to compare, and unused time on top. */
 const ORDER = "spray flash purge bake prep cool_down maintenance fault estop unknown setback idle off no_data".split(
   " ",
 );
@@ -116,16 +122,19 @@ function ordered(modes) {
   return modes.toSorted((a, b) => ORDER.indexOf(modeOf(a.mode)) - ORDER.indexOf(modeOf(b.mode)));
 }
 
-/** Figures that may be approximate: an hour that the period cuts is shared out by time. */
+/**
+ * Fields of figures that may be approximate: if a period starts or ends within an hour, that hour's figure is divided in proportion to
+ * time.
+ */
 const APPROXIMATE = new Set(["cycle_count", "gas_usage", "kwh_usage"]);
 
 /** @param {readonly Period[]} periods @param {typeof FIGURES[number]} figure @param {Around} around */
 function figureCard(periods, [text, field, digits, unit], around) {
   const title = unit === "" ? t(text) : `${t(text)}, ${shownUnit(unit)}`;
-  /** Shows no decimals from 100 on: there is no room above a column. @param {number | null} value */
+  /** Formats a figure without decimals from 100 on, because the space above a column is small. @param {number | null} value */
   const told = (value) =>
     value === null ? "–" : measured(value, unit, value > 0 && inUnits(value, unit).value < 100 ? digits : 0).number;
-  /** Marks a figure that cuts an hour whose readings have left the log. @param {Period} period */
+  /** Marks an approximate figure: the period cuts an hour whose readings were deleted from the log. @param {Period} period */
   const about = ({ approximate }) => (approximate === true && APPROXIMATE.has(field) ? "≈ " : "");
   return card(
     title,
@@ -169,9 +178,9 @@ function nameOf({ start, end }, { unit, tz }) {
   return unit === "day" ? dayText(start, tz) : `${dayText(start, tz)} – ${dayText(end - 1, tz)}`;
 }
 
-/** Short: a column is some ten letters wide at most. @param {Period} period @param {Around} around */
+/** Returns the short text below a column, which is at most some ten letters wide. @param {Period} period @param {Around} around */
 function footOf({ start }, { unit, tz }) {
-  // The words of "Mon 2 Mar", without month or day as fits.
+  // Splits "Mon 2 Mar": a day shows its weekday, and a week shows its date.
   const [day = "", ...date] = dayText(start, tz).split(" ");
   return unit === "day" ? day.replace(",", "") : date.join(" ");
 }

@@ -22,14 +22,14 @@ import { t } from "../texts/texts.js";
 
 const STRIP_EVERY_MS = 15_000;
 const SPARKS_EVERY_MS = 60_000;
-/** A sparkline is some hundred pixels wide. */
+/** Step of a sparkline, which is only about a hundred pixels wide. */
 const STEP_MIN = 15;
 const STEP_MS = STEP_MIN * 60_000;
 
 /** @param {Context} context @param {string} operation */
 const pathOf = (context, operation) => `/api/booths/${encodeURIComponent(context.booth().booth)}/${operation}`;
 
-/** The local day so far as a strip, with its cycles. @param {Context} context */
+/** Shows the local day so far as a strip, with its cycles. @param {Context} context */
 export function todayStrip(context) {
   const node = el("div", { className: "today" });
   /** @type {ReturnType<typeof loader<{ stages: import("../charts/strip.js").Stage[], cycles: number[] }>>} */
@@ -67,7 +67,10 @@ export function todayStrip(context) {
   };
 }
 
-/** The last 24 hours of Now's figures, each small beside its figure. @param {Context} context @param {() => void} onChange */
+/**
+ * Draws the last 24 hours of the view's figures as small charts next to the figures.
+ * @param {Context} context @param {() => void} onChange
+ */
 export function lastDay(context, onChange) {
   /** @type {ReturnType<typeof loader<any[]>>} */
   const hours = loader(SPARKS_EVERY_MS, onChange);
@@ -110,7 +113,7 @@ export function lastDay(context, onChange) {
         }),
       });
     },
-    /** Returns the footers of the small charts, with table and file. */
+    /** Returns the footers of the small charts, each with a table and a file. */
     hoursFooter: () => hoursFooter(context, hours.data() ?? []),
     trendsFooter: () => trendsFooter(context, trends.data(), context.readings()),
     hours: () => hours.data(),
