@@ -99,7 +99,7 @@ function detailLines({ delivery, waiting, drain, hours_to_full }: BoothBacklog, 
   return [`  rate      ${pace}: ${end}`, bar ? `  ${barText(drain.share)}` : null, full];
 }
 
-/** The share of new records that must be acked for a small backlog to keep up. Such a backlog is covered by the next ack. */
+/** The least ratio of acked to new records at which a small backlog keeps up: its records are new, and the next ack covers them. */
 const KEEPING_UP = 0.9;
 /** The most records in a small backlog: one batch of a slow booth. */
 const FEW_RECORDS = 50;

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 
 /**
- * The kernel's tables of this machine's addresses. They replace Node's `networkInterfaces`, which needs a netlink socket that the service's
- * unit may not open.
+ * This module reads this machine's addresses from the kernel's tables. Node's `networkInterfaces` is not an option: it needs a netlink
+ * socket, which the service's unit may not open.
  */
 
 const V4_TABLE = "/proc/net/fib_trie";

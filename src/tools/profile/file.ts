@@ -19,6 +19,7 @@ import { CommandError, EXIT, type Values } from "../command.ts";
  * A draft: a profile that a user makes step by step, as a YAML file in the folder of the user's own profiles. Each `profile` command reads
  * the file, adds or replaces tags and modes, and writes the whole file. The comment after a line names the line's origin: a list and its
  * line, or an address with the value read there, and the day.
+ *
  * A draft may lack tags, modes, or the tag for the mode. It can't be used for a booth until `problemsIn` is empty. A change is refused only
  * if one of the new tags is itself wrong. The file is replaced atomically, so after a power cut it is the old file or the new file.
  */

@@ -32,9 +32,9 @@ import { type UsualTag, usualIn, usualTags } from "./usual-tags.ts";
 export type Live = (entries: readonly TagEntry[]) => Promise<readonly (string | null)[] | null>;
 
 /**
- * The questions of `profile import`. Before it writes anything, the import asks about everything that a list leaves undecided. It asks on
- * the terminal or the page, unless an option answers. Without a terminal and an option, the import ends with an error that names the
- * option.
+ * This module asks the questions of `profile import`. Before it writes anything, the import asks about everything that a list leaves
+ * undecided. It asks on the terminal or the page, unless an option answers. Without a terminal and an option, the import ends with an error
+ * that names the option.
  */
 
 /** The options that answer questions, with the values they accept. */

@@ -84,6 +84,7 @@ export type LiveOf = (call: Call, draft: Draft) => Live;
 
 /**
  * Makes the command `profile import FILE`: adds the rows of a register list, as an engineering tool exports it, to a profile.
+ *
  * Never guesses an address or a unit. Asks about everything that the list leaves undecided, unless an option answers: where numbers begin,
  * which table or block, a whole scale, an unknown unit, a name that the profile already has. Without an answer the import ends with an
  * error and writes nothing. Skips a row that can't be read, and shows its line and the reason. Gives a role only if name and unit agree, or

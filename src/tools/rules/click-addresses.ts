@@ -1,8 +1,9 @@
 import type { ModbusTable } from "../../domain/profile.ts";
 
 /**
- * The Modbus addresses of a CLICK PLC's memory, which are the same for every CLICK and CLICK PLUS. Sources: the address picker's export
- * (programming software 3.41, Modicon 984 and hexadecimal numbers), and chapter 2 of the hardware user manual, "Modbus addressing".
+ * This module has the Modbus addresses of a CLICK PLC's memory, which are the same for every CLICK and CLICK PLUS. Sources: the address
+ * picker's export (programming software 3.41, Modicon 984 and hexadecimal numbers), and chapter 2 of the hardware user manual, "Modbus
+ * addressing".
  */
 
 /** A memory area whose values are numbered from 1. `start` is the 0-based Modbus address of value 1; `last` is the last number. */

@@ -1,4 +1,4 @@
-/** A row of text with separated values. Parsing is pure and takes time in proportion to the text's length. */
+/** This module parses text with separated values. Pure. The time is proportional to the text's length. */
 
 export interface CsvRow {
   /** The line of the file where the row begins, from 1. */

@@ -2,7 +2,7 @@ import { NEAR, USUAL } from "./usual.ts";
 import { decodePoint } from "../../acquisition/rules/decode.ts";
 import { LAST_ADDRESS, type ModbusPoint, type ModbusType, pointWidth } from "../../domain/profile.ts";
 
-/** Finds the best way to read registers whose address, type or word order is in doubt. Pure. */
+/** This module finds the best way to read registers whose address, type or word order is in doubt. Pure. */
 
 /** Number types that detection can distinguish, in order of how much a fitting value proves. */
 export const DETECTABLE = [
@@ -131,6 +131,7 @@ export function candidateOf(
 
 /**
  * Sorts candidates by misfit, then by distance; equal candidates keep their order.
+ *
  * With `expect` the misfit is the relative distance in bands, plausible up to NEAR. Without `expect`, three kinds of values are not
  * plausible: registers that are all zero, floats below USUAL.least, and values outside min and max (else USUAL). Among the rest, floats
  * come before integers and wide values before narrow ones, because those seldom look right by chance.

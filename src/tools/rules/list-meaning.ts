@@ -2,8 +2,9 @@ import { isWithoutUnit, type Unit, unitOf } from "../../domain/engineering-units
 import { usualNameIn } from "./tag-names.ts";
 
 /**
- * A tag whose meaning is to be found: the usual tag that a row of a list probably is. Pure. A name alone proves nothing: a number becomes a
- * usual tag only if its unit has the same dimension. Without a unit the usual tag is only a proposal, which a person must confirm.
+ * This module finds the usual tag (a tag of a shipped profile) that a row of a list probably is. Pure. A name alone proves nothing: a
+ * number becomes a usual tag only if its unit has the same dimension. Without a unit, the usual tag is only a proposal, which a person must
+ * confirm.
  */
 
 export interface Named {

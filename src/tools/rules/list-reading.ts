@@ -2,8 +2,8 @@ import { MODBUS_TABLES, type ModbusTable } from "../../domain/profile.ts";
 import { placeOf, type ReadRow, type Reading } from "./list-places.ts";
 
 /**
- * Finds the questions about addresses that a register list leaves undecided. Pure. One Reading holds for all rows of a list: if an address
- * 0 shows that the list counts from 0, then all its rows count from 0, in any notation.
+ * This module finds the questions about addresses that a register list leaves undecided. Pure. One `Reading` holds for all rows of a list:
+ * if an address 0 shows that the list counts from 0, then all its rows count from 0, in any notation.
  */
 
 /** The command-line options that answer these questions. */

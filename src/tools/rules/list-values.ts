@@ -1,6 +1,6 @@
 import type { ListRow, RegisterList } from "./register-list.ts";
 
-/** Reads the numbers of a register list: scale and offset of a row, with a decimal point or comma. Pure. */
+/** This module reads the numbers of a register list: the scale and offset of a row, with a decimal point or comma. Pure. */
 
 /** The conversion of a raw register value: value = raw x scale + offset. */
 interface Scaling {

@@ -1,7 +1,7 @@
 import type { FirstOf } from "../../domain/profile.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../domain/time.ts";
 
-/** Finds counters among all registers: values that only grow, with their rate and the modes in which they grow. Pure. */
+/** This module finds counters among all registers: values that only grow, with their rate and the modes in which they grow. Pure. */
 
 /** The values of all addresses by table:address, with the mode at that time; null if the mode isn't known. */
 export interface CounterReading {

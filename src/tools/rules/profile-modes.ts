@@ -1,7 +1,10 @@
 import type { ProfileMode } from "../../domain/booth.ts";
 import { NO_BIT } from "../../domain/mode-bits.ts";
 
-/** Finds the registers that tell the booth's mode, from readings of all registers while a person brings the booth into each mode. Pure. */
+/**
+ * This module finds the registers that tell the booth's mode, from readings of all registers while a person brings the booth into each
+ * mode. Pure.
+ */
 
 type PlaceValues = ReadonlyMap<string, number>;
 

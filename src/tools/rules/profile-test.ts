@@ -6,7 +6,7 @@ import type { Sample } from "../../domain/taken.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 
-/** Judges whether a profile reads a device correctly, from live or recorded values. Pure. */
+/** This module judges whether a profile reads a device correctly, from live or recorded values. Pure. */
 
 /** The samples of one instant, for some or all tags. */
 export interface Poll {

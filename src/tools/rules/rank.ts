@@ -3,7 +3,10 @@ import { conversionOf, converted, unitOf } from "../../domain/engineering-units.
 import type { Profile, ProfileTag } from "../../domain/profile.ts";
 import type { Sample } from "../../domain/taken.ts";
 
-/** Ranks profiles for a PLC by what the PLC calls itself and by how plausible the profile's tags read there. Pure. */
+/**
+ * This module ranks profiles for a PLC by the texts with which the PLC identifies itself and by the plausibility of the profile's tags
+ * there. Pure.
+ */
 
 /** The values that a PLC gave when read with a profile. `failed`: the reason why nothing was read; null if at least one value was. */
 export interface ProfileReading {

@@ -2,7 +2,7 @@ import type { FirstOf } from "../../domain/profile.ts";
 import { type CsvRow, csvRows, type Excess, type Separator, SEPARATORS } from "./csv.ts";
 import { isTableLike, tableIn } from "./list-tables.ts";
 
-/** Reads register lists as engineering tools export them: recognises the columns, the types and the tool. Pure. */
+/** This module reads register lists as engineering tools export them: recognises the columns, the types and the tool. Pure. */
 
 /** The column heads of each kind of column. The first kind that fits a head is used. */
 const COLUMNS = {

@@ -1,4 +1,4 @@
-/** Makes tag names from names in lists, and finds the usual tags that they probably mean. Pure. */
+/** This module makes tag names from the names in a list, and finds the usual tags that they probably mean. Pure. */
 
 /** Makes a tag name from a name in a list: lower-case letters, digits and _. Returns "" if no such character is left. */
 export function tagNameOf(text: string): string {

@@ -1,4 +1,4 @@
-/** Defaults of the tools for PLCs. The help shows them, so this file must not import any tool. */
+/** This module has the defaults of the tools for PLCs. The help shows them, so this file must not import any tool. */
 
 /** The assumed round trip to a PLC on the same switch that answers in its next scan. */
 export const ASSUMED_ROUND_TRIP_MS = 5;
