@@ -399,7 +399,7 @@ export function reportDown(
   machine.log.warn({ event: "output_down", output: config.name, reason }, text);
 }
 
-/** Returns advice for a fault. Returns "" for a fault that needs no action, because the output retries. */
+/** Returns advice for a fault. Some faults need no action, because the output retries. */
 function adviceOn(fault: ServiceLinkFault): Text {
   switch (fault) {
     case "closed":
