@@ -13,7 +13,7 @@ export type Measurement = Pick<BacklogStatus, "newest_seq" | "acked_seq"> & { re
 /** The pace at which a backlog shrinks, between the first and the last measurement. */
 type Drain = NonNullable<ReturnType<typeof drainOf>>;
 
-/** The oldest measurement that counts for the present pace, as its age. */
+/** The maximum age of a measurement that counts for the present pace. */
 const PACE_MS = 30_000;
 
 /** Returns the last measurement with the pace up to it; null if there are fewer than two measurements. */
@@ -99,9 +99,9 @@ function detailLines({ delivery, waiting, drain, hours_to_full }: BoothBacklog, 
   return [`  rate      ${pace}: ${end}`, bar ? `  ${barText(drain.share)}` : null, full];
 }
 
-/** The least ratio of acked to new records at which a small backlog keeps up: its records are new, and the next ack covers them. */
+/** The minimum ratio of acked to new records at which a small backlog keeps up: its records are new, and the next ack covers them. */
 const KEEPING_UP = 0.9;
-/** The most records in a small backlog: one batch of a slow booth. */
+/** The maximum number of records in a small backlog: one batch of a slow booth. */
 const FEW_RECORDS = 50;
 
 function stillText({ waiting, acked_per_s, new_per_s }: Drain): string {

@@ -17,7 +17,7 @@ import { timeText, zoneOf } from "./time.ts";
 import { monotonicMs } from "../monotonic.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 
-/** How far back a filter change can be entered. The derived state keeps a booth's filter use for this long. */
+/** The maximum age of a filter change that can be entered. The derived state keeps a booth's filter use for this long. */
 const LONGEST_AGO_H = 36;
 
 type Agent = Awaited<ReturnType<typeof agentOf>>;

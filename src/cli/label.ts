@@ -103,7 +103,7 @@ function labelText({ url, addresses, pin, fingerprint, words }: Label): string {
   ]);
 }
 
-/** The most addresses in the picture. The text shows all addresses. */
+/** The maximum number of addresses in the picture. The text shows all addresses. */
 const MOST_ADDRESSES = 3;
 /** The number of words on a line of the picture. */
 const WORDS_A_LINE = 4;

@@ -83,7 +83,7 @@ async function contentsOf(call: Call, parts: DoctorParts): Promise<readonly bund
 
 type SupportReport = { readonly status: AgentStatus } & Readonly<Record<"counts" | "readings" | "log", unknown>>;
 
-/** Asks the agent; null if it does not answer, because the bundle's other files don't need the agent. */
+/** Asks the agent. Returns null if the agent does not answer, because the bundle's other files don't need the agent. */
 async function asked<T>(agent: Agent | null, path: string): Promise<T | null> {
   try {
     return agent === null ? null : await agent.get<T>(path);

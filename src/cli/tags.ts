@@ -81,7 +81,7 @@ function tagWatch(chosen: ChosenBooth, tools: PlcTools) {
   };
   return {
     close,
-    /** Reads the groups that are due. After a LinkError, rejects with it; the next read opens a new connection. */
+    /** Reads the groups that are due. Closes the connection and rejects after a LinkError; the next read connects again. */
     read: (signal: AbortSignal): Promise<void> =>
       readDue(signal).catch(async (error: unknown) => {
         await close();

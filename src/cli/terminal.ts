@@ -14,8 +14,8 @@ const STDOUT = 1;
 const STDERR = 2;
 
 /**
- * Returns the process's terminal and signals. Every command writes through this terminal, because it escapes control characters in the
- * texts of services, PLCs, brokers and files. No other file of `src` uses the process's outputs.
+ * Returns the process's terminal and signals. Every command writes through this terminal, and no other file of `src` uses the process's
+ * outputs. The reason is that this file escapes control characters in the texts of services, PLCs, brokers and files.
  */
 export function terminalIo(): Io {
   const stopping = new AbortController();

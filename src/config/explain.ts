@@ -25,12 +25,12 @@ export function problemsOf(schema: z.ZodType, source: YamlSource): readonly Prob
   return result.success ? [] : explained(result.error.issues, schema, source);
 }
 
-/** The most problems to explain. Each problem takes a search of the file and a comparison with every valid name. */
+/** The maximum number of problems to explain. Each problem takes a search of the file and a comparison with every valid name. */
 const MAX_EXPLAINED = 300;
 
 /**
- * Explains the schema's issues as problems with places. Throws a ConfigError if there are too many, because then the file is probably of
- * another kind.
+ * Explains the schema's issues as problems with places. Throws a ConfigError if there are too many issues, because the file is then
+ * probably of another kind.
  */
 function explained(issues: readonly Issue[], schema: z.ZodType, source: YamlSource): readonly Problem[] {
   const problems: Problem[] = [];

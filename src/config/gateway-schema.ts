@@ -28,7 +28,7 @@ import { shapeFault } from "./shape-faults.ts";
  * types from here. `config.ts` adds absolute paths and each booth's kind of link, because those need the file's folder or the checks.
  */
 
-/** The most booths of a gateway, which is a small box. More booths need a second gateway. */
+/** The maximum number of booths on a gateway, which is a small box. More booths need a second gateway. */
 export const MAX_BOOTHS = 64;
 
 const time = z

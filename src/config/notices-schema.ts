@@ -4,7 +4,9 @@ import { boothIds, caFile, optionalPath, profileModeSchema, user, whole } from "
 import { marked } from "./marks.ts";
 import { shapeFault } from "./shape-faults.ts";
 
-/** The most notices, because each keeps its waiting messages in memory and on disk. To reach more people, use a mailing list. */
+/**
+ * The maximum number of notices. Each notice keeps its waiting messages in memory and on disk. To reach more people, use a mailing list.
+ */
 const MAX_NOTICES = 4;
 const MAX_RECIPIENTS = 20;
 

@@ -3,11 +3,13 @@ import { boothIds, caFile, optionalPath, user, whole } from "./common-schema.ts"
 import { marked } from "./marks.ts";
 import { shapeFault } from "./shape-faults.ts";
 
-/** The most outputs. Each holds a connection and reads the log by itself, which costs a small box memory and CPU time. */
+/**
+ * The maximum number of outputs. Each output holds a connection and reads the log by itself, which costs a small box memory and CPU time.
+ */
 const MAX_OUTPUTS = 4;
-/** The most additional servers of a Sparkplug output. */
+/** The maximum number of additional servers of a Sparkplug output. */
 const MORE_SERVERS = 3;
-/** The most characters of a topic. MQTT allows 65,535 bytes, too many to type when subscribing. */
+/** The maximum number of characters in a topic. MQTT allows 65,535 bytes, too many to type when subscribing. */
 const LONGEST_TOPIC = 512;
 
 const serverUrl = z.string().max(2000);

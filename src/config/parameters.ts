@@ -7,7 +7,7 @@ import { groupsInForce, type Profile } from "../domain/profile.ts";
 /** The modes that count as use of the booth by default. */
 const DEFAULT_IN_USE: ModeSets["in_use"] = ["spray", "flash", "purge", "bake"];
 
-/** Fills in missing mode sets: run defaults to in_use and cool_down, runtime to run. */
+/** Fills in missing mode sets: `run` defaults to `in_use` plus `cool_down`, and `runtime` to `run`. */
 export function completeModeSets(given: Partial<ModeSets>): ModeSets {
   const in_use = given.in_use ?? DEFAULT_IN_USE;
   const run = given.run ?? [...new Set([...in_use, "cool_down" as const])];
@@ -23,7 +23,7 @@ export function parametersOf(profile: Profile, booth: BoothConfig): Parameters {
     profile_version: profile.version,
     groups: groupsWithTags(profile, booth),
     tags: { ...tags, ...modeBitTags(tags) },
-    // Maps each mode bit to its mode under the mode's name.
+    // Adds the modes of mode bits. Their code is the mode's name.
     modes: { ...Object.fromEntries(bits.map((mode) => [mode, mode])), ...profile.modes },
     mode_sets: overrideModeSets(profile.mode_sets, booth.mode_sets ?? {}),
     ...picked(booth, ["min_stage_ms", "tz", "working_hours", "bay_count"]),

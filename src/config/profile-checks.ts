@@ -27,7 +27,7 @@ const INTEGER_RANGES: Readonly<Partial<Record<ModbusType | OpcuaType, readonly [
   int64: [-(2n ** 63n), 2n ** 63n - 1n],
 };
 
-/** Returns the faults of a profile that a single tag can't show. */
+/** Returns the faults of a profile that concern its names, its modes or its holes (addresses that the device refuses). */
 export function checkProfile(input: ProfileInput): readonly Fault[] {
   return [...checkNames(input), ...checkModes(input), ...checkHoles(input)];
 }

@@ -39,7 +39,7 @@ const DEFAULT_HEARTBEAT_MS = 900_000;
 /** The Modbus protocol's limits for a single answer. */
 const PROTOCOL_MAX_REGISTERS = 125;
 const PROTOCOL_MAX_BITS = 2000;
-/** The most tags of a profile, well above any booth. The limit protects against reading a wrong file. */
+/** The maximum number of tags in a profile, well above any booth. The limit protects against reading a wrong file. */
 export const MOST_TAGS = 2000;
 
 const wordOrder = z.enum(["high_first", "low_first"]);

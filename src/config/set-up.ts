@@ -19,7 +19,7 @@ import { type DataPath, openYaml, pathText, readSource, valueAt, type YamlSource
 export const SET_UP_FILE = "setup.json";
 /** The folder of profiles that users made on this box. */
 const MADE_PROFILES = "profiles";
-/** The most characters of a draft: the answers of an unfinished set-up. */
+/** The maximum number of characters in a draft: the answers of an unfinished set-up. */
 const MAX_DRAFT = 16_384;
 
 /** A booth as in the operator's file. The checks follow after both files are merged. */

@@ -300,8 +300,8 @@ const CUT = message("config.cut");
 const CUT_HINT = message("config.cut_hint", { file: LAST_GOOD });
 
 /**
- * Returns whether the file was probably cut off: it has neither booths nor a service, but the last valid file had them. Before its set-up,
- * a box has neither.
+ * Returns whether the file was probably cut off: booths or the service are missing, although the last valid file had them. A box that is
+ * not set up yet has neither booths nor a service.
  */
 function isCutOff({ config, refused }: UsableConfig, text: string, lastGood: () => Lasting["usable"] | null): boolean {
   const lacksBooths = config.booths.length + refused.length === 0 && !/^booths:[ \t]*\[\s*\]/m.test(text);

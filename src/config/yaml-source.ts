@@ -24,25 +24,28 @@ import { errorText } from "../domain/messages/message-error.ts";
 import { yamlText } from "./yaml-text.ts";
 
 /*
- * The following constants limit a YAML file. The parser, the schemas and the search for a problem's place take a time that grows with the
- * square of the file's tokens, aliases or depth. A first pass over the characters counts these and rejects a file that exceeds a limit.
+ * The following constants limit a YAML file. The parser, the schemas and the search for a problem's place take quadratic time in the number
+ * of tokens and aliases, and in the depth. A first pass over the characters counts these and rejects a file that exceeds a limit.
  */
 
-/** The most tokens. A key with its value has about seven; a profile with the most tags, each with fourteen keys, stays below. */
+/**
+ * The maximum number of tokens. A key with its value has about seven tokens; a profile with the most tags, each with fourteen keys, stays
+ * below.
+ */
 const MAX_PIECES = 200_000;
 /**
- * The most aliases. Aliases resolve to copies, so a few lines could grow to gigabytes. The parser also searches the whole file for each
- * alias.
+ * The maximum number of aliases. Aliases resolve to copies, so a few lines could grow to gigabytes. The parser also searches the whole file
+ * for each alias.
  */
 const MAX_ALIASES = 100;
 /**
- * The deepest nesting: open brackets and indents, where a list in a mapping counts twice. The deepest setting has about twelve. The parser
- * recurses.
+ * The deepest nesting: open brackets and indents, where a list in a mapping counts twice. The deepest setting has about twelve. The limit
+ * protects the parser, which works recursively.
  */
 const MAX_OPEN = 64;
-/** The most syntax errors. A file with more isn't YAML, and each error slows down the parser. */
+/** The maximum number of syntax errors. A file with more errors isn't YAML, and each error slows down the parser. */
 const MAX_MISTAKES = 100;
-/** The most entries of a mapping or list. The longest valid list is a profile's tags. */
+/** The maximum number of entries in a mapping or list. The longest valid list is a profile's tags. */
 const MAX_ENTRIES = MOST_TAGS;
 
 /** A limit that a file exceeds, and its offset in characters. */

@@ -5,12 +5,12 @@ import { jsonOf } from "../domain/json.ts";
 
 /** The longest command that is read, in bytes. A backfill (an order to resend records) with the most ranges has a tenth of it. */
 const MAX_COMMAND_BYTES = 65_536;
-/** The most ranges in one backfill. */
+/** The maximum number of ranges in one backfill. */
 const MAX_RANGES = 1_000;
 /** The longest trial of a new configuration. The default is five minutes. */
 const MAX_TRIAL_MS = 3_600_000;
 const TRIAL_MS = 300_000;
-/** The longest time window of a digest order, which asks for hourly checksums. */
+/** The longest time window of a digest order, which asks for the figures and hashes of each hour. */
 const MAX_DIGEST_MS = 31 * 86_400_000;
 
 const id = z.string().min(1).max(128);

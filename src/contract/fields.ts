@@ -16,9 +16,9 @@ export const fieldsOf = <K extends string, T extends z.ZodType>(shape: T, ...nam
 /** Returns a shape that reads an absent field as null. */
 export const orNull = <T extends z.ZodType>(shape: T) => shape.nullish().transform((value) => value ?? null);
 
-/** The most characters that are kept of a service's text, which is stored and shown. Names, ids and addresses are shorter. */
+/** The maximum number of characters that are kept of a service's text, which is stored and shown. Names, ids and addresses are shorter. */
 const MOST_CHARS = 500;
-/** The most working hours that are kept of a facility: a few per weekday. */
+/** The maximum number of a facility's working hours that are kept: a few per weekday. */
 const MOST_SHIFTS = 100;
 
 export const text = z.coerce.string().overwrite((value) => value.slice(0, MOST_CHARS));

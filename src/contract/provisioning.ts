@@ -9,7 +9,7 @@ import { answerTime, isoTime } from "./time.ts";
 const limit = z.coerce.number().positive().optional();
 const limits = z.object(fieldsOf(limit, "minutes", "cycles", "days", "pressure_pa"));
 
-/** The most unreadable fields that are listed. */
+/** The maximum number of unreadable fields that are listed. */
 const MAX_UNREAD = 10;
 
 /** The service's record as the contract defines it. */

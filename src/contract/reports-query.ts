@@ -13,7 +13,7 @@ export class QueryError extends Error {}
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1_000;
 const MAX_TAGS = 200;
-/** The most days of a window, because reports compute the calendar of each day. */
+/** The maximum number of days in a window, because reports compute the calendar of each day. */
 const MAX_WINDOW_DAYS = 5_000;
 
 /** The time zone of local days, and the present time. */
@@ -94,7 +94,7 @@ export function tagsParam(query: Query, { needed }: { readonly needed: boolean }
   return tags;
 }
 
-/** The most lines of a chart. */
+/** The maximum number of lines in a chart. */
 const MAX_LINES = 12;
 
 /** Reads the query of a line chart: `tags`, and `interval` as the length of the chart's steps. */

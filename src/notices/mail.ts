@@ -19,7 +19,7 @@ const GREETING_MS: Milliseconds = 60_000;
 const ANSWER_MS: Milliseconds = 60_000;
 /** The time limit for the whole exchange, so that a server that sends a byte a minute can't block the notice. */
 const TOTAL_MS: Milliseconds = 180_000;
-/** The most bytes of a reply. */
+/** The maximum size of a reply in bytes. */
 const MAX_RESPONSE_BYTES = 16_384;
 
 /** Sends notices by SMTP over a new connection each time, because notices are few and a server closes an idle connection. */

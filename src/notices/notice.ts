@@ -65,9 +65,9 @@ const LEAST_WAIT_MS: Milliseconds = 10_000;
 const LOOK_MS: Milliseconds = 15_000;
 /** The shortest time between two checks, because many booths change often. */
 const REST_MS: Milliseconds = 1_000;
-/** The most records per read of the store. Each read waits in a queue with the commits. */
+/** The maximum number of records per read of the store. Each read waits in a queue with the commits. */
 const READ_LIMIT = 500;
-/** The most characters of a server's answer that are shown. */
+/** The maximum number of characters in a server's answer that are shown. */
 const MOST_CHARS = 300;
 
 export function newNoticeState(ledger: Ledger, { clock }: Pick<NoticeMachine, "clock">): NoticeState {

@@ -16,7 +16,7 @@ const { request: httpRequest } = process.getBuiltinModule("node:http");
 const { request: httpsRequest } = process.getBuiltinModule("node:https");
 
 const TOTAL_MS: Milliseconds = 30_000;
-/** The most characters to read of an answer. A secret that the answer quotes can only be found if it is complete. */
+/** The maximum number of characters to read of an answer. A secret that the answer quotes can only be found if it is complete. */
 const ANSWER_CHARS = 4_096;
 /** The longest wait that a server may ask for, because an alarm must not wait for a day. */
 const MOST_AGAIN_MS: Milliseconds = HOUR_MS;

@@ -52,9 +52,9 @@ interface PushState extends OutputLink {
   client: HttpClient | null;
 }
 
-/** The most waiting sets: an hour at the usual interval. */
+/** The maximum number of waiting sets: an hour at the usual interval. */
 const MOST_WAITING = 60;
-/** The most bytes of waiting sets. A set of a gateway with 64 booths takes 15 KB. */
+/** The maximum size of all waiting sets in bytes. A set of a gateway with 64 booths takes 15 KB. */
 const MOST_BYTES = 1_000_000;
 const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
 const ANSWER_WITHIN_MS: Milliseconds = 10_000;

@@ -63,7 +63,7 @@ export interface OutputState extends OutputLink {
   passed_over: Map<BoothId, readonly Range[]>;
   /** The messages of this session that the broker refused, and the last refusal; null if there were none. */
   skipped: { readonly count: number; readonly since: EpochMs; readonly last: Refusal } | null;
-  /** Topics whose refusal was already logged. */
+  /** Topics of refused messages that were already logged. */
   readonly logged_topics: Set<string>;
   /** Booths whose last messages carry times of an unconfirmed clock. */
   readonly unconfirmed: Set<BoothId>;
@@ -100,15 +100,15 @@ interface Feed {
 const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
 /** The duration after which a session resets the backoff. */
 const STABLE_MS: Milliseconds = 60_000;
-/** The most records per read of the store. Each read waits in a queue with the commits. */
+/** The maximum number of records per read of the store. Each read waits in a queue with the commits. */
 const READ_LIMIT = 500;
 /** The number of records after which the cursor moves, which is the most that a kill sends twice. */
 const MOVE_LIMIT = 64;
-/** The most skipped ranges that `status` shows. The log shows all of them. */
+/** The maximum number of skipped ranges that `status` shows. The log shows all of them. */
 const MOST_RANGES = 8;
 /** The interval at which figures are sent that change only with time. */
 const FIGURES_MS: Milliseconds = MINUTE_MS;
-/** The most topics whose refusal is logged, enough for the tags, figures and announcements of a booth. */
+/** The maximum number of topics whose refused messages are logged: enough for the tags, figures and announcements of a booth. */
 const MOST_LOGGED_TOPICS = 200;
 
 export function newOutputState(now: EpochMs, { url }: Pick<OutputConfig, "url">): OutputState {

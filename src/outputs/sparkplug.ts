@@ -41,9 +41,9 @@ type Topics = ReturnType<typeof topicsOf>;
 const REBIRTH_EVERY_MS: Milliseconds = MINUTE_MS;
 /** The longest wait for the host's retained state, which arrives with the subscription. After that time the next server is tried. */
 const HOST_WITHIN_MS: Milliseconds = 5_000;
-/** The most bytes of a command. A longer command is not from a host that knows this node. */
+/** The maximum size of a command in bytes. A longer command is not from a host that knows this node. */
 const MAX_COMMAND_BYTES = 4_096;
-/** The most ids of other hosts that are reported. A site has one or two hosts. */
+/** The maximum number of other hosts whose ids are reported. A site has one or two hosts. */
 const MOST_HOSTS = 5;
 const MOST_ID_CHARS = 64;
 

@@ -60,7 +60,10 @@ export async function agentOf(call: Pick<Call, "values" | "io">) {
       progress: (text: string) => void,
     ) => conversation(socket, { method: "POST", path, body, patience_ms }, progress),
     status,
-    /** Returns the status of the named booth, or of the first booth without a name. Rejects with a CommandError for an unknown booth. */
+    /**
+     * Returns the status of the named booth; if no name is given, the status of the first booth. Rejects with a CommandError for an unknown
+     * booth.
+     */
     async booth(named: string | undefined): Promise<BoothStatus> {
       const found = (await status()).booths.find(({ booth }) => named === undefined || booth === named);
       if (found === undefined) throw new CommandError("the agent serves no such booth");
@@ -90,7 +93,7 @@ export interface AgentCall {
 }
 
 /**
- * Sends a call to the running agent. Repeats a call that only root may make at root's socket. Rejects with a CommandError if the agent
+ * Sends a call to the running agent. If only root may make the call, repeats it at root's socket. Rejects with a CommandError if the agent
  * isn't running, if the user may not make the call, or if the agent refuses.
  */
 export async function askAgent(socket: string, call: AgentCall): Promise<unknown> {

@@ -12,7 +12,7 @@ import { createScrubber, LEFT_OUT } from "../scrubber.ts";
  */
 export type Shape = true | { readonly [name: string]: Shape };
 
-/** Returns the shape of an object with these fields, given in one text. `parts`: fields with a shape of their own. */
+/** Returns the shape of an object with the fields that `names` lists, separated by blanks. `parts`: fields with a shape of their own. */
 function fields(names: string, parts: Readonly<Record<string, Shape>> = {}): Shape {
   return { ...Object.fromEntries(names.split(" ").map((name) => [name, true as const])), ...parts };
 }
@@ -101,7 +101,10 @@ export function pick(value: unknown, shape: Shape): unknown {
 }
 
 const PEM = /-----BEGIN [^-]+-----[^]*?-----END [^-]+-----/g;
-/** The fewest characters of a line that counts as part of a private key. Full lines have 64; the lines around the key are shorter. */
+/**
+ * The minimum number of characters in a line that counts as part of a private key. Full lines have 64; the lines around the key are
+ * shorter.
+ */
 const LEAST_LINE = 16;
 
 /**

@@ -47,8 +47,9 @@ interface Picture {
 }
 
 /**
- * Shows an answer once, or with --watch every second until the signal aborts. On a terminal each answer replaces the last; elsewhere it
- * follows it, with --json as a line of JSON. If the agent or the PLC does not answer, shows the failure and asks again.
+ * Shows an answer once, or with --watch every second until the signal aborts. On a terminal, each answer replaces the last one. Elsewhere,
+ * each answer is written below the last one, with --json as a line of JSON. If the agent or the PLC does not answer, shows the failure and
+ * asks again.
  */
 export async function show(call: Asked, ask: () => Promise<Picture>): Promise<number> {
   const { values, io } = call;

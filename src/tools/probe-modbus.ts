@@ -6,9 +6,9 @@ import type { Io } from "./command.ts";
 
 const TIMES = { connect_ms: 2500, answer_ms: 1000 } as const;
 const ROUND_TRIPS = 10;
-/** The most connections to try: a gateway, an HMI and a programmer need no more. */
+/** The maximum number of connections to try. A gateway, an HMI and a programmer need no more connections. */
 const MOST_CONNECTIONS = 4;
-/** Tries to connect again: a small PLC frees a connection only some time after it was closed. */
+/** The number of attempts to connect again, because a small PLC frees a connection only some time after it was closed. */
 const REOPEN_TRIES = 3;
 const REOPEN_PAUSE_MS = 300;
 /** Exception codes of a gateway whose target device does not answer (Modbus Application Protocol V1.1b3, 7). */
@@ -102,8 +102,8 @@ async function askUnits(link: Reopening, units: readonly number[], ask: Ask) {
 }
 
 /**
- * Returns the unit's result for a failed request. Throws the error if no unit has answered yet and the connection was closed or the answer
- * isn't Modbus, because the failure then holds for all units.
+ * Returns the unit's result for a failed request. While no unit has answered, throws the error of a closed connection or of an answer that
+ * isn't Modbus, because such a failure concerns all units.
  */
 function failedAnswer(error: unknown, isKnown: boolean): UnitAnswer {
   if (!(error instanceof LinkError)) throw error;

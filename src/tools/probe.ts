@@ -12,7 +12,7 @@ import { OPCUA_PORT, USUAL_UNITS } from "./rules/usual.ts";
 
 /** The time limit of an OPC UA server's first answer. A server that is usable for a booth answers faster. */
 const OPCUA_GREETING_MS = 1000;
-/** The most units to try, because each silent unit costs a second. */
+/** The maximum number of units to try, because each silent unit costs a second. */
 const MOST_UNITS = 32;
 
 /** Makes the command `booth-gateway probe`: shows whether and how a device answers at an address. */

@@ -10,7 +10,7 @@ const RETRY_MS = 1000;
 interface RecordedSession {
   readonly groups: Readonly<Record<string, { readonly poll_interval_ms: Milliseconds }>>;
   readonly for_ms: Milliseconds;
-  /** Makes a driver, called again for each connection. */
+  /** Makes a driver. Called once for each connection. */
   readonly driver: (tap: WireTap) => Driver;
   readonly write: (line: TraceLine) => void;
   readonly mono: () => Milliseconds;

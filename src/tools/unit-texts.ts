@@ -32,7 +32,7 @@ function troubleText({ name, role = "mode", unit }: Named, { kind, expected }: U
   return message("unit.unknown", { tag: name, unit, units });
 }
 
-/** The least length of a text to correct. A shorter text is equally near to several units. */
+/** The minimum length of a text to correct. A shorter text is equally near to several units. */
 const LEAST_LETTERS = 3;
 
 /** Returns the canonical spelling of the unit that was probably meant. */
@@ -44,8 +44,8 @@ function nearestUnit(text: string, dimension: Dimension | undefined): string | u
 }
 
 /**
- * The largest plausible deadbands. A larger deadband hides every change of a booth's pressures (tens of Pa), temperatures (tens of degrees)
- * and loads (up to 100 %), so its unit is probably wrong.
+ * The largest plausible deadbands. A larger deadband hides every change of a booth's values, so its unit is probably wrong. Usual values
+ * are tens of Pa, tens of degrees, and loads up to 100 %.
  */
 const MOST_DEADBAND: Readonly<Partial<Record<Dimension, readonly [unit: string, most: number]>>> = {
   pressure: ["Pa", 50],

@@ -132,7 +132,7 @@ function linkCondition(
 ): Condition {
   const named = { key: name, class: name, since: link.since } as const;
   if (link.kind !== "down") return { ...named, what, is: "off" };
-  // Counts the time of a link that was never up only from the start, because the time before it is unknown.
+  // Reports "unsure" for a short downtime: if the link was never up since the start, the downtime may have begun earlier.
   const isLong = now - link.since >= minutes * MINUTE_MS;
   return {
     ...named,

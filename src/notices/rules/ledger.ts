@@ -65,11 +65,11 @@ export type Plan = Pick<NoticeConfig, "events" | "urgent" | "max_per_hour"> & {
   readonly quiet: { readonly from_ms: Milliseconds; readonly to_ms: Milliseconds; readonly tz: string } | null;
 };
 
-/** The most waiting events. A day with more events has a single cause, which is among these. */
+/** The maximum number of waiting events. If a day has more events, they have a common cause, which is among these. */
 export const MAX_WAITING = 100;
-/** The most open events: some for each of 64 booths. */
+/** The maximum number of open events: several for each of 64 booths. */
 const MAX_OPEN = 500;
-/** The most events that a message names. */
+/** The maximum number of events that a message names. */
 export const MAX_LINES = 20;
 /**
  * The accepted difference between two ends of the same stage. The log and the booth's state give the same end, unless the clock was set in

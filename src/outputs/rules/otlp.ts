@@ -126,7 +126,7 @@ export type PushOutcome =
 
 /** The only statuses that may be retried (OTLP specification, "Retryable Response Codes"). */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
-/** The most characters of the collector's message that are shown. */
+/** The maximum number of characters in the collector's message that are shown. */
 const MOST_CHARS = 200;
 
 export function outcomeOf(

@@ -139,7 +139,7 @@ export function storeFinding({ file, bytes, sound, problems, streams }: StoreChe
 
 /** The file system type of tmpfs (statfs(2)). */
 const TMPFS = 0x01021994;
-/** The least free space. With less space the agent can't even store the records that it must keep. */
+/** The minimum free space. With less space the agent can't even store the records that it must keep. */
 const LEAST_FREE_BYTES = 20_000_000;
 const MB = 1_000_000;
 

@@ -81,7 +81,9 @@ export function present(findings: readonly (Finding | false)[]): Finding[] {
   return findings.filter((one) => one !== false);
 }
 
-/** Joins two texts on one line, which may be "". Line breaks are removed, because a peer's words must not look like a line of ours. */
+/**
+ * Joins two texts on one line. Either text may be "". Line breaks are removed, because a peer's words must not look like a line of ours.
+ */
 export function joined(first: Text, second: Text): Text {
   const [one, other] = [inOneLine(first), inOneLine(second)];
   if (one === "" || other === "") return one === "" ? other : one;

@@ -35,7 +35,10 @@ export interface Target {
 
 export type Step = "DNS" | "TCP" | "proxy" | "TLS" | "HTTP";
 
-/** The last step that worked on the way to a server. `code` is the error code of the system or of the TLS library. */
+/**
+ * The result of connecting to a server step by step: the step that failed, or success. `code` is the error code of the system or of the TLS
+ * library.
+ */
 export type Reached =
   | { readonly kind: "failed"; readonly step: Step; readonly code: string; readonly reason: Text }
   | {

@@ -18,7 +18,7 @@ import { type PlaceValues, placeOf, withPlaceReader } from "./read.ts";
 import { counterIn, meantEntry, type UsualTag, usualFor } from "./usual-tags.ts";
 
 const LONGEST_H = 24;
-/** The most readings to keep: enough to distinguish a counter from a sensor. More would fill the memory of a small box. */
+/** The maximum number of readings to keep: enough to distinguish a counter from a sensor. More would fill the memory of a small box. */
 const MOST_READINGS = 240;
 
 /** Makes the command `profile learn counters`: finds registers that only grow while the booth works, with their rates and modes. */
@@ -54,7 +54,7 @@ export function learnCountersCommand(tools: PlcTools): Run {
   };
 }
 
-/** Returns a function that reads the mode from values, if the draft already maps modes. */
+/** Returns a function that reads the mode from values. Its result is null if the draft doesn't map modes yet. */
 function modeReader(text: string): (values: PlaceValues) => string | null {
   const modes = modesOf(text);
   const tag = tagEntries(text).find(({ role }) => role === "mode");
@@ -73,7 +73,7 @@ function rowOf({ place, type, word_order, last, per_h, growth }: CounterFinding)
   return [place, `${type}${letters}`, last, Number(per_h.toPrecision(3)), modes(true), modes(false)];
 }
 
-/** Asks which tag the counter is, and what the machine's display shows. The display's value proves the word order and the scale. */
+/** Asks for the counter's tag and for the value on the machine's display, which proves the word order and the scale. */
 async function named({ io, values }: Call, finding: CounterFinding, source: string): Promise<Entered<TagEntry>[]> {
   const { place, type, last, per_h, growth } = finding;
   const guess = guessOf(finding);

@@ -43,7 +43,7 @@ export interface Entered<T> {
 
 export type EnteredMode = Entered<{ readonly code: string; readonly mode: ProfileMode }>;
 
-/** Protocols without a shipped profile: a draft that starts from one gets the protocol's defaults. */
+/** The first lines of a draft that is made from a protocol instead of a shipped profile, with the protocol's defaults. */
 const PLAIN_FAMILIES: Readonly<Record<string, string>> = {
   modbus: "protocol: modbus\nmodbus: { unit_id: 1 }\n",
   opcua: "protocol: opcua\nopcua: { max_nodes_per_read: 100 }\n",

@@ -173,7 +173,7 @@ function withValue(place: string, value: string | null | undefined): Text {
   return value === null || value === undefined ? place : message("workshop.reads_now", { place, value });
 }
 
-/** Describes, before anything is written, at which number the list starts counting, with three rows and their places. */
+/** Describes how the list counts before anything is written: the first number, and three rows with their places (table and address). */
 export async function placesText(rows: readonly ReadRow[], reading: Reading, { live, entryAt }: Asking): Promise<Text> {
   const shown = shownRows(rows, reading);
   const examples = shown.rows.map((row) => exampleOf(row, reading, entryAt));
@@ -184,7 +184,7 @@ export async function placesText(rows: readonly ReadRow[], reading: Reading, { l
     : message("workshop.places_from", { base: shown.base, rows: text });
 }
 
-/** The most unknown words of a column that still counts as a column of tables. */
+/** The maximum number of unknown words of a column that still counts as a column of tables. */
 const MOST_WORDS = 4;
 
 /** Asks which tables these words of a column mean. The reply `none` leaves out the rows with that word. */
@@ -240,7 +240,7 @@ interface Meant<T> {
   readonly mode: T | null;
 }
 
-/** The most names that a question lists. */
+/** The maximum number of names that a question lists. */
 const MOST_SHOWN = 10;
 
 /**

@@ -56,7 +56,7 @@ import { meantEntry, meaningText, usualTags } from "./usual-tags.ts";
 /** A row of the list as a tag. */
 interface ListTag extends Named {
   readonly row: ListRow;
-  /** False if the name must not decide the tag's meaning, because the profile has a tag of that name or the list's unit is not known. */
+  /** False if the name must not decide the tag's meaning: the profile has a tag of that name, or the list's unit is not known. */
   readonly canMeanByName: boolean;
 }
 
@@ -395,7 +395,7 @@ async function withUnits(call: Call, tags: readonly ListTag[]): Promise<readonly
   throw new CommandError(message("workshop.not_written"));
 }
 
-/** The most units or names that a question lists. */
+/** The maximum number of units or names that a question lists. */
 const MOST_SHOWN = 10;
 
 /** Gives each tag a unique name. For names that the profile already has, the user decides: replace, keep both or skip. */

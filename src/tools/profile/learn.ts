@@ -14,8 +14,8 @@ import { type PlaceValues, placeOf, withPlaceReader } from "./read.ts";
 import { meantEntry, usualTags } from "./usual-tags.ts";
 
 /**
- * Readings to drop after a change of mode. The first reading may still show the old state, and the driver accepts sudden zeros only after
- * three readings.
+ * The number of readings to drop after a change of mode. The first reading may still show the old state, and the driver accepts sudden
+ * zeros only after three readings.
  */
 const SETTLING_READINGS = 3;
 const READINGS = 5;
@@ -64,7 +64,7 @@ export function learnModesCommand(tools: PlcTools): Run {
 /** The readings of the modes that are done so far, by the index of the mode in the order of the questions. */
 type StaysDone = Map<number, Stay>;
 
-/** How long readings can be resumed. After that time, the counters and the program of a booth in use may differ. */
+/** The longest time after which an interrupted run can be resumed. Later, the counters and the program of a booth in use may differ. */
 const STAYS_KEPT_MS = HOUR_MS;
 
 /** The readings of an interrupted run, in a file next to the draft, so that the next run can resume. */

@@ -6,7 +6,7 @@ import { type Draft, variablesOf, withoutTags, withTags } from "./file.ts";
 import type { Live } from "./import-asks.ts";
 import { withDriver } from "./read.ts";
 
-/** The most values that are shown to a person. */
+/** The maximum number of values that are shown to a person. */
 const MOST_LIVE = 40;
 
 /** Returns a function that reads the PLC with the draft's profile. The options, the set-up or the configuration name the PLC. */

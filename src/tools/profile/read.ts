@@ -139,7 +139,8 @@ interface Range {
 }
 
 /**
- * The most addresses of a scan, more than any booth's program uses. At 100 registers per request, reading all of them takes some seconds.
+ * The maximum number of addresses in a scan, more than any booth's program uses. At 100 registers per request, reading all of them takes
+ * some seconds.
  */
 const MOST_PLACES = 8_000;
 /** The last address to read in each table if neither --range nor the profile names it. */
@@ -184,7 +185,7 @@ function bounded(ranges: readonly Range[]): readonly Range[] {
 /** The values of all addresses by table:address, or of all tags by name. Addresses that don't answer are missing. Bits are 0 and 1. */
 export type PlaceValues = ReadonlyMap<string, number>;
 
-/** Readings until the driver knows which addresses answer, because each reading splits the refused blocks further. */
+/** The number of readings until the driver knows which addresses answer. Each reading splits the refused blocks further. */
 const WARM_UP_READINGS = 3;
 const GROUP = "all";
 

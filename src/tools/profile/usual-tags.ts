@@ -84,7 +84,7 @@ export function meantEntry(usual: UsualTag | undefined, tag: TagEntry, group?: s
   return entryOf(isNumber ? entry : { ...entry, min: undefined, max: undefined, deadband: undefined, unit: undefined });
 }
 
-/** Says, as the end of a comment, which usual tag gave a tag of another name its meaning. */
+/** Returns the end of a comment that names the usual tag from which a tag of another name got its meaning. */
 export function meaningText(usual: UsualTag | undefined, name: string): string {
   return usual === undefined || usual.name === name ? "" : `; taken for ${usual.name}`;
 }

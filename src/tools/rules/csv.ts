@@ -9,11 +9,11 @@ export interface CsvRow {
 export const SEPARATORS = [",", ";", "\t"] as const;
 export type Separator = (typeof SEPARATORS)[number];
 
-/** The most columns. The widest known export (Kepware's) has 17; more are the empty columns of a spreadsheet. */
+/** The maximum number of columns. The widest known export (Kepware's) has 17; more columns are the empty columns of a spreadsheet. */
 export const MOST_COLUMNS = 256;
-/** The most rows. Exports of whole programs have some thousands. */
+/** The maximum number of rows. Exports of whole programs have some thousand rows. */
 export const MOST_ROWS = 20_000;
-/** The most characters of a cell; the rest is dropped. A label has at most 100 characters. */
+/** The maximum number of characters in a cell; the rest is dropped. A label has at most 100 characters. */
 const MOST_CHARACTERS = 1_000;
 
 /** A limit that the text exceeds, or a quote that is never closed, with the line where the excess begins. */

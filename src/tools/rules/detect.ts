@@ -22,7 +22,7 @@ export type DetectableType = Extract<ModbusType, (typeof DETECTABLE)[number]>;
 /** A table and address that a manual may mean. */
 export interface Place {
   readonly table: "holding" | "input";
-  /** 0-based. */
+  /** The 0-based address in the table. */
   readonly address: number;
   /** How the manual must be understood to get this address. */
   readonly reading: string;
@@ -43,7 +43,7 @@ export interface Candidate {
   readonly type: DetectableType;
   readonly order: OrderPair;
   readonly words: readonly number[];
-  /** null if the registers hold no number of that type. */
+  /** The value; null if the registers hold no number of that type. */
   readonly value: number | null;
 }
 
@@ -73,8 +73,8 @@ export interface Ranked {
 
 /**
  * The width of a band, as a share of the expected value. Floats whose distances lie in the same band count as equally good, because a
- * display rounds floats. The high word of a float, followed by the low word of its neighbour, gives nearly the same float, so digits that
- * no display shows must not decide. Whole numbers need no band, because a display shows all their digits.
+ * display rounds floats. The high word of a float, followed by the low word of its neighbour, gives nearly the same float. Digits that no
+ * display shows must therefore not decide. Whole numbers need no band, because a display shows all their digits.
  */
 const BAND = 0.005;
 

@@ -11,8 +11,8 @@ export type ListPlace = TableAddress & { readonly bit?: number | undefined };
  * An address as a register list writes it, before the list's counting is known. Pure.
  *
  * An address becomes a place (table and address) in two steps, because another row may decide what this row leaves undecided. `notationOf`
- * reads each address by itself. Then `placeOf` turns it into a place with the Reading of the whole list. What no row decides is asked
- * (list-reading.ts), never guessed. `bit` is a bit of a register, undefined for whole values and for tables of bits.
+ * reads each address by itself. Then `placeOf` turns it into a place with the Reading of the whole list. If no row decides a point, the
+ * user is asked (list-reading.ts); nothing is guessed. `bit` is a bit of a register, undefined for whole values and for tables of bits.
  */
 type Notation =
   /** An address that is certain by itself: a single place, or an address that can't be read. */

@@ -27,7 +27,7 @@ export interface ReadingQuestion {
 const MOST_EXAMPLES = 3;
 const REGISTERS: readonly ModbusTable[] = ["holding", "input"];
 const BITS: readonly ModbusTable[] = ["coil", "discrete"];
-/** The most memory areas of a list. A list with more is the export of a whole project, not a list for Modbus. */
+/** The maximum number of memory areas in a list. A list with more areas is the export of a whole project, not a list for Modbus. */
 const MOST_BLOCKS = 20;
 
 interface Rows {

@@ -32,9 +32,9 @@ export interface CounterFinding {
   readonly also: readonly { readonly place: string; readonly word_order: FirstOf; readonly last: number }[];
 }
 
-/** The fewest steps of a counter. A single step could be a value of any kind. */
+/** The minimum number of steps by which a counter must have grown. A single step could be a value of any kind. */
 const LEAST_STEPS = 2;
-/** The most steps per second. No counter of a booth is faster. */
+/** The maximum number of steps per second of a counter. No counter of a booth is faster. */
 const MOST_PER_S = 100;
 const WORD = 65_536;
 

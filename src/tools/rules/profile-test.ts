@@ -40,7 +40,7 @@ export interface Judgement {
   readonly ok: boolean;
 }
 
-/** The smallest plausible measured value. A smaller value is mostly half of another value's float. */
+/** The smallest plausible measured value. A smaller value usually comes from reading half of another value's float. */
 const NEXT_TO_NOTHING = 1e-6;
 /** The largest plausible measured value. Only counters are larger. */
 const BEYOND = 1e7;

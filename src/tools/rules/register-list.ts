@@ -134,7 +134,7 @@ function isHead(cells: readonly string[]): boolean {
   return columns.has("name") && (["address", "address_hex", "modbus", "node"] as const).some((one) => columns.has(one));
 }
 
-/** The most characters of a head. A longer text is a sentence. */
+/** The maximum number of characters in a head. A longer text is a sentence. */
 const MOST_HEAD = 60;
 
 function plainHead(head: string): string {

@@ -1,6 +1,6 @@
 /** This module finds the box's networks in the kernel's tables, and the addresses to search in them. Pure. */
 
-/** The most addresses of a search. In a larger network, only the 256 addresses around the box's own address are searched. */
+/** The maximum number of addresses in a search. In a larger network, only the 256 addresses around the box's own address are searched. */
 const MOST_HOSTS = 1_024;
 const SMALL_PREFIX = 22;
 const ROUND_OWN_PREFIX = 24;
