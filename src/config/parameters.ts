@@ -23,7 +23,7 @@ export function parametersOf(profile: Profile, booth: BoothConfig): Parameters {
     profile_version: profile.version,
     groups: groupsWithTags(profile, booth),
     tags: { ...tags, ...modeBitTags(tags) },
-    // Adds the modes of mode bits. Their code is the mode's name.
+    // Adds the modes of mode bits (one bit per mode). Their code is the mode's name.
     modes: { ...Object.fromEntries(bits.map((mode) => [mode, mode])), ...profile.modes },
     mode_sets: overrideModeSets(profile.mode_sets, booth.mode_sets ?? {}),
     ...picked(booth, ["min_stage_ms", "tz", "working_hours", "bay_count"]),

@@ -168,7 +168,7 @@ function checkModeTags({ tags }: ProfileInput): readonly Fault[] {
   });
 }
 
-/** Checks the mode bits of each bay. They must be read together, and no other tag may give the bay's mode. */
+/** Checks the mode bits (one bit per mode) of each bay. They must be read together, and no other tag may give the bay's mode. */
 function checkModeBits({ tags }: ProfileInput): readonly Fault[] {
   return tags.flatMap(({ name, role, mode, bay, group }, index): readonly Fault[] => {
     const fault = (key: string, text: Message): readonly Fault[] => [[["tags", index, key], text]];

@@ -20,7 +20,7 @@ export interface Cursors {
   moved(output: string, stream: StreamId, to: Seq): void;
   /** Sets the position in a log that is new to the output, and saves it to the disk. */
   began(output: string, stream: StreamId, at: Seq): void;
-  /** Moves the position back once for each salvage (repair) of the log, which gave the records from `from` on new sequence numbers. */
+  /** Moves the position back once for each salvage (repair) of the log. A salvage renumbers the records from `from` on. */
   salvaged(output: string, stream: StreamId, from: Seq): void;
   /** Returns the note that `setNote` kept; a few hundred bytes. */
   note(output: string): unknown;

@@ -49,7 +49,7 @@ export function plainSpeaker(
     return figureMessages(config, subject(booth), { figures: news, ...now });
   };
   const skips_backlog = !config.history || config.home_assistant !== undefined;
-  // Starts with the current values only for a new log, because an output that continues gets them from the log.
+  // Sends no current values at first if the output continues in the log, because the log already has them.
   const startsWithPresent = ({ state }: OutputBooth): boolean =>
     skips_backlog || (since === undefined && cursors.after(name, state.log.reach.stream) === null);
   return {

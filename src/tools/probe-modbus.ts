@@ -102,8 +102,8 @@ async function askUnits(link: Reopening, units: readonly number[], ask: Ask) {
 }
 
 /**
- * Returns the unit's result for a failed request. While no unit has answered, throws the error of a closed connection or of an answer that
- * isn't Modbus, because such a failure concerns all units.
+ * Returns the unit's result for a failed request. Throws if no unit has answered yet and the connection was closed or the answer isn't
+ * Modbus: such a failure concerns all units.
  */
 function failedAnswer(error: unknown, isKnown: boolean): UnitAnswer {
   if (!(error instanceof LinkError)) throw error;

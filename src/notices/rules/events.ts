@@ -62,8 +62,8 @@ export function conditionsOf(
 }
 
 /**
- * Returns a condition for each open incident, with the same keys as in the log. Used while the log's facts wait for a confirmed clock,
- * because alarms don't wait.
+ * Returns a condition for each open incident, with the same keys as in the log. Used while the log's facts (records derived from readings)
+ * wait for a confirmed clock, because alarms don't wait.
  */
 export function incidentConditions(incidents: readonly OpenIncident[]): readonly Condition[] {
   return incidents

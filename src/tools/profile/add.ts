@@ -79,7 +79,7 @@ function findAt(wanted: Wanted, tools: PlcTools, { values, io }: Call): Promise<
   const target = { ...wanted, device, unit: unitOption(values) ?? quirks.unit_id, at, quirks, tools, io };
   if (isBitTable(at.table) || wanted.type === "bool" || "bit" in more) return findBit(target);
   const type = wanted.type ?? (expect === undefined ? usual?.type : undefined);
-  // Detects a text by the usual tag or the display, because a version such as 3.41 looks like a number.
+  // Detects a text by the usual tag (the tag of a shipped profile) or the display, because a version such as 3.41 looks like a number.
   const isUsuallyText = wanted.type === undefined && usual?.type === "string";
   const isText = type === "string" || isUsuallyText || (expect !== undefined && Number.isNaN(Number(expect)));
   return isText ? findText(target) : findNumber({ ...target, type });
@@ -173,7 +173,7 @@ async function findNumber(target: Target): Promise<Finding> {
 
 /**
  * Returns the finding for a number.
- * @param others the number of other places that fit as well
+ * @param others the number of other addresses that fit as well
  */
 function numberFinding({ typed, expect }: Target, { candidate, scale, isExact }: Fit, others: number): Finding {
   const { place, type, order, words, value } = candidate;

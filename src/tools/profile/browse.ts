@@ -41,7 +41,7 @@ export function browseCommand(tools: PlcTools): Run {
     const tags = fresh.map((one) => {
       const { name, type, keys, path } = one;
       const usual = one === newMode ? usualTags().get("mode") : meanings.get(one);
-      // Drops the usual tag's limits, because the variable may have another unit.
+      // Drops the limits of the usual tag (the tag of a shipped profile), because the variable may have another unit.
       const entry = meantEntry(usual, { name, min: undefined, max: undefined, ...keys, type });
       return { entry, from: `${path.join(" / ")}, browsed on ${today()}${meaningText(usual, name)}` };
     });

@@ -54,7 +54,7 @@ export function learnCountersCommand(tools: PlcTools): Run {
   };
 }
 
-/** Returns a function that reads the mode from values. Its result is null if the draft doesn't map modes yet. */
+/** Returns a function that reads the mode from values. Its result is null if the draft (the unfinished profile) doesn't map modes yet. */
 function modeReader(text: string): (values: PlaceValues) => string | null {
   const modes = modesOf(text);
   const tag = tagEntries(text).find(({ role }) => role === "mode");

@@ -19,7 +19,7 @@ import {
   withTags,
 } from "./file.ts";
 
-/** Tags and modes to add to a draft. */
+/** Tags and modes to add to a draft (an unfinished profile). */
 export interface Change {
   readonly tags: readonly Entered<TagEntry>[];
   readonly modes?: readonly EnteredMode[];

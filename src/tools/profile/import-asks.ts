@@ -184,7 +184,7 @@ export async function placesText(rows: readonly ReadRow[], reading: Reading, { l
     : message("workshop.places_from", { base: shown.base, rows: text });
 }
 
-/** The maximum number of unknown words of a column that still counts as a column of tables. */
+/** The maximum number of unknown words in a column that still counts as a column of tables. */
 const MOST_WORDS = 4;
 
 /** Asks which tables these words of a column mean. The reply `none` leaves out the rows with that word. */
@@ -232,8 +232,8 @@ function givenWords(call: Call): Map<string, ModbusTable> {
 }
 
 /**
- * The meanings of tags: the usual tag of each tag, and the tag that tells the booth's mode. The mode tag is null if no tag fits or the user
- * does not agree.
+ * The meanings of tags: the usual tag (a tag of a shipped profile) for each tag, and the tag that tells the booth's mode. The mode tag is
+ * null if no tag fits or the user does not agree.
  */
 interface Meant<T> {
   readonly meanings: ReadonlyMap<T, UsualTag>;

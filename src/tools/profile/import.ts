@@ -79,7 +79,9 @@ interface Importing {
   readonly live: Live;
 }
 
-/** Returns a function that reads values from the draft's PLC, so a question can show what each answer would read. */
+/**
+ * Returns a function that reads values from the PLC of a draft (an unfinished profile), so a question can show what each answer would read.
+ */
 export type LiveOf = (call: Call, draft: Draft) => Live;
 
 /**
@@ -116,7 +118,8 @@ export function importCommand(liveOf: LiveOf): Run {
       tags: tags.map((one) => {
         const { name, type, row, keys } = one;
         const usual = one === mode ? usualTags().get("mode") : meanings.get(one);
-        // Keeps the list's name as label if the usual tag has another name, because that tag's label could name another unit.
+        // Keeps the list's name as label if the usual tag (the tag of a shipped profile) has another name: that tag's label could name
+        // another unit.
         const label = usual === undefined || usual.name === name ? {} : { label: row.cells.name };
         const from = `${sourceOf(row)}, ${list.maker}${meaningText(usual, name)}`;
         return { entry: meantEntry(usual, { name, type, ...label, ...keys }), from };

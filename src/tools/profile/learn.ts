@@ -158,7 +158,7 @@ function findingText(finding: ModeFinding): Message {
 interface Learned {
   readonly draft: Draft;
   readonly stays: readonly Stay[];
-  /** The draft's existing mode tag. */
+  /** The existing mode tag of the draft (the unfinished profile). */
   readonly known: TagEntry | undefined;
 }
 
@@ -179,7 +179,7 @@ function changeOf(finding: ModeFinding, { draft, stays, known }: Learned): Chang
   return { told, modes, tags };
 }
 
-/** Makes a tag for the register that holds the mode. Over OPC UA the place is a tag of the draft, which gets the role. */
+/** Makes a tag for the register that holds the mode. Over OPC UA, `place` is the name of a tag in the draft, which gets the role. */
 function codeEntry(draft: Draft, place: string): TagEntry {
   const own = tagEntries(draft.text).find(({ name }) => name === place);
   if (own !== undefined) return entryOf({ ...own, role: "mode" });

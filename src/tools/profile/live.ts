@@ -9,7 +9,10 @@ import { withDriver } from "./read.ts";
 /** The maximum number of values that are shown to a person. */
 const MOST_LIVE = 40;
 
-/** Returns a function that reads the PLC with the draft's profile. The options, the set-up or the configuration name the PLC. */
+/**
+ * Returns a function that reads the PLC as the draft (an unfinished profile) says. The options, the set-up or the configuration name the
+ * PLC.
+ */
 export function liveAt(
   { tools, values, io }: Pick<ToolCall, "values" | "io"> & { readonly tools: PlcTools },
   draft: Pick<Draft, "path" | "text">,

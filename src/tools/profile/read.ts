@@ -198,7 +198,9 @@ export function requestRate(values: Values): number {
   return numberOption(values, "rate", { min: 0.1, max: HIGHEST_RATE }) ?? USUAL_RATE;
 }
 
-/** Calls `use` with a function that reads every register and bit of the ranges, or all variables of an OPC UA draft. */
+/**
+ * Calls `use` with a function that reads every register and bit of the ranges, or all variables of an OPC UA draft (an unfinished profile).
+ */
 export function withPlaceReader<T>(
   tools: PlcTools,
   { values, io }: Call,

@@ -91,7 +91,7 @@ export function meaningText(usual: UsualTag | undefined, name: string): string {
 
 /** Keys whose numbers are in the tag's unit. */
 const IN_UNIT: readonly string[] = ["min", "max", "between", "deadband"];
-/** The significant digits of a converted limit. */
+/** The significant digits of converted limits and deadbands. */
 const LIMIT_DIGITS = 4;
 const DEADBAND_DIGITS = 2;
 

@@ -29,7 +29,7 @@ export function csvRows(text: string, separator: Separator, most_rows?: number):
   let line = 1;
   /** The line of a quote that is still open at the end of the text. Without this check, all later rows would be lost in a single cell. */
   let open = null as number | null;
-  /** Reads a quoted cell, including both quotes. */
+  /** Reads a quoted cell up to and including its closing quote. */
   const quoted = (): string => {
     const begun = line;
     for (let cell = ""; ; cell += '"') {

@@ -57,7 +57,7 @@ function fitOf({ type, keys, name }: Named, usual: Usual): "certain" | "proposed
   const { meaning } = usual;
   if (sortOf(type) !== sortOf(usual.type)) return "no";
   if (usual.name === "mode") return name === "mode" && type.includes("int") ? "certain" : "no";
-  // Rejects tags of another bay if only the name suggests that bay.
+  // Rejects a usual tag of a further bay if the list names no bay, because a name alone must not add a bay.
   if (meaning["bay"] !== undefined && keys["bay"] === undefined) return "no";
   const wanted = unitIn(meaning);
   const unit = unitIn(keys);

@@ -32,7 +32,7 @@ export interface CounterFinding {
   readonly also: readonly { readonly place: string; readonly word_order: FirstOf; readonly last: number }[];
 }
 
-/** The minimum number of steps by which a counter must have grown. A single step could be a value of any kind. */
+/** The minimum number of changes of a counter's value. A single change could happen to any value. */
 const LEAST_STEPS = 2;
 /** The maximum number of steps per second of a counter. No counter of a booth is faster. */
 const MOST_PER_S = 100;
@@ -107,7 +107,7 @@ function growthOf(values: readonly number[], readings: readonly CounterReading[]
   return { per_h: grown / hours, growth: [...modes].map(([mode, sum]) => ({ mode, ...sum })) };
 }
 
-/** The usual tag that a counter probably is, with the scale from steps to the tag's unit. */
+/** The usual tag (a tag of a shipped profile) that a counter probably is, with the scale from steps to the tag's unit. */
 export interface Guess {
   readonly tag: string;
   readonly scale: number;

@@ -1,4 +1,6 @@
-/** This module makes tag names from the names in a list, and finds the usual tags that they probably mean. Pure. */
+/**
+ * This module makes tag names from the names in a list, and finds the usual tags (tags of shipped profiles) that they probably mean. Pure.
+ */
 
 /** Makes a tag name from a name in a list: lower-case letters, digits and _. Returns "" if no such character is left. */
 export function tagNameOf(text: string): string {
