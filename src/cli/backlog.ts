@@ -7,16 +7,16 @@ import { show } from "../tools/print.ts";
 import { timeText, zoneOf } from "./time.ts";
 import { monotonicMs } from "../monotonic.ts";
 
-/** A measurement of one booth's backlog; `mono`: milliseconds of the monotonic clock. */
+/** A measurement of a booth's backlog. `mono` is in milliseconds of the monotonic clock. */
 export type Measurement = Pick<BacklogStatus, "newest_seq" | "acked_seq"> & { readonly mono: number };
 
-/** The pace of a backlog between the first and the last measurement. */
+/** The pace at which a backlog shrinks, between the first and the last measurement. */
 type Drain = NonNullable<ReturnType<typeof drainOf>>;
 
-/** An older measurement says nothing about the present pace. */
+/** The maximum age of a measurement that counts for the present pace. */
 const PACE_MS = 30_000;
 
-/** Returns the last measurement with the pace up to it; null: fewer than two measurements. */
+/** Returns the last measurement with the pace up to it; null if there are fewer than two measurements. */
 export function drainOf(measurements: readonly Measurement[]) {
   const last = measurements.at(-1);
   const first = measurements.find(({ mono }) => last !== undefined && last.mono - mono <= PACE_MS);
@@ -26,10 +26,10 @@ export function drainOf(measurements: readonly Measurement[]) {
   const acked_per_s = Math.max(0, (last.acked_seq - first.acked_seq) / seconds);
   const new_per_s = Math.max(0, (last.newest_seq - first.newest_seq) / seconds);
   const net = acked_per_s - new_per_s;
-  /** Time until nothing waits at this pace; 0: nothing waits; null: the backlog doesn't shrink. */
+  /** Milliseconds until the backlog is empty at this pace; 0 if it is empty, null if it doesn't shrink. */
   const done_in_ms = waiting === 0 ? 0 : net > 0 ? (waiting / net) * 1_000 : null;
   const most = Math.max(...measurements.map(waitingIn));
-  /** The share of the largest backlog seen that is gone, 0 to 1. */
+  /** The delivered share of the largest backlog seen, 0 to 1. */
   const share = most === 0 ? 1 : 1 - waiting / most;
   return { waiting, acked_per_s, new_per_s, done_in_ms, share };
 }
@@ -38,7 +38,7 @@ function waitingIn({ newest_seq, acked_seq }: Measurement): number {
   return newest_seq - acked_seq;
 }
 
-/** The answer of `booth-gateway backlog --json`. */
+/** The JSON answer of `booth-gateway backlog --json`. */
 export type BacklogAnswer = ReturnType<typeof backlogAnswer>;
 
 function backlogAnswer(
@@ -51,13 +51,13 @@ function backlogAnswer(
     const about = status.booths.find((one) => one.booth === booth);
     return {
       booth,
-      /** none: the service takes no readings, so nothing waits for it. */
+      /** The readings' destination. none: the service accepts no readings, so none wait for it. */
       delivery: about?.provisioning.delivery ?? "service",
       waiting: newest_seq - acked_seq,
       oldest_at,
       waiting_ms: oldest_at === null || about === undefined ? null : Math.max(0, about.time - oldest_at),
       hours_to_full,
-      /** null: not measured, because nothing waits or the service is away. */
+      /** The backlog's pace; null if it was not measured, because the backlog is empty or the service is not connected. */
       drain: drainOf(booth),
     };
   });
@@ -101,9 +101,9 @@ function detailLines({ delivery, waiting, drain, hours_to_full }: BoothBacklog, 
   return [`  rate      ${pace}: ${end}`, bar ? `  ${barText(drain.share)}` : null, full];
 }
 
-/** A share of new records that is acked in the same time: what waits was just taken, and the next ack covers it. */
+/** The minimum ratio of acked to new records at which a small backlog keeps up: its records are new, and the next ack covers them. */
 const KEEPING_UP = 0.9;
-/** The records in one batch of a slow booth. */
+/** The maximum number of records in a small backlog: one batch of a slow booth. */
 const FEW_RECORDS = 50;
 
 function stillText({ waiting, acked_per_s, new_per_s }: Drain): string {
@@ -115,12 +115,12 @@ function rate(per_s: number): string {
   return String(per_s < 10 ? Math.round(per_s * 10) / 10 : Math.round(per_s));
 }
 
-/** Time between the two measurements of a pace. */
+/** The time between the two measurements of a pace. */
 const MEASURE_MS = 1_000;
-/** Measurements that a watch keeps: the bar counts from the largest backlog among them. */
+/** The measurements that --watch keeps. Its progress bar starts at the largest backlog among them. */
 const MAX_MEASUREMENTS = 3_600;
 
-/** Runs `booth-gateway backlog`: what waits for the service, and when it will be delivered. */
+/** Runs `booth-gateway backlog`: shows the records that wait for the service, and when they will be delivered. */
 export const backlogCommand: Run = async (call) => {
   const { values, io } = call;
   const agent = await agentOf(call);

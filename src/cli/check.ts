@@ -15,7 +15,7 @@ import { print, tableText } from "../tools/print.ts";
 const FUNCTIONS: Readonly<Record<ModbusTable, number>> = { coil: 1, discrete: 2, holding: 3, input: 4 };
 const MODICON: Readonly<Record<ModbusTable, string>> = { coil: "0", discrete: "1", input: "3", holding: "4" };
 
-/** Returns a table with each tag's address in every notation of manuals, to compare it with any of them. */
+/** Returns a table with each tag's address in every notation that manuals use. */
 export function addressTable(tags: readonly ModbusTag[]): string {
   const head = ["tag", "table", "0-based", "hex", "from 1", "short", "read by", "takes"];
   return tableText(head, tags.map(rowOf));
@@ -37,7 +37,7 @@ function widthText(point: ModbusPoint): string {
   return point.bit === undefined ? `${registers}, ${point.type}` : `bit ${point.bit} of a register`;
 }
 
-/** Checks one profile, which no booth need have. */
+/** Checks a single profile, even if no booth uses it. */
 function checkProfileFile(call: Call, file: string): Promise<number> {
   const { name, version, tags, modes, protocol } = loadProfile(file);
   const warnings = unitWarnings({ tags }).map((text: Text) => render(text));
@@ -51,7 +51,7 @@ function checkProfileFile(call: Call, file: string): Promise<number> {
 
 const warningText = (warning: string): string => `  warning: ${warning}`;
 
-/** Returns the warnings of all booths' profiles, each once, with the profile's name. */
+/** Returns the warnings about all booths' profiles with the profile's name. Each profile appears once. */
 function warningsOf({ booths }: UsableConfig): readonly string[] {
   const profiles = new Map(booths.map(({ profile }) => [profile.name, profile]));
   return [...profiles.values()].flatMap((profile) =>

@@ -4,7 +4,7 @@ import { type CommandSpec, optionsOf } from "./spec.ts";
 
 type Completed = Omit<Program, "version">;
 
-/** Runs `booth-gateway completion SHELL`: prints the script that a shell loads. */
+/** Runs `booth-gateway completion SHELL`: prints the completion script for a shell. */
 export function completionCommand(program: Completed): Run {
   return ({ io, operands }) => {
     io.out(COMPLETIONS[operands[0] as keyof typeof COMPLETIONS](program));
@@ -12,11 +12,13 @@ export function completionCommand(program: Completed): Run {
   };
 }
 
-/** Returns the script for bash 4: completes commands, options, choices, and files for options and operands that take one. */
+/**
+ * Returns the completion script for bash 4. It completes commands, options, choices, and files for options and operands that accept a file.
+ */
 export function bashCompletion({ name, groups }: Completed): string {
   const commands = commandsOf({ groups });
   const names = commands.map((command) => command.name).join(" ");
-  // An option has the same kind of value in every command.
+  // Maps each option to its kind of value, which is the same in every command.
   const values = new Map(commands.flatMap(optionsOf).map((option) => [option.name, option.value]));
   const optionsThat = (wants: (value: string) => boolean): string =>
     [...values].flatMap(([option, value]) => (value !== "" && wants(value) ? [`--${option}`] : [])).join("|");
@@ -55,7 +57,7 @@ function caseOf(command: CommandSpec): string {
   return `          ${command.name}) words="${words.join(" ")}"${isFile ? " files=-f" : ""} ;;`;
 }
 
-/** Whether an operand of a command may be a file. */
+/** Returns whether an operand of a command may be a file. */
 function wantsFile({ operands = [] }: CommandSpec): boolean {
   return operands.some(({ name }) => name === "FILE" || name === "FOLDER" || name === "WHAT");
 }
@@ -69,12 +71,12 @@ function quoted(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "'\\''")}'`;
 }
 
-/** Writes a word and its meaning for _describe, which separates them by a colon. */
+/** Writes a word and its meaning for zsh's `_describe`, which separates them by a colon. */
 function described(word: string, what: string): string {
   return quoted(`${word.replaceAll(":", "\\:")}:${what.replaceAll(":", "\\:")}`);
 }
 
-/** Returns the script for zsh 5: the same words as for bash, each with its meaning. */
+/** Returns the completion script for zsh 5: the same words as for bash, each with its meaning. */
 export function zshCompletion({ name, groups }: Completed): string {
   const commands = commandsOf({ groups });
   const called = `_${name}`;
@@ -126,7 +128,7 @@ function zshAction(value: string): string {
   return value === "DIR" ? "_files -/" : " ";
 }
 
-/** Returns the script for fish 3. */
+/** Returns the completion script for fish 3. */
 export function fishCompletion({ name, groups }: Completed): string {
   const commands = commandsOf({ groups });
   const line = (rest: string): string => `complete -c ${name} ${rest}`;

@@ -23,7 +23,7 @@ import { errorText } from "../domain/messages/message-error.ts";
 
 const RESTART = 'it comes in force with "systemctl restart booth-gateway"';
 
-/** Runs `booth-gateway config ACTION`: shows the settings in force, changes one, or takes the last change back. */
+/** Runs `booth-gateway config ACTION`: shows the settings in force, changes a setting, or undoes the last change. */
 export const configCommand: Run = (call) => {
   const [action, setting, value] = call.operands;
   if (action === "set" && (setting === undefined || value === undefined)) {
@@ -88,7 +88,7 @@ function set(call: Call, setting: string, value: string): number {
   return EXIT.ok;
 }
 
-/** Throws a ConfigError for a text with any problem, even one that would disable a single booth. */
+/** Throws a ConfigError for a text with any problem, even a problem that would disable only one booth. */
 function mustBeSound(text: string, file: string): void {
   const error = verdictOn(inspectText(text, file));
   if (error !== null) throw error;
@@ -125,14 +125,14 @@ function takeBack(call: Call): number {
   return EXIT.ok;
 }
 
-/** Returns the path of the configuration that was last in order. */
+/** Returns the path of the last configuration that had no problems. */
 function lastGoodOf(file: string): string {
   return `${file}.last-good`;
 }
 
 /**
- * Replaces a file durably, as a whole. Mode and owner are those of another file, so that the agent's user can read what root writes,
- * whatever the umask is.
+ * Replaces a file durably and as a whole. Copies mode and owner from the file `like`, so the agent's user can read files written by root
+ * under any umask.
  */
 function replaceFile(file: string, content: string | Buffer, like: string): void {
   const { mode, uid, gid } = statSync(like);

@@ -6,7 +6,7 @@ import { type CommandSpec, optionsOf } from "./spec.ts";
 import { monotonicMs } from "../monotonic.ts";
 import { errorMessage } from "../domain/error-message.ts";
 
-/** Finds a command, parses its options and runs it. A failure becomes a sentence on standard error and an exit code. */
+/** Finds a command, parses its options and runs it. Reports a failure as a sentence on standard error and returns an exit code. */
 export async function dispatch(program: Program, argv: readonly string[], io: Io): Promise<number> {
   const [first, ...rest] = argv;
   const wantsHelp = first === "--help" || first === "-h" || first === "help";
@@ -41,7 +41,7 @@ async function carryOut(
     }
     const run = await program.runOf(command.name);
     io.begins?.();
-    // The agent logs by itself.
+    // Runs the agent without a progress display, because the agent writes its own log.
     if (command.name === "run") return await run({ ...parsed, io });
     const shown = withProgress(io, command.name);
     return await run({ ...parsed, io: shown.io }).finally(shown.end);
@@ -52,11 +52,11 @@ async function carryOut(
   }
 }
 
-/** After this time without output, a command shows that it is still at work. */
+/** The time without output after which a command shows that it is still working. */
 const SILENT_MS = 2_000;
 const BEAT_MS = 500;
 
-/** Returns a terminal that shows how long a command has been at work until the command's first output. */
+/** Returns a terminal that shows how long a command has been working, until the command's first output. */
 function withProgress(io: Io, name: string): { readonly io: Io; readonly end: () => void } {
   const began = monotonicMs();
   let isShown = false;
@@ -110,14 +110,14 @@ function explain(error: unknown, name: string, io: Io): number {
   return EXIT.failed;
 }
 
-/** Returns the error code of the operating system; "": another error. */
+/** Returns the operating system's error code; "" for any other error. */
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 const WIDTH = 118;
 
-/** Returns the help of the program: every command with its summary. */
+/** Returns the program's help: every command with its summary. */
 function overview(program: Program): string {
   const { name, version, summary, groups } = program;
   const rowOf = (command: CommandSpec): Row => [command.name, command.summary];
@@ -144,7 +144,7 @@ function columns(rows: readonly Row[], width: number): string[] {
   return rows.map(([name, text]) => `  ${name.padEnd(width)}${text}`);
 }
 
-/** Returns the help of a command. */
+/** Returns a command's help. */
 function helpOf(program: Program, command: CommandSpec): string {
   const operands = (command.operands ?? []).flatMap(({ name, text, choices = {} }): Row[] => [
     [name, text],

@@ -29,7 +29,7 @@ export interface DoctorParts {
   readonly version: string;
 }
 
-/** Runs `booth-gateway doctor`: every check, and what to do. */
+/** Runs `booth-gateway doctor`: shows the result of every check, and advice. */
 export function doctorCommand(parts: DoctorParts): Run {
   return async (call) => {
     const examination = await examine(call, parts);
@@ -38,7 +38,7 @@ export function doctorCommand(parts: DoctorParts): Run {
   };
 }
 
-/** Runs all checks; a check on which others depend comes first. */
+/** Runs all checks. A check on which other checks depend comes first. */
 export async function examine({ values, io }: Pick<Call, "values" | "io">, parts: DoctorParts): Promise<Examination> {
   const path = configPath(values);
   const { findings, usable } = examineConfig(path);
@@ -67,7 +67,7 @@ async function askStatus(call: Pick<Call, "values" | "io">): Promise<AgentStatus
   }
 }
 
-/** Checks the PLCs if no agent holds their connections, the service, and the broker if its address is known. */
+/** Checks the service, the broker if its address is known, and the PLCs unless the agent holds their connections. */
 async function examineNetwork(
   { config, booths }: UsableConfig,
   { running, parts, io }: { readonly running: AgentStatus | null; readonly parts: DoctorParts; readonly io: Io },
@@ -95,7 +95,7 @@ async function examineNetwork(
   return findings;
 }
 
-/** Returns the text of a file of certificates, or the finding that it can't be read. */
+/** Returns the text of a certificate file, or the finding that the file can't be read. */
 function authorities(file: string | undefined): string | Finding | undefined {
   if (file === undefined) return undefined;
   try {
@@ -105,7 +105,7 @@ function authorities(file: string | undefined): string | Finding | undefined {
   }
 }
 
-/** Shows each finding on a line, then the advice. */
+/** Shows each finding on its own line, then the advice. */
 export function examinationText({ findings, todo }: Examination, style: Style = PLAIN): string {
   const width = Math.max(...findings.map(({ what }) => what.length)) + 2;
   const marks: Readonly<Record<FindingState, string>> = {

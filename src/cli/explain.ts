@@ -8,10 +8,10 @@ import { print } from "../tools/print.ts";
 import { timeText, zoneOf } from "./time.ts";
 import { reportQuery } from "./options.ts";
 
-/** Names a tag's register and its raw value. */
+/** Returns the register of a reading and its raw value, as a text. */
 type RegisterText = (evidence: Evidence) => string;
 
-/** Runs `booth-gateway explain FIGURE`: traces a number back to registers. */
+/** Runs `booth-gateway explain FIGURE`: traces a figure back to the registers it was computed from. */
 export const explainCommand: Run = async (call) => {
   const { values, operands } = call;
   const agent = await agentOf(call);
@@ -28,7 +28,7 @@ export const explainCommand: Run = async (call) => {
   return EXIT.ok;
 };
 
-/** Returns a function that computes the raw value of a register from the decoded one, by the profile. */
+/** Returns a function that names a reading's register and computes its raw value from the decoded value, according to the profile. */
 export function registerIn(profile: Profile): RegisterText {
   return ({ tag, value }) => {
     const found = profile.tags.find(({ name }) => name === tag);
@@ -63,7 +63,7 @@ export function explainText(explanation: Explanation, register: RegisterText, tz
   ]);
 }
 
-/** Converts the times in a rule's text to the zone of the output. */
+/** Converts the times in a rule's text to the output's time zone. */
 function localText(rule: string, tz: string): string {
   return rule.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/g, (utc) => timeText(utc.replace(" UTC", "Z"), tz));
 }

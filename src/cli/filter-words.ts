@@ -2,7 +2,7 @@ import type { FilterUse } from "../reports/filter-use.ts";
 import { timeText } from "./time.ts";
 
 const HOUR_MIN = 60;
-/** Below this, the text has tenths of an hour. */
+/** The number of hours below which the text has a decimal. */
 const FEW_HOURS = 10;
 
 export function hoursText(minutes: number): string {
@@ -10,7 +10,7 @@ export function hoursText(minutes: number): string {
   return `${hours.toFixed(hours < FEW_HOURS ? 1 : 0)} h`;
 }
 
-/** Returns a text such as "34 h of 100 h, 34 %". `status`, `filters` and the page have the same words. */
+/** Returns a text such as "34 h of 100 h, 34 %", which `status`, `filters` and the page share. */
 export function usedText(use: Pick<FilterUse, "minutes" | "limit_minutes" | "percent">): string {
   const { minutes, limit_minutes, percent } = use;
   if (minutes === null) return "use unknown";
@@ -18,7 +18,7 @@ export function usedText(use: Pick<FilterUse, "minutes" | "limit_minutes" | "per
   return `${hoursText(minutes)} of ${hoursText(limit_minutes)}, ${percent.toFixed(0)} %`;
 }
 
-/** Returns a text such as "full on 2026-12-09 at this pace, between 2026-12-07 and 2026-12-14"; "": no forecast. */
+/** Returns a text such as "full on 2026-12-09 at this pace, between 2026-12-07 and 2026-12-14"; "" without a forecast. */
 export function forecastText(forecast: FilterUse["forecast"], tz: string): string {
   if (forecast === null) return "";
   const day = (at: number): string => timeText(at, tz).slice(0, 10);

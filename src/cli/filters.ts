@@ -17,14 +17,14 @@ import { timeText, zoneOf } from "./time.ts";
 import { monotonicMs } from "../monotonic.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 
-/** The fold remembers a booth's use for this long. */
+/** The maximum age of a filter change that can be entered. The derived state keeps a booth's filter use for this long. */
 const LONGEST_AGO_H = 36;
 
 type Agent = Awaited<ReturnType<typeof agentOf>>;
-/** After this time the command ends: the entry will be committed without it. */
+/** The longest wait for the commit. Afterwards the command ends, and the entry is committed without it. */
 const COMMIT_PATIENCE_MS = 15_000;
 
-/** Runs `booth-gateway filters`: shows fitted and removed filters, or enters a change. */
+/** Runs `booth-gateway filters`: shows fitted and removed filters, or enters a filter change. */
 export const filtersCommand: Run = async (call) => {
   const { values, operands } = call;
   const [action, filter] = operands;
@@ -46,7 +46,7 @@ export const filtersCommand: Run = async (call) => {
 
 type Removed = AnswerOf<"filter_maintenance_history">["data"];
 
-/** Returns the filters as the service counts them (`filters`), and as people read them (`use`). */
+/** Returns the filters twice: as the service counts them (`filters`), and prepared for people (`use`). */
 async function filtersOf(agent: Agent, booth: string, query: URLSearchParams) {
   const { data } = await agent.report<AnswerOf<"filter_maintenances">>(booth, "filter_maintenances", query);
   const judged = new URLSearchParams([...query, ["coverage", "true"]]);
@@ -56,7 +56,7 @@ async function filtersOf(agent: Agent, booth: string, query: URLSearchParams) {
   return { filters: data[0] ?? {}, use, removed: history.data, entered };
 }
 
-/** Explains the time of filters that were fitted when the gateway first polled the PLC. */
+/** Explains the "in since" time of filters that were already fitted when the gateway first polled the PLC. */
 function assumedText(assumed: readonly string[]): string {
   if (assumed.length === 0) return "";
   return `\n${assumed.join(", ")}: "in since" is when this gateway first looked; when it was put in isn't known\n`;
@@ -88,14 +88,14 @@ function removedText(removed: Removed, entered: readonly FilterLabel[], tz: stri
   return `${tableText(heads, rows)}${note}`;
 }
 
-/** Returns the entry of the filter fitted at a time. The service's times are whole seconds. */
+/** Returns the label of the filter that was fitted at a time. The service's times are whole seconds. */
 function labelAt(entered: readonly FilterLabel[], filter: string, at: number): string {
   const label = entered.findLast((one) => one.filter === filter && Math.abs(one.installed_at - at) < 1_000);
   if (label === undefined) return "-";
   return [label.part_number, label.note, label.by].filter((text) => text !== "").join(", ") || "-";
 }
 
-/** Runs `filters changed FILTER`: enters that a filter was changed; with --undo, takes the last entry back. */
+/** Runs `filters changed FILTER`: records that a filter was changed. With --undo, withdraws the last entry. */
 async function filtersChanged(call: Call, type: string): Promise<number> {
   const { values, io } = call;
   const filter = `${type}_filter` as FilterType;
@@ -121,7 +121,7 @@ async function filtersChanged(call: Call, type: string): Promise<number> {
   return EXIT.ok;
 }
 
-/** Repeats a request until its entry is committed. Its id makes the request idempotent. */
+/** Repeats a request until the agent has committed its entry. The entry's id makes the request idempotent. */
 async function untilCommitted(ask: () => Promise<FilterEntry | Waiting>, io: Io): Promise<FilterEntry | Waiting> {
   const started = monotonicMs();
   for (;;) {
@@ -131,12 +131,12 @@ async function untilCommitted(ask: () => Promise<FilterEntry | Waiting>, io: Io)
   }
 }
 
-/** The entry isn't committed yet. */
+/** The answer for an entry that isn't committed yet. */
 interface Waiting {
   readonly reason: string;
 }
 
-/** Returns the newest entry that can still be withdrawn. Throws a CommandError if no entry can. */
+/** Returns the newest entry that can still be withdrawn. Throws a CommandError if there is no such entry. */
 export function lastEntry({ now }: Pick<BoothStatus, "now">, filter: FilterType): FilterEntry {
   const entry = now?.filter_entries.findLast(
     (one) => one.filter === filter && one.outcome === "entered" && one.undo_until !== null,

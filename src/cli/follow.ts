@@ -3,20 +3,20 @@ import { CommandError, type Io } from "../tools/command.ts";
 import { lasting } from "../tools/texts.ts";
 import { monotonicMs } from "../monotonic.ts";
 
-/** Interval at which a command asks the agent for news. */
+/** The interval at which a command asks the agent for the state. */
 export const LOOK_EVERY_MS = 250;
 const WORK_EVERY_MS = 500;
-/** After this time the command ends: the work continues without it. */
+/** The longest time that a command waits. Afterwards the command ends, and the agent continues the work. */
 const PATIENCE_MS = 120_000;
 
-/** Shows a new step with the time until it; `text`: more words than its name. */
+/** Shows a new step with the time until it began. `text` replaces the step's name. */
 type Tell = (step: string, text?: string) => void;
 
 interface Following {
   readonly io: Io;
-  /** Whether steps are not shown. */
+  /** True if steps are not shown. */
   readonly quiet: boolean;
-  /** The state in the error after two minutes; default: the last step. */
+  /** The state that the error names after two minutes; default: the last step. */
   readonly still?: string;
 }
 
@@ -40,7 +40,7 @@ export async function follow<T>({ io, quiet, still }: Following, look: (tell: Te
 
 type Running<T> = Extract<T, { readonly kind: "running" }>;
 
-/** Follows work of the agent to its end, and shows its progress. */
+/** Waits until the agent's work ends, and shows its progress. */
 export async function followWork<T extends { readonly kind: string }>(
   begun: T,
   io: Io,

@@ -32,7 +32,7 @@ interface Readings {
   readonly readings: readonly LiveReading[];
 }
 
-/** Throws a CommandError for a tag that the booth doesn't have: an empty table would hide the mistake. */
+/** Throws a CommandError for a tag that the booth doesn't have, because an empty table would hide the mistake. */
 function refuseUnknown(booth: string, silent: readonly string[], readings: readonly LiveReading[]): void {
   const known = readings.map(({ tag }) => tag);
   const unknown = silent.filter((tag) => !known.includes(tag));
@@ -50,7 +50,7 @@ export function historyText(
 ): string {
   const rows = Object.entries(data)
     .flatMap(([tag, values]) =>
-      // Good is the usual quality, and not shown.
+      // Shows only qualities other than good, because good is usual.
       values.map((one) => {
         const quality = one.quality === "good" ? "" : (one.quality ?? "");
         return [one.system_time, tag, String(one.value), units.get(tag) ?? "", quality];
@@ -61,10 +61,10 @@ export function historyText(
   return `${tableText(["time", "tag", "value", "unit", ""], rows)}${total} readings, page ${page} of ${pages}\n`;
 }
 
-/** The report with its coverage, in minutes. */
+/** The report with its coverage: the minutes that were observed, inferred and missing. */
 type Durations = AnswerOf<"duration_by_mode"> & Record<"coverage", Record<"observed" | "inferred" | "missing", number>>;
 
-/** Runs `booth-gateway durations`: shows the time by mode, and how much of it was observed. */
+/** Runs `booth-gateway durations`: shows the time in each mode, and how much of that time was observed. */
 export const durationsCommand: Run = async (call) => {
   const agent = await agentOf(call);
   const query = await reportQuery(call.values, agent, { coverage: "true" });

@@ -12,25 +12,25 @@ import { textOption } from "../tools/options.ts";
 import { print } from "../tools/print.ts";
 import { errorMessage } from "../domain/error-message.ts";
 
-/** The text of a label on the box, with which a phone finds the page. */
+/** The texts of a label for the box, which helps a phone find the page. */
 export interface Label {
-  /** The content of the QR code. */
+  /** The URL in the QR code. */
   readonly url: string;
-  /** The URLs of the page, by each address of this machine. */
+  /** The page's URLs, one for each address of this machine. */
   readonly addresses: readonly string[];
-  /** The machine's mDNS name; null: no responder runs. */
+  /** The machine's mDNS name; null if no mDNS responder is running. */
   readonly mdns: string | null;
-  /** The PIN in groups of four digits; null: no PIN file is configured. */
+  /** The PIN in groups of four digits; null if no PIN file is configured. */
   readonly pin: string | null;
-  /** SHA-256 of the page's certificate; null: the page was never open on the network, and has no certificate. */
+  /** The SHA-256 of the page's certificate; null if the page was never open on the network, so it has no certificate. */
   readonly fingerprint: string | null;
   readonly words: readonly string[];
 }
 
-/** The socket of Avahi, the mDNS responder of Debian, exists while it runs. */
+/** The socket of Avahi, Debian's mDNS responder. It exists while Avahi is running. */
 const RESPONDER = "/run/avahi-daemon/socket";
 
-/** Runs `booth-gateway label`: shows address, PIN and certificate of the page, as a label to print. */
+/** Runs `booth-gateway label`: shows the page's address, PIN and certificate, as a label to print. */
 export const labelCommand: Run = async (call) => {
   const { values } = call;
   const label = labelOf(loadConfig(configPath(values)), {
@@ -43,7 +43,7 @@ export const labelCommand: Run = async (call) => {
   return Promise.resolve(EXIT.ok);
 };
 
-/** Returns the label of a box. Throws a CommandError if the box has no address, or its PIN can't be read. */
+/** Returns the texts of a box's label. Throws a CommandError if the box has no address, or if its PIN can't be read. */
 export function labelOf(
   { page, data_dir }: Pick<Config, "page" | "data_dir">,
   { addresses, name }: { readonly addresses: readonly string[]; readonly name: string | null },
@@ -74,7 +74,7 @@ export function labelOf(
   };
 }
 
-/** Reads a file; null: the file doesn't exist. Throws a CommandError if it can't be read. */
+/** Reads a file; null if the file doesn't exist. Throws a CommandError if the file can't be read. */
 function read(file: string): string | null {
   try {
     return readFileSync(file, "utf8");
@@ -103,19 +103,19 @@ function labelText({ url, addresses, pin, fingerprint, words }: Label): string {
   ]);
 }
 
-/** Addresses on the picture; the text has all of them. */
+/** The maximum number of addresses in the picture. The text shows all addresses. */
 const MOST_ADDRESSES = 3;
-/** Words in a line of the picture. */
+/** The number of words on a line of the picture. */
 const WORDS_A_LINE = 4;
 
-/** Sizes of letters; the unit is a module of the code. The PIN is the largest, because people type it. */
+/** Letter sizes in modules of the QR code. The PIN is the largest text, because people type it. */
 const PIN_SIZE = 7;
 const TEXT_SIZE = 3.5;
-/** Width and line height of a monospace letter, as shares of its size; rounded up, so that no printer's font is cut off. */
+/** Width and line height of a monospace letter, as shares of its size. They are rounded up so that no printer's font is cut off. */
 const LETTER_WIDTH = 0.65;
 const LINE_HEIGHT = 1.4;
 
-/** Returns the label as an SVG for a label printer: the code, and to its right PIN, addresses and words. */
+/** Returns the label as an SVG for a label printer: the QR code, and to its right PIN, addresses and words. */
 export function labelSvg({ url, addresses, pin, words }: Label): string {
   const modules = qrModules(url);
   const side = modules.length;
@@ -153,10 +153,10 @@ function writePicture(file: string, picture: string): void {
   }
 }
 
-/** Eight bytes, 64 bits: too many to make a certificate with the same ones on purpose. */
+/** The number of words, one per byte. Eight bytes (64 bits) are too many for anyone to forge a certificate with the same words. */
 const WORDS = 8;
 
-/** A word for each value of a byte. No two start with the same four letters. */
+/** A word for each value of a byte. No two words start with the same four letters. */
 const OF_A_BYTE = `
 acorn actor album alley amber angle ankle apple apron arena argue arrow atlas attic aunt autumn
 bacon badge baker bamboo banjo barn basil beach beard berry bicycle birch biscuit blanket boat bonfire
@@ -178,7 +178,7 @@ pepper piano pigeon pillow pine planet plum pocket pony potato pumpkin puzzle qu
   .trim()
   .split(/\s+/);
 
-/** Returns the words of a SHA-256 fingerprint in hexadecimal pairs: one for each of its first eight bytes. */
+/** Returns the words of a SHA-256 fingerprint (hexadecimal pairs): one word for each of its first eight bytes. */
 export function fingerprintWords(fingerprint: string): readonly string[] {
   const bytes = fingerprint.match(/[0-9a-f]{2}/gi)?.slice(0, WORDS) ?? [];
   return bytes.map((byte) => OF_A_BYTE[Number.parseInt(byte, 16)] ?? "");

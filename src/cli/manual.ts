@@ -73,7 +73,7 @@ function tagged(terms: readonly (readonly [term: string, what: string])[]): stri
   return terms.flatMap(([term, what]) => [".TP", `.B ${text(term)}`, text(what)]);
 }
 
-/** Escapes a text for roff: dashes stay dashes, and no line starts with a request. */
+/** Escapes a text for roff: dashes stay dashes, and no line is read as a roff request. */
 function text(plain: string): string {
   const escaped = plain.replaceAll("\\", "\\e").replaceAll("-", "\\-");
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;

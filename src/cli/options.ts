@@ -9,7 +9,7 @@ interface Window {
   readonly end?: string;
 }
 
-/** Returns --from and --to as query parameters. Throws a CommandError if one isn't a time. */
+/** Returns --from and --to as query parameters. Throws a CommandError for an option that isn't a time. */
 function windowOptions(values: Values, now: EpochMs): Window {
   const instant = (name: "from" | "to"): string | undefined => {
     const text = textOption(values, name);
@@ -24,12 +24,12 @@ function windowOptions(values: Values, now: EpochMs): Window {
   return { ...(start === undefined ? {} : { start }), ...(end === undefined ? {} : { end }) };
 }
 
-/** Whether a time is relative to now: a date starts with its year. */
+/** Returns whether a time is relative to now. Any other time starts with a digit of its year. */
 function isRelative(text: string | undefined): boolean {
   return text !== undefined && !/^\s*\d/.test(text);
 }
 
-/** Returns the query of a report: the window, and further parameters. A relative time counts from the agent's clock, as the records do. */
+/** Returns the query of a report: the time window, and further parameters. Relative times use the agent's clock, as the records do. */
 export async function reportQuery(
   values: Values,
   agent: Pick<Agent, "status">,

@@ -3,13 +3,13 @@ import { type Call, CommandError, EXIT, type Run } from "../tools/command.ts";
 import { meant } from "../tools/texts.ts";
 import { type CommandSpec, type OperandSpec, optionsOf } from "./spec.ts";
 
-/** A command-line program: its description, its commands, and the loader of their functions. */
+/** A command-line program: its description, its commands, and the loader of the commands' functions. */
 export interface Program {
   readonly name: string;
   readonly summary: string;
   readonly version: string;
   readonly groups: readonly { readonly title: string; readonly commands: readonly CommandSpec[] }[];
-  /** Loads a command's function, and only the modules that it needs. */
+  /** Loads a command's function with only the modules that this function needs. */
   runOf(name: string): Promise<Run>;
 }
 

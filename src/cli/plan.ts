@@ -8,7 +8,7 @@ import { print, tableText } from "../tools/print.ts";
 import { ASSUMED_ROUND_TRIP_MS } from "../tools/rules/usual.ts";
 import { lasting, linesText } from "../tools/texts.ts";
 
-/** Reads of a group, of which the median counts. */
+/** The number of reads of a group, whose median is the result. */
 const MEASURED_READS = 5;
 
 /** Runs `booth-gateway plan`: shows the requests to each PLC. */
@@ -24,7 +24,7 @@ export function planCommand(tools: PlcTools): Run {
   };
 }
 
-/** Returns the time of a group's poll; null: not measured. */
+/** Returns the time of a group's poll; null if it was not measured. */
 type Measured = (group: string) => number | null;
 
 interface BoothPlan {
@@ -76,7 +76,7 @@ function planOf(chosen: ChosenBooth, tools: PlcTools, round_trip_ms: number | un
   return { chosen, render };
 }
 
-/** Measures the median time of a poll, by booth and group. */
+/** Measures the median time of a poll for each booth and group. */
 async function measureAll(plans: readonly BoothPlan[], tools: PlcTools, io: Io): Promise<Map<string, number>> {
   const measured = new Map<string, number>();
   for (const { chosen } of plans) {
@@ -85,7 +85,7 @@ async function measureAll(plans: readonly BoothPlan[], tools: PlcTools, io: Io):
     try {
       await driver.open(io.signal);
       for (const [group] of polledGroups(chosen)) {
-        // The first read finds holes, and takes longer than later ones.
+        // Reads once without measuring, because the first read finds holes (addresses that the PLC refuses) and takes longer.
         await driver.read([group]);
         const times: number[] = [];
         for (let i = 0; i < MEASURED_READS; i++) {
@@ -104,7 +104,7 @@ async function measureAll(plans: readonly BoothPlan[], tools: PlcTools, io: Io):
   return measured;
 }
 
-/** An OPC UA read has a bounded number of variables; their order doesn't matter. */
+/** Describes the requests of an OPC UA group. A read has a limited number of variables, and their order doesn't matter. */
 function opcuaLine(profile: OpcuaProfile, group: string, measured: number | null): string {
   const tags = tagsOfGroup(profile, group).length;
   const requests = Math.ceil(tags / profile.quirks.max_nodes_per_read);

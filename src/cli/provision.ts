@@ -12,7 +12,7 @@ import { print } from "../tools/print.ts";
 import { timeText, zoneOf } from "./time.ts";
 import { linesText, sayings } from "../tools/texts.ts";
 
-/** States that end the command: they don't change soon by themselves. */
+/** States that end the command, because they don't change soon without further action. */
 const SETTLED = new Set("active queued conflict not_found denied suspended released decommissioned".split(" "));
 
 export const provisionCommand: Run = async (call) => {
@@ -36,7 +36,7 @@ export const provisionCommand: Run = async (call) => {
   };
   const last = await enterAndFollow(ask, serial, values);
   const { state, possible_at } = last.provisioning;
-  // The agent continues without the command.
+  // Counts pending states as done, because the agent continues without the command.
   const isDone = state === "active" || state === "queued" || possible_at !== undefined;
   const shown = last.plc.shows_serial;
   if (isDone && shown !== null && shown !== last.serial) {
@@ -56,7 +56,7 @@ interface Following {
   readonly quiet: boolean;
 }
 
-/** Parses --booth: a booth of the gateway, a booth of the service by its id, or both as OWN/ID. */
+/** Parses --booth: a booth of the gateway, the service's id of a booth, or both as OWN/ID. */
 async function boothsNamed(
   agent: Agent,
   named: string | undefined,
@@ -68,7 +68,7 @@ async function boothsNamed(
   return named === own ? { booth: own } : { booth: own, service_booth: named.slice(own.length + 1) };
 }
 
-/** Enters the serial number and follows the claim. If the service denies the key, asks a technician once for another. */
+/** Enters the serial number and follows the claim. If the service rejects the key, asks a technician once for another key. */
 async function enterAndFollow(ask: Following, serial_number: Serial, values: Values): Promise<BoothStatus> {
   const { agent, io, booth, service_booth, by, replace, quiet } = ask;
   const said = { by, note: "confirmed by --yes", replace, service_booth };
@@ -83,7 +83,7 @@ async function enterAndFollow(ask: Following, serial_number: Serial, values: Val
   return followClaim(ask);
 }
 
-/** Reads the key from a file: on the command line, every user of the machine could read it. */
+/** Reads the key from a file, because every user of the machine could read a key on the command line. */
 function keyFrom(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   try {
@@ -95,7 +95,7 @@ function keyFrom(file: string | undefined): string | undefined {
   throw new CommandError(`${file} is empty: put the API key into it`, EXIT.usage);
 }
 
-/** Shows each step of a claim until a state that ends the command. */
+/** Shows each step of the claim until it reaches a state that ends the command. */
 async function followClaim(ask: Following): Promise<BoothStatus> {
   let replaced = false;
   return follow(ask, async (tell) => {
@@ -158,7 +158,7 @@ async function choose(
   return found.name;
 }
 
-/** Asks whether this gateway replaces the one that holds the booth. */
+/** Asks whether this gateway replaces the gateway to which the booth is bound. */
 async function replace(ask: Following): Promise<void> {
   await mustAgree(ask.io, {
     question: "Does this gateway replace the other one? The records of the other one are kept.",

@@ -17,10 +17,10 @@ import { barText } from "../tools/texts.ts";
 
 const LONGEST_H = 24;
 const TIMES = { connect_ms: 2500, answer_ms: 1000 } as const;
-/** A small PLC frees a closed connection after a delay. */
+/** The pause before a new connection, because a small PLC frees a closed connection late. */
 const REOPEN_PAUSE_MS = 300;
 
-/** Runs `booth-gateway record`: records a session with the PLC into a file that `booth-sim replay` plays. */
+/** Runs `booth-gateway record`: records a session with the PLC into a file that `booth-sim replay` can play. */
 export function recordCommand(tools: PlcTools): Run {
   return async (call) => {
     const { values, io } = call;
@@ -88,7 +88,7 @@ async function headerOf(
     .then(() => connection.identify(unit))
     .then((objects) => objects?.map(({ id, text }) => ({ id, text: render(text) })) ?? null)
     .catch((error: unknown) => {
-      // The device has no identification, or doesn't answer at all, which the recording shows.
+      // Records no identification if the device has none or doesn't answer. The recording itself shows a silent device.
       if (error instanceof LinkError) return null;
       throw error;
     })

@@ -22,13 +22,13 @@ type Near = SetUpStatus & {
 };
 type Link = Omit<BodyOf<"set_up_rank">, "said">;
 
-/** The answers so far, which the agent keeps: the page and a later run of the command continue from them. */
+/** The answers so far. The agent keeps them, so the page or a later run of the command can continue from them. */
 interface Draft {
   readonly id?: string;
   readonly link?: Link;
-  /** The device's identification. */
+  /** The texts of the device's identification. */
   readonly said?: readonly string[];
-  /** null: not chosen yet for this PLC. */
+  /** The chosen profile; null if none was chosen yet for this PLC. */
   readonly profile?: string | null;
   readonly tz?: string;
 }
@@ -38,10 +38,10 @@ interface Talk {
   readonly io: Io;
 }
 
-/** The agent tries every profile on the PLC, which takes up to two minutes. */
+/** The longest time without an answer while the agent tries every profile on the PLC, which takes up to two minutes. */
 const LOOKS_FOR_MS = 300_000;
 
-/** Runs `booth-gateway setup`: the same steps as on the page, by the same operations of the agent. */
+/** Runs `booth-gateway setup`: the same steps as on the page, with the same operations of the agent. */
 export const setupCommand: Run = async (call) => {
   const { values, io } = call;
   const agent = await agentOf(call);
@@ -107,7 +107,7 @@ async function enterService(talk: Talk, { url, has_key }: SetUpStatus["service"]
   await talk.agent.post("/setup/service", body, LOOKS_FOR_MS);
 }
 
-/** Asks until a PLC is typed or found. */
+/** Asks until a PLC is entered or found. */
 async function askLink(talk: Talk, nearby: Near["nearby"]): Promise<Draft> {
   const hosts = nearby.subnets.reduce((sum, one) => sum + one.hosts, 0);
   talk.io.err(
@@ -133,7 +133,7 @@ function linkBy(talk: Talk, typed: string, hosts: number): Promise<Draft | null>
   return typed.startsWith("opc.tcp:") ? byOpcua(talk, typed) : byModbus(talk, typed);
 }
 
-/** Shows a CommandError, so that the question can be repeated. */
+/** Returns an error handler that shows a CommandError, so that the question can be repeated. */
 function reported({ io }: Talk): (error: unknown) => null {
   return (error) => {
     if (!(error instanceof CommandError)) throw error;
@@ -165,7 +165,10 @@ async function onSerial(talk: Talk): Promise<Draft | null> {
   return { link: { modbus: { serial, unit_id } }, said };
 }
 
-/** Sends nothing to a server unless a person has compared its certificate with the one that the PLC shows. */
+/**
+ * Finds out how to connect to an OPC UA server. Sends nothing secret to the server until a person has compared its certificate with the one
+ * that the PLC shows.
+ */
 async function byOpcua(talk: Talk, endpoint: string): Promise<Draft | null> {
   const { answer } = await look(talk, "/setup/find", { where: "opcua", endpoint });
   const offers = answer.where === "opcua" ? answer.offers : [];
@@ -183,7 +186,7 @@ async function byOpcua(talk: Talk, endpoint: string): Promise<Draft | null> {
   return { link: { opcua: { endpoint, security_policy: "None", allow_insecure: true } }, said: [] };
 }
 
-/** Asks for a login and gives the password to the agent, which keeps it sealed. Returns the user; "": no login. */
+/** Asks for a user and a password, which the agent keeps sealed. Returns the user; "" means no login. */
 async function askLogin(talk: Talk, endpoint: string): Promise<string> {
   const user = await asked(talk, "User that it wants (empty: none): ");
   if (user === "") return "";
@@ -202,7 +205,7 @@ async function byModbus(talk: Talk, address: string): Promise<Draft | null> {
   return { link, said: (modbus.identification ?? []).flatMap((one) => (one.text === "" ? [] : [render(one.text)])) };
 }
 
-/** A device that answers to any unit id is polled with the profile's. */
+/** Returns the unit id to configure. Leaves it out for a device that answers at every unit id, so that the profile's is used. */
 function unitOf({ units }: Extract<ModbusFinding, { kind: "modbus" }>, unit_id: number | undefined) {
   const isAny = units.length > 1 && units.every(({ answer }) => answer === "answers");
   return isAny || unit_id === undefined ? {} : { unit_id };
@@ -237,7 +240,7 @@ function valuesText(values: readonly TagVerdict[]): string {
   return tableText(["value", "reads", "", "usual"], rows);
 }
 
-/** Waits for the end of the trial. Returns the booth's name. Throws a CommandError if the trial failed. */
+/** Waits for the end of the trial of the new settings. Returns the booth's name. Throws a CommandError if the trial failed. */
 async function proven({ agent, io }: Talk): Promise<string> {
   let booth = "";
   const isKept = await follow({ io, quiet: false, still: "being tried" }, async (tell) => {
@@ -277,14 +280,14 @@ function linkName({ modbus, opcua }: Link): string {
   return opcua?.endpoint ?? modbus?.serial?.path ?? `${modbus?.host ?? "?"}:${modbus?.port ?? MODBUS_PORT}`;
 }
 
-/** The answers of the agent's tools. */
+/** The answers of the agent's tools by path. */
 interface Found {
   readonly "/plc/probe": ProbeFinding;
   readonly "/setup/find": Looked;
   readonly "/setup/rank": Ranking;
 }
 
-/** Runs a tool of the agent and shows its progress. */
+/** Runs a tool in the agent and shows its progress. */
 async function look<P extends keyof Found>({ agent, io }: Talk, path: P, body: object) {
   const done = await agent.converse(path, { body, patience_ms: LOOKS_FOR_MS }, (text) => io.progress(text));
   io.progress("");
@@ -304,7 +307,7 @@ async function agreed(talk: Talk, question: string): Promise<boolean> {
   return /^y(es)?$/i.test(await asked(talk, `${question} [y/N] `));
 }
 
-/** Asks for a number of the list. Returns its index; null: no choice. */
+/** Asks for the number of a list item. Returns its index; null if nothing was chosen. */
 async function choose(talk: Talk, names: readonly string[], usual?: number): Promise<number | null> {
   if (names.length === 0) return null;
   talk.io.err(linesText(names.map((name, i) => `${String(i + 1).padStart(3)}  ${name}`)));

@@ -1,43 +1,44 @@
 import { DEFAULT_CONFIG } from "../domain/plc-address.ts";
 
-/** A word after the command's name. */
+/** An operand: a word after the command's name. */
 export interface OperandSpec {
-  /** As the usage shows it, e.g. SERIAL. */
+  /** The name that the usage shows, e.g. SERIAL. */
   readonly name: string;
   readonly text: string;
   readonly optional?: true;
-  /** The words that are allowed; absent: any. */
+  /** The allowed words; absent if any word is allowed. */
   readonly choices?: Readonly<Record<string, string>>;
 }
 
-/** An option as parser and help use it. */
+/** An option of a command, for the parser and the help. */
 interface Option {
-  /** As in the help, such as "config FILE". */
+  /** The usage that the help shows, such as "config FILE". */
   readonly usage: string;
   readonly name: string;
-  /** The word for its value; "" for a switch. The shell completes FILE and DIR with files and folders. */
+  /** The name of the option's value; "" for an option without a value. The shell completes FILE and DIR with files and folders. */
   readonly value: string;
   readonly text: string;
 }
 
 /**
- * A command as parser, help, manual page and shell completion know it. The tables in `table/` have one for each command, so that
- * the four can't contradict each other; `runtime/commands.ts` adds the function that runs it, which is loaded only for that command.
+ * A command, as the parser, the help, the manual page and the shell completion use it. The tables in `table/` describe each command once,
+ * so these four uses can't contradict each other. `runtime/commands.ts` adds each command's function, which is loaded only for that
+ * command.
  */
 export interface CommandSpec {
   readonly name: string;
   readonly summary: string;
   readonly operands?: readonly OperandSpec[];
-  /** The text of each option, by its usage: "config FILE" for an option with a value, "json" for a switch. */
+  /** The text of each option by its usage: "config FILE" for an option with a value, "json" for an option without. */
   readonly options: Readonly<Record<string, string>>;
   /** Further sentences of the command's help. */
   readonly notes?: readonly string[];
   readonly examples: readonly string[];
-  /** The meaning of an exit code of this command, if it differs from EXIT_MEANINGS. */
+  /** The meanings of exit codes of this command that differ from EXIT_MEANINGS. */
   readonly exits?: Readonly<Record<number, string>>;
 }
 
-/** Returns a command's options; every command has --help. */
+/** Returns a command's options. Every command has --help. */
 export function optionsOf({ options }: Pick<CommandSpec, "options">): readonly Option[] {
   return Object.entries({ ...options, help: "show this help" }).map(([usage, text]) => {
     const [name = "", value = ""] = usage.split(" ");
@@ -55,14 +56,14 @@ export const WATCH = {
 export const BY = { "by NAME": "name of the person who does this (default: the user's name)" } as const;
 export const YES = { yes: "skip the confirmation question" } as const;
 
-/** Options of every command that asks the running agent. */
+/** The options of every command that asks the running agent. */
 export const AGENT = { ...CONFIG, ...JSON_OPTION } as const;
 
 export const UTC = {
   utc: "show and read times in UTC instead of this machine's time zone",
 } as const;
 
-/** Options of every command that asks for a report. */
+/** The options of every command that asks for a report. */
 export const REPORT = {
   ...AGENT,
   ...BOOTH,

@@ -48,10 +48,10 @@ export const statusCommand: Run = async (call) => {
   });
 };
 
-/** Texts of forecasts, by booth and filter. */
+/** The texts of filter forecasts, by booth and filter. */
 type Forecasts = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** Returns the forecasts of all filters. A booth whose report fails has none. */
+/** Returns the forecasts of all filters. A booth whose report fails gets no forecasts. */
 async function forecastsOf(agent: Awaited<ReturnType<typeof agentOf>>, status: AgentStatus): Promise<Forecasts> {
   const query = new URLSearchParams();
   const forecasts = status.booths.map(async ({ booth, tz }) => {
@@ -95,7 +95,7 @@ export function statusText(status: AgentStatus, style: Style = PLAIN, ahead: For
   ]);
 }
 
-/** Returns a line if the page is open on the network. */
+/** Returns a line about the page if it is open on the network, else null. */
 function pageLine(page: AgentStatus["page"]): string | null {
   if (page === undefined || page.network === "closed") return null;
   const devices = page.devices === 1 ? "1 device signed in" : `${page.devices} devices signed in`;
@@ -250,7 +250,7 @@ function tooLongLine(too_long: BoothStatus["log"]["too_long"], style: Style): st
   return `  ${style.warn("TOO LONG")}  ${render(message("text.todo", { text, todo: message("log.too_long_todo") }))}`;
 }
 
-/** Returns how many records are delivered, and who confirmed them. */
+/** Describes how many records are delivered, and who confirmed them. */
 function delivered({ log: { newest_seq, acked_seq: acked }, provisioning }: BoothStatus): string {
   const waiting = newest_seq - acked;
   switch (provisioning.delivery) {
@@ -265,7 +265,7 @@ function delivered({ log: { newest_seq, acked_seq: acked }, provisioning }: Boot
   }
 }
 
-/** Returns the lines of the filters, in the same words as the page and `filters`. */
+/** Returns the lines about the filters, in the same words as the page and the command `filters`. */
 function filterLines(now: NonNullable<BoothStatus["now"]>, ahead: Readonly<Record<string, string>>): string[] {
   const lines = Object.entries(now.filters).map(([type, filter]) => {
     const forecast = filter.overuse_since === null ? (ahead[type] ?? "") : "OVERUSED";

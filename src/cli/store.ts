@@ -13,7 +13,7 @@ const WITH_FILE: ReadonlySet<Action> = new Set(["export", "import", "backup"]);
 export function storeCommand(files: StoreFiles): Run {
   return async (call) => {
     const { values, io } = call;
-    // The parser accepts no other word.
+    // Needs no check of the action, because the parser accepts no other word.
     const [action, file] = call.operands as [Action, string?];
     if (WITH_FILE.has(action) !== (file !== undefined)) {
       const wrong = file === undefined ? "needs the name of a file" : "takes no file";

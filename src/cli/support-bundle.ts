@@ -13,7 +13,7 @@ import { linesText } from "../tools/texts.ts";
 import { textOption } from "../tools/options.ts";
 import { print } from "../tools/print.ts";
 
-/** The files of a bundle, as listed in its README.txt. */
+/** The files of a support bundle, as its README.txt lists them. */
 const CONTENTS = {
   "doctor.txt": "every check, and what to do",
   "status.json": "links, booths, log, provisioning of the running agent; no names of customers",
@@ -26,7 +26,7 @@ const CONTENTS = {
   "box.json": "versions, memory, uptime",
 } as const;
 
-/** Runs `booth-gateway support-bundle`: writes what remote support needs into one file without secrets. */
+/** Runs `booth-gateway support-bundle`: writes the data for remote support into one file, without secrets. */
 export function supportBundleCommand(parts: DoctorParts): Run {
   return async (call) => {
     const now = new Date();
@@ -57,7 +57,7 @@ async function contentsOf(call: Call, parts: DoctorParts): Promise<readonly bund
   const agent = await agentOf(call).catch(() => null);
   const report = await asked<SupportReport>(agent, "/support.json");
   const scrubbed = bundle.bundleScrubber(usable?.marked ?? [], report?.status ?? null);
-  // People read the bundle on a terminal.
+  // Escapes control characters, because people read the bundle on a terminal.
   const clean = (text: string): string => withControlsEscaped(scrubbed(text));
   const json = (name: keyof typeof CONTENTS, value: unknown, shape: bundle.Shape): bundle.ArchiveFile => ({
     name,
@@ -83,7 +83,7 @@ async function contentsOf(call: Call, parts: DoctorParts): Promise<readonly bund
 
 type SupportReport = { readonly status: AgentStatus } & Readonly<Record<"counts" | "readings" | "log", unknown>>;
 
-/** Asks the agent; null: no answer. The other files of the bundle don't need it. */
+/** Asks the agent. Returns null if the agent does not answer, because the bundle's other files don't need the agent. */
 async function asked<T>(agent: Agent | null, path: string): Promise<T | null> {
   try {
     return agent === null ? null : await agent.get<T>(path);
@@ -93,7 +93,7 @@ async function asked<T>(agent: Agent | null, path: string): Promise<T | null> {
   }
 }
 
-/** Returns the configuration; null: it can't be read, and doctor.txt says why. */
+/** Returns the configuration; null if it can't be read, for the reason that doctor.txt gives. */
 function usableOf({ values }: Call): UsableConfig | null {
   try {
     return inspectConfig(configPath(values));

@@ -39,10 +39,10 @@ export function tagsCommand(tools: PlcTools): Run {
   };
 }
 
-/** A row of the table. */
+/** A tag's row in the table. */
 interface TagRow {
   readonly tag: string;
-  /** Registers in hexadecimal, or bits; "": the driver doesn't show them. */
+  /** The registers in hexadecimal, or the bits; "" if the driver doesn't show them. */
   readonly raw: string;
   readonly value: Sample["value"];
   readonly unit: string;
@@ -81,7 +81,7 @@ function tagWatch(chosen: ChosenBooth, tools: PlcTools) {
   };
   return {
     close,
-    /** Reads the groups that are due. Rejects with the LinkError; the next read connects again. */
+    /** Reads the groups that are due. Closes the connection and rejects after a LinkError; the next read connects again. */
     read: (signal: AbortSignal): Promise<void> =>
       readDue(signal).catch(async (error: unknown) => {
         await close();

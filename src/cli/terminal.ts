@@ -5,23 +5,23 @@ import { alignedText } from "../tools/print.ts";
 import { terminalText } from "../tools/terminal-text.ts";
 import { monotonicMs } from "../monotonic.ts";
 
-/** Least time between two progress texts: people can't read faster. */
+/** The shortest time between two progress texts, because people can't read faster. */
 const PROGRESS_EVERY_MS = 100;
-/** Moves to the start of the line and erases the line. */
+/** A control sequence that moves to the start of the line and erases the line. */
 const REWRITE = "\r\u001b[K";
 
 const STDOUT = 1;
 const STDERR = 2;
 
 /**
- * Returns the process's terminal and signals. Every command writes through it, and no other file of `src` uses the process's outputs:
- * this file escapes control characters in the texts of services, PLCs, brokers and files.
+ * Returns the process's terminal and signals. Every command writes through this terminal, and no other file of `src` uses the process's
+ * outputs. The reason is that this file escapes control characters in the texts of services, PLCs, brokers and files.
  */
 export function terminalIo(): Io {
   const stopping = new AbortController();
   let isLoading = true;
   const stop = (): void => {
-    // Loading an agent takes seconds on a busy machine, and nothing needs to be closed yet.
+    // Ends at once while the program is loading. Loading takes seconds on a busy machine, and nothing needs to be closed yet.
     if (isLoading) process.exit(EXIT.ok);
     stopping.abort(new CommandError("stopped", EXIT.ok));
   };
@@ -29,13 +29,13 @@ export function terminalIo(): Io {
   process.once("SIGTERM", stop);
   let hangUp = stop;
   process.on("SIGHUP", () => hangUp());
-  // A program that started this one over a channel also stops it.
+  // Stops when the parent process closes its IPC channel.
   if (process.connected) process.once("disconnect", stop);
   const isTerminal = isatty(STDOUT);
   let isHeard = false;
-  // Node creates its outputs at their first use, which takes 5 ms; the agent's log doesn't use them.
+  // Opens standard output at its first use, because that takes 5 ms and the agent's log doesn't need it.
   const write = (text: string): void => {
-    // The reader of the output has ended, as with "| head".
+    // Stops when the reader of the output ends, as with "| head".
     if (!isHeard) process.stdout.on("error", stop);
     isHeard = true;
     process.stdout.write(terminalText(text));

@@ -6,12 +6,12 @@ import { DAY_MS } from "../domain/time.ts";
 
 const UNITS_MS: Readonly<Record<string, Milliseconds>> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
-/** Returns the zone in which times are shown and read: UTC with --utc, else this machine's zone. */
+/** Returns the time zone for input and output: UTC with --utc, else this machine's zone. */
 export function zoneOf(values: Values): string {
   return values["utc"] === true ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** Returns a text such as "2026-03-02 08:05:12 -07:00", with UTC instead of a zero offset. `at` may be a time of the service. */
+/** Returns a text such as "2026-03-02 08:05:12 -07:00", with UTC instead of a zero offset. `at` may be a time text of the service. */
 export function timeText(at: EpochMs | string, tz: string): string {
   const instant = typeof at === "string" ? parseTime(at) : at;
   if (instant === null) return String(at);
@@ -27,8 +27,8 @@ function offsetText(offset_ms: Milliseconds): string {
 }
 
 /**
- * Parses an instant as typed: now, today, yesterday, a length of time ago (-2h, -30m, -3d), a day, or a day and a time. The zone is
- * `tz` unless the text ends with Z or an offset. Returns null for any other text.
+ * Parses a time as typed: now, today, yesterday, a length of time ago (-2h, -30m, -3d), a day, or a day and a time. The zone is `tz` unless
+ * the text ends with Z or an offset. Returns null for any other text.
  */
 export function instantIn(text: string, { now, tz }: { readonly now: EpochMs; readonly tz: string }): EpochMs | null {
   const typed = text.trim();
@@ -52,7 +52,7 @@ function offsetIn(zone: string): Milliseconds {
   return (zone.startsWith("-") ? -1 : 1) * minutes * 60_000;
 }
 
-/** Returns the local day, as days since 1970-01-01. */
+/** Returns the local day as the number of days since 1970-01-01. */
 function dayAt(at: EpochMs, tz: string): number {
   return Math.floor((at + zoneOffsetMs(tz, at)) / DAY_MS);
 }

@@ -14,7 +14,7 @@ import type { PageState } from "../api/port.ts";
 type Reconciled = Extract<Reconciliation, { kind: "done" }>;
 type Rebuilt = Extract<RebuildProgress, { kind: "done" }>;
 
-/** Runs `booth-gateway reconcile`: compares a day's figures with the service, and sends missing records again. */
+/** Runs `booth-gateway reconcile`: compares a day's figures with the service's, and sends missing records again. */
 export const reconcileCommand: Run = async (call) => {
   const { values, io } = call;
   const agent = await agentOf(call);
@@ -83,10 +83,13 @@ const NAMES: Readonly<Record<string, string>> = {
   f: "filters",
 };
 
-/** A big change on a small box: the agent reads files, opens booths one by one, and closes a session in order. */
+/**
+ * The longest time that a reload may take. After a big change on a small box, the agent reads files, opens booths one by one and ends a
+ * session.
+ */
 const RELOAD_MS = 120_000;
 
-/** Runs `booth-gateway reload`. */
+/** Runs `booth-gateway reload`: makes the agent read its configuration again. */
 export const reloadCommand: Run = async (call) => {
   const agent = await agentOf(call);
   print(call, await agent.post<Reloaded>("/reload", {}, RELOAD_MS), reloadedText);
@@ -110,10 +113,10 @@ function reloadedText({ booths, outputs, notices, agent, needs_restart }: Reload
 }
 
 const LONGEST_H = 12;
-/** The first opening of the page makes a key, which takes many seconds on a small processor. */
+/** The longest time for opening the page. The first time, the agent makes a key, which takes many seconds on a small processor. */
 export const CERTIFICATE_MS = 120_000;
 
-/** The agent's answer, with the PIN if it made a new one. */
+/** The agent's answer, with the PIN if the agent made a new PIN. */
 type PageAnswer = PageState & { readonly pin?: string };
 
 /** Runs `booth-gateway page`: opens the page for a technician's phone or laptop, or closes it. */
@@ -130,7 +133,7 @@ export const pageCommand: Run = async (call) => {
   return EXIT.ok;
 };
 
-/** `code` returns the QR code of a text; null: no terminal to show it on. */
+/** Describes the page's state. `code` returns the QR code of a text; null without a terminal to show it on. */
 function pageText({ url, trouble, lan, pin, pin_for_ms }: PageAnswer, code: (text: string) => string | null): string {
   const here = `on this box  ${url ?? render(trouble)}`;
   if (pin === undefined) {
@@ -149,10 +152,10 @@ function pageText({ url, trouble, lan, pin, pin_for_ms }: PageAnswer, code: (tex
   ]);
 }
 
-/** A mail server may take three minutes in all. */
+/** The longest time that a test may take. A mail server may take three minutes. */
 const NOTICE_MS = 190_000;
 
-/** Runs `booth-gateway notify test`: sends a test, and shows the server's answer. */
+/** Runs `booth-gateway notify test`: sends a test notice, and shows the server's answer. */
 export const notifyCommand: Run = async (call) => {
   const [, name] = call.operands;
   const agent = await agentOf(call);

@@ -9,18 +9,18 @@ export const groupNameSchema = z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, shapeF
 
 export const profileNameSchema = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, shapeFault("config.profile_name"));
 
-/** An integer of a range, limits included. */
+/** Returns the schema of an integer in a range, limits included. */
 export const whole = (least: number, most: number) => z.int().min(least).max(most);
 
-/** A path of a file or folder. If its key ends in _file or _dir, a relative path counts from the configuration's folder. */
+/** The path of a file or folder. If the setting's name ends in _file or _dir, a relative path starts at the configuration's folder. */
 export const path = z.string().min(1).max(4096);
 export const optionalPath = (what: string) => path.exactOptional().describe(what);
 export const caFile = () => marked(optionalPath("Extra certificate authorities, PEM."), "authorities");
 
-/** A user's name of a login. */
+/** The user name of a login. */
 export const user = z.string().min(1).max(200).exactOptional();
 
-/** Ids of booths that an output or a notice is limited to. */
+/** The ids of the booths to which an output or a notice is limited. */
 export const boothIds = z.array(z.string().max(64)).min(1).max(64).exactOptional();
 
 export const groupSchema = z.strictObject({
@@ -42,7 +42,7 @@ export const limitsSchema = z
   })
   .describe("Limits of a filter. Use beyond any of them is overuse.");
 
-/** The same settings for each filter that a booth has. */
+/** Returns the schema of settings that are the same for each filter of a booth. */
 export const perFilter = <S extends z.ZodType>(filter: S) =>
   z
     .strictObject({

@@ -3,18 +3,18 @@ import { MessageError } from "../domain/messages/message-error.ts";
 import { render } from "../domain/messages/render.ts";
 import { masked } from "./mask.ts";
 
-/** A fault of a configuration or profile file. Line and column count from 1; 0: the file as a whole. */
+/** A fault of a configuration or profile file. Line and column count from 1; 0 means the whole file. */
 export interface Problem {
   readonly line: number;
   readonly column: number;
-  /** The path in the data, such as tags[3].role; "": the whole file. */
+  /** The path in the data, such as tags[3].role; "" means the whole file. */
   readonly path: string;
-  /** The file, if it is another one than the error's: the set-up's file, which the operator's file overrides. */
+  /** The file, if it differs from the error's file: the set-up's file, which the operator's file overrides. */
   readonly file?: string;
   readonly message: Text;
-  /** The remedy, if known. */
+  /** Advice to correct the fault, if known. */
   readonly hint?: Text | undefined;
-  /** The line without its end; absent if the fault is of the file as a whole. */
+  /** The text of the line; absent if the fault concerns the whole file. */
   readonly text?: string;
 }
 
@@ -22,13 +22,13 @@ const MAX_SHOWN = 10;
 const MAX_LINE_SHOWN = 140;
 
 /**
- * A profile or configuration that can't be used.
+ * The error of a profile or configuration that can't be used.
  *
- * Parsers and checks collect every problem of a file and throw one error, so that a person can correct the file in one pass.
- * `text` is one line for the log, the status and the page. `message` is the whole English explanation for a terminal: several lines,
- * with an excerpt and a caret per problem, at most ten problems. `full()` lists every problem. The fields are the first problem's, for
- * machines. The constructor masks whatever may be a secret in the words that quote the file (`mask.ts`), so that an error can be logged,
- * shown on the page and put into a bundle.
+ * Parsers and checks collect every problem of a file and throw a single error, so that a person can correct the file in one pass. `text` is
+ * one line for the log, the status and the page. `message` is the whole English explanation for a terminal: several lines, with an excerpt
+ * and a caret per problem, at most ten problems. `full()` lists every problem. The other fields describe the first problem, for programs.
+ * The constructor masks possible secrets in texts that quote the file (`mask.ts`). The error can therefore be logged, shown on the page and
+ * put into a support bundle.
  */
 export class ConfigError extends MessageError {
   override readonly name = "ConfigError";
@@ -43,7 +43,7 @@ export class ConfigError extends MessageError {
     return this.text;
   }
 
-  /** Returns every problem; `message` has only the first ten. */
+  /** Returns every problem, while `message` has only the first ten. */
   full(): string {
     return this.problems.map((problem) => renderProblem(this.file, problem)).join("\n");
   }
@@ -93,10 +93,10 @@ function headline(file: string, { file: own = file, line, column, path, message:
   return message("text.at", { place, text });
 }
 
-/** Returns the line with a caret under the column. A long line is cut to the part around the column. */
+/** Returns the line of a problem with a caret under the column. A long line is cut to the part around the column. */
 function excerpt(line: number, column: number, text: string): string {
   const from = column > MAX_LINE_SHOWN - 20 ? column - 40 : 0;
-  // A control character becomes a blank: harmless on a terminal, and the caret keeps its column.
+  // Replaces a control character with a blank, which is harmless on a terminal and keeps the caret's column.
   const part = text.slice(from, from + MAX_LINE_SHOWN).replace(/\p{Cc}/gu, " ");
   const number = String(line).padStart(5);
   return `${number} | ${part}\n${" ".repeat(number.length)} | ${" ".repeat(column - 1 - from)}^`;

@@ -17,8 +17,8 @@ import {
 } from "./yaml-source.ts";
 
 /**
- * Parses the gateway's configuration: defaults filled in, paths absolute (relative ones count from the file's folder), serials
- * normalised. Reads neither `file` nor profiles. Throws ConfigError for any fault; `usable.ts` disables only the faulty entry.
+ * Parses the gateway's configuration: fills in defaults, makes paths absolute (from the file's folder) and normalises serial numbers. Does
+ * not read `file` or any profile. Throws ConfigError for any fault; `usable.ts` disables only the faulty entry.
  */
 export function parseConfig(text: string, file: string): Config {
   return soundIn(openYaml(text, file), file);
@@ -30,12 +30,12 @@ function soundIn(source: YamlSource, file: string): Config {
   return configFrom(input, file);
 }
 
-/** Reads and checks the file merged with the set-up's file. Throws ConfigError. */
+/** Reads and checks the configuration file, merged with the set-up's file. Throws ConfigError. */
 export function loadConfig(path: string): Config {
   return soundIn(openLayers(readSource(path, NO_CONFIG_HINT), path).source, path);
 }
 
-/** Makes the configuration of an input that has passed the checks. Pure. */
+/** Makes the configuration from an input that has passed the checks. Pure. */
 export function configFrom(input: GatewayInput, file: string): Config {
   const folder = dirname(resolve(file));
   const dirs = (input.profile_dirs ?? ["profiles"]).map((dir) => resolve(folder, dir));
@@ -64,10 +64,10 @@ function noticeOf({ mail, webhook, mqtt, ...notice }: NoticeInput, folder: strin
 function boothOf({ modbus, opcua, ...booth }: BoothInput, folder: string): BoothConfig {
   if (opcua !== undefined) return { ...booth, opcua: absolute(opcua, folder) };
   if (modbus !== undefined) return { ...booth, modbus: modbusOf(modbus) };
-  throw new Error("a booth without a link passed the checks"); // checkGateway refuses it
+  throw new Error("a booth without a link passed the checks"); // checkGateway rejects such a booth
 }
 
-/** Makes the paths of a section absolute: the texts whose key ends in _file or _dir. Leaves sections inside it alone. */
+/** Makes the paths of a section absolute: the texts whose key ends in _file or _dir. Leaves nested sections unchanged. */
 function absolute<T extends object>(part: T, folder: string): T {
   const paths = Object.entries(part).flatMap(([key, value]) =>
     /_(file|dir)$/.test(key) && typeof value === "string" ? [[key, resolve(folder, value)] as const] : [],
@@ -75,13 +75,13 @@ function absolute<T extends object>(part: T, folder: string): T {
   return { ...part, ...Object.fromEntries(paths) };
 }
 
-/** Keys whose value is a secret; a secret file's path isn't one. */
+/** Matches keys whose value is a secret. The path of a secret's file is not a secret. */
 const SECRET = /password|secret|credential$|(^|_)key$|(^|_)pin$/;
-/** The name of a systemd credential is no secret. */
+/** The key of a systemd credential's name, which is not a secret. */
 const NO_SECRET = "api_key_credential";
 
 /**
- * Returns every setting in force, defaults filled in, paths absolute, each with its file and line; null: the default. Throws
+ * Returns every setting in force, with defaults and absolute paths. Each setting has its file and line; null means the default. Throws
  * ConfigError.
  */
 export function settingsIn(file: string) {
@@ -96,7 +96,7 @@ export function settingsIn(file: string) {
 
 function isSecret(path: DataPath): boolean {
   const name = path.findLast((step) => typeof step === "string") ?? "";
-  // The address of a webhook gives the right to post to it.
+  // Treats a webhook's URL as a secret, because anyone who knows it can post to it.
   const isWebhook = name === "url" && path.includes("webhook");
   return isWebhook || (SECRET.test(name) && name !== NO_SECRET);
 }

@@ -3,8 +3,8 @@ import type { Config } from "./port.ts";
 import type { UsableConfig } from "./usable.ts";
 
 /**
- * The part of a running agent that restarts if a setting changes. part: the booth with its link, the output or the notice. agent: the whole
- * agent within its process. service: the process, because its folders, ports or threads depend on the setting.
+ * The part of a running agent that restarts when a setting changes. part: the booth with its link, the output or the notice. agent: the
+ * whole agent within its process. service: the process, because its folders, ports or threads depend on the setting.
  */
 const RESTARTS: Readonly<Record<keyof Config, "part" | "agent" | "service">> = {
   booths: "part",
@@ -31,7 +31,7 @@ export interface EntryChanges {
 }
 
 export interface Differences {
-  /** A booth counts as changed if its entry or its profile changed. */
+  /** The booths whose entry or profile changed. */
   readonly booths: EntryChanges;
   readonly outputs: EntryChanges;
   readonly notices: EntryChanges;

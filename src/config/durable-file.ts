@@ -2,8 +2,8 @@ import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFil
 import { dirname } from "node:path";
 
 /**
- * Writes a file that only the agent's user can read, and makes its folder if it is missing. The file is durable when the function
- * returns; after a power cut the disk has either the old file or the new one. Throws the error of the file system.
+ * Writes a file that only the agent's user can read, and makes its folder if it is missing. When the function returns, the file is on the
+ * disk. After a power cut, the disk has either the old file or the new one. Throws the error of the file system.
  */
 export function writeDurably(path: string, text: string): void {
   const folder = dirname(path);

@@ -4,7 +4,7 @@ import { message } from "../domain/message.ts";
 import { MessageError } from "../domain/messages/message-error.ts";
 import { type DataPath, excessOf, valueAt } from "./yaml-source.ts";
 
-/** Parses the path of a setting as typed: service.url, booths[0].modbus.host, booths.booth-1.modbus.host; null: not a path. */
+/** Parses a setting's path as typed: service.url, booths[0].modbus.host, booths.booth-1.modbus.host. Returns null for any other text. */
 export function settingPath(text: string): DataPath | null {
   const steps = text.split(".").flatMap((part) => {
     const [, name, indices = ""] = /^([A-Za-z0-9_-]+)((?:\[\d{1,3}\])*)$/.exec(part) ?? [];
@@ -15,9 +15,9 @@ export function settingPath(text: string): DataPath | null {
 }
 
 /**
- * Returns the file's text with one value set. Every other character stays, comments included. `value` is YAML, so that numbers,
- * switches and lists keep their type. A booth may be named by its id. Throws a MessageError if the text or the value isn't
- * YAML, or if the file has no such place.
+ * Returns the file's text with one value set. Keeps every other character, comments included. `value` is YAML, so numbers, booleans and
+ * lists keep their type. The path may name a booth by its id. Throws a MessageError if the text or the value isn't YAML, or if the file has
+ * no such path.
  */
 export function withSetting(text: string, path: DataPath, value: string): string {
   for (const [code, part] of [
@@ -58,7 +58,7 @@ function changeOf(root: Node | null, { text, path, value }: Wanted): Change {
   }
   const from = rangeOf(node)[0];
   const to = endOf(node);
-  // A missing value has an empty range right after the colon.
+  // Adds a blank before a value that was missing: its empty range begins right after the colon.
   return { from, to, text: from === to ? ` ${inFlow(value)}` : inFlow(value) };
 }
 
@@ -81,7 +81,7 @@ function additionTo(node: unknown, { text, path, value }: Wanted): Change {
   return { from: at, to: at, text: `\n${indent}${entry}` };
 }
 
-/** Returns the end of a node's last value. The parser's range of a block includes the comments after it. */
+/** Returns the end of a node's last value. The parser's range of a block also includes the comments after it. */
 function endOf(node: unknown): number {
   const isBlock = (isMap(node) || isSeq(node)) && node.flow !== true;
   const last: unknown = isBlock ? node.items.at(-1) : undefined;

@@ -1,11 +1,11 @@
 import type { Problem } from "./config-error.ts";
 import { type DataPath, pathText, valueAt, type YamlSource } from "./yaml-source.ts";
 
-/** Lists of the configuration in which a faulty entry disables only itself. */
+/** The lists of the configuration in which a fault disables only its own entry. */
 const LISTS = ["booths", "outputs", "notices"] as const;
 export type List = (typeof LISTS)[number];
 
-/** Problems by the entry that they concern, such as "booths[2]"; under "" those that concern no single entry. */
+/** Problems by the entry that they concern, such as "booths[2]". Problems that concern no single entry are under "". */
 export type ByEntry = ReadonlyMap<string, readonly Problem[]>;
 
 export function byEntry(problems: readonly Problem[]): ByEntry {
@@ -16,15 +16,15 @@ export function entryOf({ path }: Problem): string {
   return /^(booths|outputs|notices)\[\d+\]/.exec(path)?.[0] ?? "";
 }
 
-/** Returns the entries of a list; [] if the file has no such list. */
+/** Returns the entries of a list; [] if the file doesn't have the list. */
 export function entriesIn({ data }: YamlSource, list: List): readonly unknown[] {
   const entries = valueAt(data, [list]);
   return Array.isArray(entries) ? entries : [];
 }
 
 /**
- * Returns the file without its faulty entries, and the indices in the file of the entries that stay. A problem of the result still
- * points at its place in the whole file.
+ * Returns the file without its faulty entries, and the remaining entries' indices in the file. Each problem of the result still points at
+ * its place in the whole file.
  */
 export function withoutEntries(source: YamlSource, faulty: ByEntry) {
   const keptIn = (list: List): number[] =>

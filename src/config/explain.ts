@@ -9,7 +9,7 @@ import { type DataPath, valueAt, type YamlSource } from "./yaml-source.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** A file is parsed once: compiling a validator for it would take longer than interpreting the schema. */
+/** Options for a single parse: the schema is interpreted, because compiling a validator for it would take longer. */
 const ONCE = { jitless: true } as const;
 
 /** Validates a file's data. Throws a ConfigError with every problem and its place, in the file's order. */
@@ -19,16 +19,19 @@ export function parseWith<S extends z.ZodType>(schema: S, source: YamlSource): z
   throw new ConfigError(source.file, explained(result.error.issues, schema, source));
 }
 
-/** Returns the faults of a file's data that the schema finds, in the file's order. */
+/** Returns the faults that the schema finds in a file's data, in the file's order. */
 export function problemsOf(schema: z.ZodType, source: YamlSource): readonly Problem[] {
   const result = schema.safeParse(source.data, ONCE);
   return result.success ? [] : explained(result.error.issues, schema, source);
 }
 
-/** Limit of explained problems. Each costs a search of the file and a comparison with every valid name. */
+/** The maximum number of problems to explain. Each problem takes a search of the file and a comparison with every valid name. */
 const MAX_EXPLAINED = 300;
 
-/** Throws ConfigError if there are too many problems: then the file is probably another one. */
+/**
+ * Explains the schema's issues as problems with places. Throws a ConfigError if there are too many issues, because the file is then
+ * probably of another kind.
+ */
 function explained(issues: readonly Issue[], schema: z.ZodType, source: YamlSource): readonly Problem[] {
   const problems: Problem[] = [];
   for (const issue of issues) {
@@ -76,7 +79,7 @@ function explain(issue: Issue, schema: z.ZodType, source: YamlSource): readonly 
   return [source.problemAt(path, sentence(issue, value), { hint: lacksQuotes ? message("config.quotes") : undefined })];
 }
 
-/** Quotes a value for an error. A value that may be a secret by its key is hidden. */
+/** Quotes a value for an error. Hides a value whose key suggests a secret. */
 function quotedAt(path: DataPath, value: unknown): Text {
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   if (Array.isArray(value)) return message("config.a_list");
@@ -99,7 +102,7 @@ function sentence(issue: Issue, found: Text): Message {
   }
 }
 
-/** Returns the message that a rule of the schema names, or Zod's own words. */
+/** Returns the message that a rule of the schema names, or else Zod's own text. */
 function wordsOf(issue: Pick<Issue, "code" | "message">): Text {
   const named = shapeText(issue.message);
   return named === null && issue.code === "invalid_union" ? message("config.invalid") : (named ?? issue.message);

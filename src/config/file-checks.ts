@@ -14,17 +14,17 @@ import type { Problem } from "./config-error.ts";
 import type { Holds } from "./marks.ts";
 import type { DataPath } from "./yaml-source.ts";
 
-/** A marked setting of a configuration. */
+/** A setting that names a file or is a secret itself, as its mark in the schema says. */
 export interface MarkedSetting {
   readonly path: DataPath;
   readonly holds: Holds;
-  /** A file's path is absolute. */
+  /** The setting's value; a file's path is absolute. */
   readonly value: string;
-  /** Its line in the file, for a message. */
+  /** The setting's line in the file, for a message. */
   readonly place: Problem;
 }
 
-/** Returns the faults of the files that a configuration names, found by the functions that read them for a connection. */
+/** Returns the faults of the files that a configuration names. Reads them with the functions that also read them for a connection. */
 export function fileProblems(marked: readonly MarkedSetting[]): readonly Problem[] {
   return marked.flatMap((setting) => {
     try {
@@ -43,7 +43,7 @@ function judge({ holds, value }: MarkedSetting): unknown {
     case "password":
       return readSecretFile(value);
     case "first_key":
-      // A gateway polls before its key is installed, and deletes the file once it has its own key.
+      // Accepts a missing key: a gateway polls before its first key is installed, and deletes that file once it has its own key.
       return existsSync(value) ? readSecretFile(value) : "";
     case "pin":
       return readPinFile(value);
@@ -62,7 +62,9 @@ function judge({ holds, value }: MarkedSetting): unknown {
   }
 }
 
-/** A key and its certificate have names that differ in one word, as client_key_file and client_certificate_file. */
+/**
+ * Checks that a key fits its certificate. Their settings' names differ in one word, such as client_key_file and client_certificate_file.
+ */
 function judgePair({ path, value }: MarkedSetting, all: readonly MarkedSetting[]): void {
   const name = String(path.at(-1)).replace("key", "certificate");
   const wanted = JSON.stringify([...path.slice(0, -1), name]);
@@ -71,7 +73,7 @@ function judgePair({ path, value }: MarkedSetting, all: readonly MarkedSetting[]
   try {
     judge(certificate);
   } catch {
-    // The certificate itself is faulty, which its own check reports.
+    // Ignores a faulty certificate, because its own check reports it.
     return;
   }
   readKeyOf(readCertificate(certificate.value), { file: certificate.value, key_file: value });

@@ -20,7 +20,9 @@ import type { ModbusConfig } from "./port.ts";
 import { brokerUrlFault, isLoopback, proxyUrlFault, serviceUrlFault, webhookUrlFault } from "./urls.ts";
 import { AT_KEY, type Fault, problemsFrom, within, type YamlSource } from "./yaml-source.ts";
 
-/** Returns the problems of a gateway's configuration that concern more than one value, a URL or a time zone. */
+/**
+ * Returns the faults of a gateway's configuration that a schema can't find: those of URLs and time zones, and those between several values.
+ */
 export function checkGateway(input: GatewayInput, source: YamlSource): readonly Problem[] {
   const { service, booths, outputs, notices } = input;
   return problemsFrom(source, [
@@ -37,13 +39,13 @@ export function checkGateway(input: GatewayInput, source: YamlSource): readonly 
   ]);
 }
 
-/** A URL's fault, if the URL is given and has one. */
+/** Returns the fault of a URL; empty if the URL is absent or valid. */
 function checkUrl(path: Fault[0], url: string | undefined, faultOf: (url: string) => Text | null): readonly Fault[] {
   const fault = url === undefined ? null : faultOf(url);
   return fault === null ? [] : [[path, fault]];
 }
 
-/** A fault unless a certificate and its private key are both given or both absent. */
+/** Returns a fault if only one of a certificate and its private key is given. */
 function checkPair(of: object, prefix: "client" | "user"): readonly Fault[] {
   const keys = [`${prefix}_key_file`, `${prefix}_certificate_file`];
   const [given, second] = keys.filter((key) => key in of);
@@ -107,10 +109,13 @@ function checkModbus(modbus: ModbusInput): readonly Fault[] {
   return /^[A-Za-z0-9.:-]+$/.test(host) ? [] : [["host", message("config.host")]];
 }
 
-/** RTU frames have no transaction id, and on a line with several devices only the unit id says which one answers. */
+/**
+ * Settings that only Modbus TCP has. RTU frames have no transaction id, and on a line with several devices only the unit id says which
+ * device answers.
+ */
 const TCP_ONLY = ["transaction_id_offset", "answer_unit_id"] as const;
 
-/** Beyond this machine, only clients that the file lists may connect. */
+/** Returns the fault of a shared connection's addresses. Only listed clients may connect from other machines. */
 function faultOfShare({ address, clients }: NonNullable<ModbusInput["share"]>): Text | null {
   const wrong = [address, ...clients].find((text) => isIP(text) === 0);
   if (wrong !== undefined) return message("config.no_ip", { text: wrong });
@@ -118,13 +123,13 @@ function faultOfShare({ address, clients }: NonNullable<ModbusInput["share"]>): 
   return isLocal || clients.length > 0 ? null : message("config.clients");
 }
 
-/** Returns the address and settings of a booth's `modbus` section, which `checkGateway` has accepted. */
+/** Returns the address and settings of a booth's `modbus` section, which must have passed `checkGateway`. */
 export function modbusOf({ host, port, framing, serial, ...rest }: ModbusInput): ModbusConfig {
   if (serial !== undefined) return { serial, ...rest };
   return { host: host ?? "", port: port ?? MODBUS_PORT, ...(framing === undefined ? {} : { framing }), ...rest };
 }
 
-/** Booths that share a Modbus connection must have the same settings for it. Every OPC UA booth has its own session. */
+/** Checks that booths with the same Modbus connection have the same settings for it. Every OPC UA booth has its own session. */
 function checkSharing(booths: readonly BoothInput[]): readonly Fault[] {
   const first = new Map<string, { readonly settings: string; readonly id: string }>();
   return booths.flatMap(({ id, modbus }, index): readonly Fault[] => {
@@ -139,7 +144,7 @@ function checkSharing(booths: readonly BoothInput[]): readonly Fault[] {
   });
 }
 
-/** The rules keep a password from ever being sent unprotected. */
+/** Checks the OPC UA settings, mainly that a password is never sent unprotected. */
 function checkOpcua(input: OpcuaInput): readonly Fault[] {
   const { endpoint, security_policy, allow_insecure, user, password_file, user_certificate_file } = input;
   const { server_certificate_fingerprint: fingerprint, server_certificate_file } = input;
@@ -169,7 +174,7 @@ function checkOpcua(input: OpcuaInput): readonly Fault[] {
 
 type Named = { readonly name: string; readonly booths?: readonly string[] };
 
-/** Checks the name of an output or a notice, and the booths that it names. */
+/** Checks an output's or a notice's name, and the booths that it lists. */
 function checkNames(entry: Named, entries: readonly Named[], booths: readonly { readonly id: BoothId }[]) {
   const { name } = entry;
   const ids = booths.map(({ id }) => id);
@@ -183,7 +188,7 @@ function checkNames(entry: Named, entries: readonly Named[], booths: readonly { 
   return [...taken, ...unknown];
 }
 
-/** Keys that only outputs of another kind may have. */
+/** Keys that an output of this kind may not have, because they belong to another kind. */
 const STRANGE = { mqtt: ["token_file"], sparkplug: ["token_file"], otlp: ["client_id", "since"] } as const;
 
 function checkOutput(output: OutputInput): readonly Fault[] {
@@ -209,7 +214,7 @@ function checkOutput(output: OutputInput): readonly Fault[] {
   return faults.map(([path, text]) => [path, text, AT_KEY]);
 }
 
-/** Placeholders that each topic template may have. */
+/** The placeholders that each kind of topic template may contain. */
 const PLACES = {
   tag: ["gateway", "booth", "serial", "tag"],
   figure: ["gateway", "booth", "serial", "figure"],
@@ -255,7 +260,7 @@ function checkNotice({ mail, webhook, mqtt, quiet }: NoticeInput): readonly Faul
   ];
 }
 
-/** A user name needs a password file, and the reverse. */
+/** Checks that a user name and a password file are both given or both absent. */
 function checkLogin(login: NoticeInput["mail"] | NoticeInput["mqtt"]): readonly Fault[] {
   if ((login?.user === undefined) === (login?.password_file === undefined)) return [];
   return [[login?.user === undefined ? "password_file" : "user", message("notice.login_pair")]];

@@ -24,11 +24,11 @@ import { outputsSchema } from "./outputs-schema.ts";
 import { shapeFault } from "./shape-faults.ts";
 
 /*
- * The schema of the configuration file. Parsing returns the configuration itself, with defaults and units; `port.ts` takes its types
- * from here. `config.ts` adds what needs the file's folder or the checks: absolute paths, and which link a booth has.
+ * This module has the schema of the configuration file. Parsing returns the configuration with defaults and units; `port.ts` takes its
+ * types from here. `config.ts` adds absolute paths and each booth's kind of link, because those need the file's folder or the checks.
  */
 
-/** A gateway is a small box: more booths than this belong on a second gateway. */
+/** The maximum number of booths on a gateway, which is a small box. More booths need a second gateway. */
 export const MAX_BOOTHS = 64;
 
 const time = z
@@ -37,7 +37,7 @@ const time = z
   .overwrite((text) => (text.length === 5 ? `${text}:00` : text))
   .describe("Local wall-clock time, HH:MM or HH:MM:SS.");
 
-/** A TCP port; 0: any free one. */
+/** A TCP port; 0 means any free port. */
 const port = whole(0, 65_535);
 
 const shiftSchema = z.strictObject({
@@ -105,7 +105,10 @@ const modbusSchema = z
 /** Security policies without known weaknesses, and None. */
 export const OPCUA_POLICIES = ["Basic256Sha256", "Aes128_Sha256_RsaOaep", "Aes256_Sha256_RsaPss", "None"] as const;
 
-/** Returns 64 lower-case hex digits, without the colons and blanks that tools print; null: not a SHA-256 fingerprint. */
+/**
+ * Normalises a SHA-256 fingerprint to 64 lower-case hex digits, without the colons and blanks that tools print. Returns null for any other
+ * text.
+ */
 export function normaliseFingerprint(typed: string): string | null {
   const digits = typed
     .replace(/^sha-?256[:=]/i, "")
@@ -153,7 +156,7 @@ export const boothId: z.ZodType<BoothId, string> = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, shapeFault("config.booth_id"));
 
-/** A text that can't be a serial number stays as typed: the checks reject it. */
+/** A serial number in its normal spelling. Any other text stays as typed and is rejected by the checks. */
 const serialNumber: z.ZodType<Serial, string> = z
   .string()
   .max(64)
@@ -185,7 +188,7 @@ const serviceSchema = z.strictObject({
   url: z
     .string()
     .max(2000)
-    // A URL with a query or a fragment stays as written: the checks reject it.
+    // Removes slashes at the end. Keeps a URL with a query or a fragment as typed, because the checks reject it.
     .overwrite((url) => (/[?#]/.test(url) ? url : url.replace(/(?<!\/)\/+$/, "")))
     .exactOptional()
     .describe("Base URL of /api. https, or http for loopback addresses. Absent: entered at the set-up."),

@@ -1,25 +1,25 @@
 import { z } from "zod";
 
 /**
- * Marks a setting that names a file with a secret or a certificate, or that is a secret itself. The mark stands at the setting's
- * place in the schema, so that the file checks and the scrubber find the settings of every section without a list of their own.
+ * The kinds of marks. A mark says that a setting names a file with a secret or a certificate, or that the setting itself is a secret. The
+ * mark is part of the setting's schema, so the file checks and the scrubber (which removes secrets from texts) need no list of settings.
  *
- * password: a file with a secret that only its owner may read. first_key: the same, but the file may be missing. pin, token: the
- * same, with a least length. own_key: a private key that only its owner may read; key: any private key. authorities: certificates
- * in PEM form. certificate: one in PEM or DER form. address: a URL whose path and query may be a secret.
+ * password: a file with a secret that only its owner may read. first_key: like password, but the file may be missing. pin, token: like
+ * password, with a minimum length. own_key: a private key that only its owner may read; key: any private key. authorities: certificates in
+ * PEM form. certificate: a certificate in PEM or DER form. address: a URL whose path and query may be a secret.
  */
 export type Holds =
   "password" | "first_key" | "pin" | "token" | "own_key" | "key" | "authorities" | "certificate" | "address";
 
 const marks = z.registry<{ readonly holds: Holds }>();
 
-/** Marks a setting. Call it last: a schema that is derived from the result has no mark. */
+/** Marks a setting. Must be called last, because a schema derived from the result has no mark. */
 export function marked<S extends z.ZodType>(schema: S, holds: Holds): S {
   marks.add(schema, { holds });
   return schema;
 }
 
-/** A setting of a schema: its keys, with "*" for each entry of a list or mapping. */
+/** A marked setting: its keys, with "*" for each entry of a list or mapping. */
 export interface MarkedKey {
   readonly keys: readonly string[];
   readonly holds: Holds;
@@ -34,7 +34,7 @@ export function markedKeys(schema: unknown, keys: readonly string[] = []): reado
   ];
 }
 
-/** Returns the schemas of an object's keys, and under "*" that of the entries of a list or mapping. Unwraps optional and default. */
+/** Returns the schemas of an object's keys. The entries of a list or mapping have the key "*". Unwraps optional and default. */
 export function childrenOf(schema: unknown): readonly (readonly [key: string, schema: unknown])[] {
   if (schema instanceof z.ZodObject) return Object.entries(schema.shape);
   if (schema instanceof z.ZodArray) return [["*", schema.element]];

@@ -1,19 +1,22 @@
-/** A URL up to the end of its quotes, or of its value if it has none. */
+/** Matches a URL up to its closing quote, or without quotes to the end of its value. */
 const ADDRESS = /([A-Za-z][A-Za-z0-9+.-]*:\/\/)([^"'\s,)}\]][^\n"']*?)(?=["'\n]|,\s|\s*[}\]]|\s#|$)/g;
-/** The part of a URL that may be shown: host and port. PORT is a placeholder in the project's own sentences. */
+/** Matches the part of a URL that may be shown: host and port. PORT is a placeholder in the agent's own messages. */
 const PLAIN_HOST = /^(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::(?:\d+|PORT))?(?=$|[/?#\s;:)])/;
-/** A key whose value is a secret by its name, in any style of YAML. */
+/** Matches a key whose name suggests a secret, with its value, in any YAML style. */
 const SECRET_KEY =
   /(["']?)([A-Za-z0-9_-]*(?:passw(?:or)?d|passphrase|secret|token|credential|authorization|api_?key|(?:^|_)pin|_key))\1(\s*:\s+)("[^"\n]*"?|'[^'\n]*'?|[^,}\n#]+)/gi;
-/** The key of an address, whose value may lack its scheme. */
+/** Matches the key of a URL, whose value may lack its scheme. */
 const ADDRESS_KEY = /(["']?)([A-Za-z0-9_-]*(?:url|endpoint))\1(\s*:\s+)("[^"\n]*"?|'[^'\n]*'?|[^,}\n#[]+)/gi;
-/** A path of a secret's file is no secret; a value without a slash may be the secret itself, at the wrong key. */
+/**
+ * Matches the key of a secret's file. A path is not a secret, but a value without a slash may be the secret itself, entered at the wrong
+ * key.
+ */
 const FILE_KEY =
   /(["']?)([A-Za-z0-9_-]*(?:passw(?:or)?d|secret|token|key|pin)_file)\1(\s*:\s+)("[^"\n]*"?|'[^'\n]*'?|[^,}\n#]+)/gi;
 
 /**
- * Hides whatever may be a secret in a line of a configuration file, or in a message that quotes one. Each hidden character becomes
- * an asterisk, so that the caret under a line still points at its column.
+ * Hides possible secrets in a line of a configuration file, or in a message that quotes such a line. Each hidden character becomes an
+ * asterisk, so the caret under a line still points at its column.
  */
 export function masked(text: string): string {
   return text
@@ -27,11 +30,11 @@ export function masked(text: string): string {
     );
 }
 
-/** Keeps the host, unless the URL may have a user name and password. */
+/** Masks a URL after its scheme. Keeps the host, unless the URL may contain a user name and password. */
 function maskedAddress(rest: string): string {
   const host = rest.includes("@") ? "" : (PLAIN_HOST.exec(rest)?.[0] ?? "");
   const after = rest.slice(host.length);
-  // The words after the URL are the rest of a sentence.
+  // Keeps words after the URL, because they are the rest of a sentence.
   return /^[/?#]?(?:$|[\s;:)])/.test(after) && host !== "" ? rest : host + stars(after);
 }
 

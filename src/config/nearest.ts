@@ -19,7 +19,7 @@ function editDistance(a: string, b: string): number {
   return last[b.length] ?? 0;
 }
 
-/** Returns the name that was probably meant; undefined: no name is close enough to suggest. */
+/** Returns the name that was probably meant; undefined if no name is close enough. */
 export function nearest(word: string, names: readonly string[]): string | undefined {
   if (word.length > 64) return undefined;
   const wanted = word.toLowerCase();
@@ -29,7 +29,7 @@ export function nearest(word: string, names: readonly string[]): string | undefi
   return best !== undefined && best.distance <= Math.max(2, Math.ceil(word.length / 3)) ? best.name : undefined;
 }
 
-/** Returns "did you mean x?"; undefined: no name is close enough. */
+/** Returns "did you mean x?"; undefined if no name is close enough. */
 export function didYouMean(word: string, names: readonly string[]): Message | undefined {
   const name = nearest(word, names);
   return name === undefined ? undefined : message("config.did_you_mean", { name });

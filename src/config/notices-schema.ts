@@ -4,7 +4,9 @@ import { boothIds, caFile, optionalPath, profileModeSchema, user, whole } from "
 import { marked } from "./marks.ts";
 import { shapeFault } from "./shape-faults.ts";
 
-/** Each notice keeps its waiting messages in memory and on disk. A mailing list reaches more people. */
+/**
+ * The maximum number of notices. Each notice keeps its waiting messages in memory and on disk. To reach more people, use a mailing list.
+ */
 const MAX_NOTICES = 4;
 const MAX_RECIPIENTS = 20;
 
@@ -12,7 +14,7 @@ const time = z
   .string()
   .regex(/^([01]\d|2[0-3]):[0-5]\d$/, shapeFault("notice.time_of_day"))
   .describe("Local wall-clock time, HH:MM.");
-/** A mail address as in a header: bare, or in angle brackets after a name. */
+/** A mail address as in a header: alone, or in angle brackets after a name. */
 const address = z
   .string()
   .max(200)

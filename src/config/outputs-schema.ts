@@ -3,18 +3,20 @@ import { boothIds, caFile, optionalPath, user, whole } from "./common-schema.ts"
 import { marked } from "./marks.ts";
 import { shapeFault } from "./shape-faults.ts";
 
-/** Each output holds a connection and reads the log on its own, which costs a small box memory and CPU. */
+/**
+ * The maximum number of outputs. Each output holds a connection and reads the log by itself, which costs a small box memory and CPU time.
+ */
 const MAX_OUTPUTS = 4;
-/** Further servers of a Sparkplug output. */
+/** The maximum number of additional servers of a Sparkplug output. */
 const MORE_SERVERS = 3;
-/** Characters of a topic. MQTT allows 65,535 bytes, which is too long to subscribe to by hand. */
+/** The maximum number of characters in a topic. MQTT allows 65,535 bytes, too many to type when subscribing. */
 const LONGEST_TOPIC = 512;
 
 const serverUrl = z.string().max(2000);
 
 const template = (usual: string, what: string) => z.string().min(1).max(LONGEST_TOPIC).default(usual).describe(what);
 
-/** A part of a Sparkplug topic. */
+/** A segment of a Sparkplug topic. */
 const part = z
   .string()
   .min(1)

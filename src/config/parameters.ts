@@ -7,14 +7,14 @@ import { groupsInForce, type Profile } from "../domain/profile.ts";
 /** The modes that count as use of the booth by default. */
 const DEFAULT_IN_USE: ModeSets["in_use"] = ["spray", "flash", "purge", "bake"];
 
-/** Completes mode sets: run defaults to in_use and cool_down, runtime to run. */
+/** Fills in missing mode sets: `run` defaults to `in_use` plus `cool_down`, and `runtime` to `run`. */
 export function completeModeSets(given: Partial<ModeSets>): ModeSets {
   const in_use = given.in_use ?? DEFAULT_IN_USE;
   const run = given.run ?? [...new Set([...in_use, "cool_down" as const])];
   return { in_use, run, runtime: given.runtime ?? run };
 }
 
-/** Returns everything that the derivation of a booth depends on. The booth's configuration overrides its profile. Pure. */
+/** Returns all settings that the derivation of a booth's facts depends on. The booth's configuration overrides its profile. Pure. */
 export function parametersOf(profile: Profile, booth: BoothConfig): Parameters {
   const tags = Object.fromEntries(profile.tags.map((tag) => [tag.name, tagParameters(tag)]));
   const bits = profile.tags.flatMap(({ mode }) => mode ?? []);
@@ -23,7 +23,7 @@ export function parametersOf(profile: Profile, booth: BoothConfig): Parameters {
     profile_version: profile.version,
     groups: groupsWithTags(profile, booth),
     tags: { ...tags, ...modeBitTags(tags) },
-    // A bit's name is its mode.
+    // Adds the modes of mode bits (one bit per mode). Their code is the mode's name.
     modes: { ...Object.fromEntries(bits.map((mode) => [mode, mode])), ...profile.modes },
     mode_sets: overrideModeSets(profile.mode_sets, booth.mode_sets ?? {}),
     ...picked(booth, ["min_stage_ms", "tz", "working_hours", "bay_count"]),
@@ -32,18 +32,18 @@ export function parametersOf(profile: Profile, booth: BoothConfig): Parameters {
   };
 }
 
-/** Leaves out groups without a tag, which a profile in the making may have. */
+/** Returns the poll groups that have tags. An unfinished profile may have groups without tags. */
 function groupsWithTags(profile: Profile, booth: BoothConfig): Profile["groups"] {
   const used = new Set(profile.tags.map(({ group }) => group));
   return Object.fromEntries(Object.entries(groupsInForce(profile, booth)).filter(([group]) => used.has(group)));
 }
 
-/** Returns the poll groups of a booth's configuration that its profile doesn't have: they would have no effect. */
+/** Returns the poll groups that the booth's configuration sets but its profile lacks, so they would have no effect. */
 export function unknownGroups(profile: Profile, booth: BoothConfig): readonly string[] {
   return Object.keys(booth.poll).filter((group) => !Object.hasOwn(profile.groups, group));
 }
 
-/** Returns an object with some of its keys; an absent one stays absent. */
+/** Returns an object with only these keys. An absent key stays absent. */
 export function picked<T extends object, const K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {
   return Object.fromEntries(keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]]))) as Pick<T, K>;
 }
@@ -56,7 +56,7 @@ export function tagParameters(tag: TagParameters): TagParameters {
   };
 }
 
-/** A set that the profile had by default follows the override of the set that it derives from. */
+/** Overrides a profile's mode sets. A set with its default value follows the override of the set from which that default derives. */
 function overrideModeSets(base: ModeSets, override: Partial<ModeSets>): ModeSets {
   const { in_use, run, runtime } = base;
   const derived = completeModeSets({ in_use });
@@ -72,7 +72,7 @@ function sameModes(a: ModeSets["run"], b: ModeSets["run"]): boolean {
   return a.length === b.length && a.every((mode) => b.includes(mode));
 }
 
-/** Overrides limits one by one, so that a booth can change the minutes and keep the profile's pressure. */
+/** Overrides filter limits one by one, so a booth can change the minutes and keep the profile's pressure. */
 function overrideFilters(base: Profile["filters"], override: BoothConfig["filters"]): Parameters["filters"] {
   const merged: Partial<Record<FilterType, FilterParameters>> = { ...base };
   for (const [type, { limits }] of Object.entries(override) as [FilterType, { limits: FilterParameters["limits"] }][]) {

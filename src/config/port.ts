@@ -1,10 +1,11 @@
 import type { BoothInput, GatewayInput, ModbusInput, OPCUA_POLICIES, OpcuaInput } from "./gateway-schema.ts";
 
 /*
- * The configuration as the other folders see it. The schema alone says what a key means and which values it may have.
+ * This module has the types of the configuration for the other folders. Only the schema defines what a key means and which values it may
+ * have.
  */
 
-/** The configuration is read-only after parsing. */
+/** A configuration's type after parsing: read-only at every level. */
 type Settled<T> = T extends string | number | boolean
   ? T
   : T extends readonly (infer Item)[]
@@ -15,8 +16,8 @@ type Settled<T> = T extends string | number | boolean
 export type SerialSettings = Settled<NonNullable<ModbusInput["serial"]>>;
 
 /**
- * The address of a Modbus device: Modbus TCP (the default framing), RTU frames over TCP (a serial device server), or a serial line
- * (RTU). Booths with the same host and port, or the same serial path, share one connection.
+ * The address of a Modbus device: Modbus TCP (the default framing), RTU frames over TCP (a serial device server), or a serial line (RTU).
+ * Booths with the same host and port, or the same serial path, share a connection.
  */
 export type ModbusAddress = Settled<
   | (Required<Pick<ModbusInput, "host" | "port">> &
@@ -32,16 +33,16 @@ export type OpcuaPolicy = (typeof OPCUA_POLICIES)[number];
 /** The endpoint of an OPC UA server, with the security and the login of a session. */
 export type OpcuaAddress = Settled<OpcuaInput>;
 
-/** The link to the booth's PLC. The booth's profile has the same protocol. */
+/** The link to the booth's PLC. The booth's profile must have the same protocol. */
 export type BoothLink =
   { readonly modbus: ModbusConfig; readonly opcua?: never } | { readonly opcua: OpcuaAddress; readonly modbus?: never };
 
 /** A booth of the configuration file. Absent settings come from the profile or the service. */
 export type BoothConfig = Settled<Omit<BoothInput, keyof BoothLink>> & BoothLink;
 
-/** The whole configuration file, defaults filled in. */
+/** The whole configuration, with defaults filled in. */
 export type Config = Settled<Omit<GatewayInput, "profile_dirs" | "booths">> & {
-  /** The operator's folders, those made on the spot, the shipped ones. */
+  /** The folders of profiles: first the operator's, then that of profiles made on the box, then the shipped one. */
   readonly profile_dirs: readonly string[];
   readonly booths: readonly BoothConfig[];
 };

@@ -90,7 +90,7 @@ function explicitAddress(name: string, address: number): TableAddress | AddressF
 }
 
 function modicon(value: number, text: string): TableAddress | AddressFault {
-  // The first of six digits names the table; 0 is that of the coils.
+  // Reads six digits with a leading 0 as a coil, because the first digit names the table.
   if (text.length === 6 && text.startsWith("0")) return oneBased("coil", value, text);
   const inFive = value < 100_000 ? TABLE_BY_DIGIT[String(Math.floor(value / 10_000))] : undefined;
   const short = value % 10_000;
@@ -116,9 +116,9 @@ const OPCUA_NAMESPACE = "http://opcfoundation.org/UA/";
 const GUID = /^g=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Parses a node's id: `nsu=URI;s=NAME` (also i=, g=, b=), or only the part after the namespace, which is then `fallback`. `i=NUMBER`
- * without any namespace is in the standard's namespace. Rejects `ns=NUMBER`: after a server's restart the number may mean another
- * namespace.
+ * Parses a node's id: `nsu=URI;s=NAME` (also i=, g=, b=), or only the part after the namespace, for which the namespace is `fallback`.
+ * `i=NUMBER` without any namespace is in the standard's namespace. Rejects `ns=NUMBER`, because after a server's restart the number may
+ * mean another namespace.
  */
 export function parseNode(
   notation: string | { readonly namespace: string; readonly id: string },
@@ -135,7 +135,7 @@ export function parseNode(
     : idIn(standard, text);
 }
 
-/** Parses a path from the folder Objects: each step is `NAME` (in the namespace `fallback`) or `nsu=URI;NAME`. */
+/** Parses a path that starts at the folder Objects. Each step is `NAME` (in the namespace `fallback`) or `nsu=URI;NAME`. */
 export function parsePath(steps: readonly string[], fallback: string | undefined): OpcuaNode | AddressFault {
   const names: OpcuaName[] = [];
   for (const step of steps) {

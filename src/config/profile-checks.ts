@@ -27,7 +27,7 @@ const INTEGER_RANGES: Readonly<Partial<Record<ModbusType | OpcuaType, readonly [
   int64: [-(2n ** 63n), 2n ** 63n - 1n],
 };
 
-/** Returns the faults of a profile that concern more than one tag. */
+/** Returns the faults of a profile that concern its names, its modes or its holes (addresses that the device refuses). */
 export function checkProfile(input: ProfileInput): readonly Fault[] {
   return [...checkNames(input), ...checkModes(input), ...checkHoles(input)];
 }
@@ -125,7 +125,10 @@ function checkLabels(tag: TagInput): readonly Fault[] {
   return faults;
 }
 
-/** A counter can't count beyond its registers. A smaller modulus, such as a program's own rollover, is possible. */
+/**
+ * Checks a counter's modulus: it can't exceed the range of the counter's registers, but it may be smaller, as with a program's own
+ * rollover.
+ */
 function checkModulus(tag: TagInput): readonly Fault[] {
   const range = INTEGER_RANGES[tag.type];
   const modulus = tag.counter?.modulus;
@@ -165,7 +168,7 @@ function checkModeTags({ tags }: ProfileInput): readonly Fault[] {
   });
 }
 
-/** The bits of a bay are read together, and make the bay's mode, which no other tag may make. */
+/** Checks the mode bits (one bit per mode) of each bay. They must be read together, and no other tag may give the bay's mode. */
 function checkModeBits({ tags }: ProfileInput): readonly Fault[] {
   return tags.flatMap(({ role, mode, bay, group }, index): readonly Fault[] => {
     const fault = (key: string, text: Message): readonly Fault[] => [[["tags", index, key], text]];

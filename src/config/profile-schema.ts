@@ -34,12 +34,12 @@ const opcuaSchema = z.strictObject({
     .describe("Maximum number of variables in one read, unless the server's limit is lower."),
 });
 
-/** A heartbeat at least every quarter of an hour shows that a tag is still read. */
+/** The default heartbeat: a record at least every quarter of an hour shows that a tag is still read. */
 const DEFAULT_HEARTBEAT_MS = 900_000;
-/** The protocol's limits for one answer. */
+/** The Modbus protocol's limits for a single answer. */
 const PROTOCOL_MAX_REGISTERS = 125;
 const PROTOCOL_MAX_BITS = 2000;
-/** Well above any booth: protects against the wrong file. */
+/** The maximum number of tags in a profile, well above any booth. The limit protects against reading a wrong file. */
 export const MOST_TAGS = 2000;
 
 const wordOrder = z.enum(["high_first", "low_first"]);
@@ -203,7 +203,7 @@ export const opcuaProfileSchema = z.strictObject({
   tags: z.array(opcuaTagSchema).min(1).max(MOST_TAGS),
 });
 
-/** The schema for editors. The loader uses the schema of the file's protocol, so that its messages fit. */
+/** The schema of profiles for editors. The loader uses only the schema of the file's protocol, so that its messages fit. */
 export const profileSchema = z.discriminatedUnion("protocol", [modbusProfileSchema, opcuaProfileSchema]);
 
 export type ModbusProfileInput = z.output<typeof modbusProfileSchema>;

@@ -31,15 +31,18 @@ import {
 
 const PROTOCOLS: readonly string[] = ["modbus", "opcua"];
 
-/** The folder of the profiles that come with the agent. */
+/** The folder of the shipped profiles. */
 export const SHIPPED_PROFILES = fileURLToPath(new URL("../../config/profiles", import.meta.url));
 
-/** Parses a profile; `file` is for messages alone. Pure. Throws ConfigError. */
+/** Parses a profile; `file` is only used in messages. Pure. Throws ConfigError. */
 export function parseProfile(text: string, file: string): Profile {
   return profileOf(openYaml(text, file));
 }
 
-/** The protocol decides which keys the file may have. A missing or misspelled one is rejected by the Modbus schema. */
+/**
+ * Makes the profile of a file, whose protocol decides which keys the file may have. The Modbus schema rejects a missing or misspelled
+ * protocol.
+ */
 function profileOf(source: YamlSource): Profile {
   const protocol = valueAt(source.data, ["protocol"]);
   if (typeof protocol === "string" && !PROTOCOLS.includes(protocol)) {
@@ -77,7 +80,7 @@ function opcuaProfileOf(source: YamlSource): OpcuaProfile {
 
 const VALUE_KEYS = ["scale", "offset", "sentinels", "min", "max", "labels"] as const;
 
-/** A tag's address in the device, and its faults; null: the address can't be understood. */
+/** A tag's address in the device, and the address's faults; null if the address can't be parsed. */
 interface Located<P> {
   readonly point: P | null;
   readonly faults: readonly Fault[];
@@ -101,12 +104,12 @@ function tagsOf<I extends ProfileInput, P>(
   return tags;
 }
 
-/** Reads and checks one profile. Throws ConfigError. */
+/** Reads and checks a profile. Throws ConfigError. */
 export function loadProfile(path: string): Profile {
   return parseProfile(readSource(path), path);
 }
 
-/** Loads `name`.yaml from the first folder that has it. Throws ConfigError, also if the file has another name inside. */
+/** Loads `name`.yaml from the first folder that has this file. Throws ConfigError, even for a file whose content has another name. */
 export function findProfile(name: string, dirs: readonly string[] = [SHIPPED_PROFILES]): Profile {
   const path = profileFile(name, dirs);
   if (path === null) {
@@ -120,7 +123,7 @@ export function findProfile(name: string, dirs: readonly string[] = [SHIPPED_PRO
   return profile;
 }
 
-/** Returns the path of a profile; null: none of the folders has it. */
+/** Returns the path of a profile; null if none of the folders has the profile. */
 export function profileFile(name: string, dirs: readonly string[]): string | null {
   if (!/^[a-z0-9][a-z0-9._-]*$/.test(name)) return null;
   return dirs.map((dir) => join(dir, `${name}.yaml`)).find((path) => existsSync(path)) ?? null;

@@ -10,7 +10,7 @@ const SCHEMAS: Readonly<Record<string, { readonly schema: z.ZodType; readonly ti
   "gateway.schema.json": { schema: gatewaySchema, title: "Configuration of booth-gateway" },
 };
 
-/** Makes the JSON Schemas for editors from the schemas of the loaders, by file name. Pure. */
+/** Makes the JSON Schemas for editors, by file name, from the schemas of the loaders. Pure. */
 export function jsonSchemas(): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(SCHEMAS).map(([file, { schema, title }]) => {
@@ -20,7 +20,7 @@ export function jsonSchemas(): Readonly<Record<string, string>> {
   );
 }
 
-/** Writes the JSON Schemas into a folder, which is made if it is missing. Returns their paths. */
+/** Writes the JSON Schemas into a folder, and makes the folder if it is missing. Returns the paths of the schemas. */
 export function writeSchemas(dir: string): readonly string[] {
   mkdirSync(dir, { recursive: true });
   return Object.entries(jsonSchemas()).map(([file, text]) => {

@@ -12,17 +12,20 @@ import { serviceUrlFault } from "./urls.ts";
 import { boothId, MAX_BOOTHS } from "./gateway-schema.ts";
 import { type DataPath, openYaml, pathText, readSource, valueAt, type YamlSource } from "./yaml-source.ts";
 
-/** The set-up's file in the data folder: settings entered on the page or the terminal. The operator's file overrides it. */
+/**
+ * The name of the set-up's file in the data folder. It has the settings entered on the page or the terminal. The operator's file overrides
+ * it.
+ */
 export const SET_UP_FILE = "setup.json";
-/** The folder of profiles made on the spot. */
+/** The folder of profiles that users made on this box. */
 const MADE_PROFILES = "profiles";
-/** Characters of a draft: the answers of one set-up that are not in force yet. */
+/** The maximum number of characters in a draft: the answers of an unfinished set-up. */
 const MAX_DRAFT = 16_384;
 
-/** A booth as in the operator's file. Its checks follow after the merge. */
+/** A booth as in the operator's file. The checks follow after both files are merged. */
 const entrySchema = z.looseObject({ id: boothId });
 
-/** A stored text. Its code may be of another version of the agent, which the renderer can handle. */
+/** A stored text. Its message code may come from another version of the agent, which the renderer accepts. */
 const textSchema: z.ZodType<Text> = z.union([z.string(), z.lazy(() => messageSchema)]);
 const messageSchema: z.ZodType<Message> = z.strictObject({
   code: z.custom<MessageCode>((code) => typeof code === "string"),
@@ -32,9 +35,9 @@ const messageSchema: z.ZodType<Message> = z.strictObject({
 const setUpSchema = z.strictObject({
   service: z.strictObject({ url: z.string().max(2000) }).exactOptional(),
   booths: z.array(entrySchema).max(MAX_BOOTHS).default([]),
-  /** The entry that is in force on trial; `before`: the entry that it replaced; null: no entry. */
+  /** The booth whose new entry is in force on trial. `before` is the entry that it replaced; null if there was none. */
   trial: z.strictObject({ booth: boothId, before: entrySchema.nullable() }).nullable().default(null),
-  /** The last entry that failed its trial, and the reason. */
+  /** The last entry whose trial failed, and the reason. */
   taken_back: z.strictObject({ booth: boothId, reason: textSchema, at: z.number() }).nullable().default(null),
   draft: z
     .record(z.string(), z.unknown())
@@ -47,7 +50,7 @@ export type BoothEntry = z.output<typeof entrySchema>;
 
 export const NOTHING_SET_UP: SetUp = { booths: [], trial: null, taken_back: null, draft: {} };
 
-/** Returns the file's content; without a file, that of an empty set-up. Throws ConfigError if the file can't be used. */
+/** Returns the content of the set-up's file, or an empty set-up if there is no file. Throws ConfigError if the file can't be used. */
 export function readSetUp(data_dir: string): SetUp {
   return openSetUp(data_dir)?.values ?? NOTHING_SET_UP;
 }
@@ -55,7 +58,7 @@ export function readSetUp(data_dir: string): SetUp {
 function openSetUp(data_dir: string): { readonly source: YamlSource; readonly values: SetUp } | null {
   const file = join(data_dir, SET_UP_FILE);
   if (!existsSync(file)) return null;
-  // JSON is YAML, and the YAML reader knows the line of each value.
+  // Reads the JSON as YAML, because the YAML reader knows the line of each value.
   const source = openYaml(readSource(file), file);
   const values = parseWith(setUpSchema, source);
   const fault = values.service === undefined ? null : serviceUrlFault(values.service.url);
@@ -70,7 +73,7 @@ export function writeSetUp(data_dir: string, values: SetUp): void {
   writeDurably(join(data_dir, SET_UP_FILE), `${JSON.stringify(data, null, 2)}\n`);
 }
 
-/** Returns the set-up with another entry of a booth; null: without an entry. Pure. */
+/** Returns the set-up with a booth's entry replaced; null removes the entry. Pure. */
 export function withEntry(values: SetUp, booth: string, entry: BoothEntry | null): SetUp {
   const index = values.booths.findIndex(({ id }) => id === booth);
   const booths = values.booths.toSpliced(
@@ -84,11 +87,14 @@ export function withEntry(values: SetUp, booth: string, entry: BoothEntry | null
 /** A configuration file merged with the set-up's file. */
 interface Layers {
   readonly source: YamlSource;
-  /** The reason why the set-up's file isn't in use; null: the file is in use, or doesn't exist. */
+  /** The reason why the set-up's file isn't in use; null if the file is in use or doesn't exist. */
   readonly refused: ConfigError | null;
 }
 
-/** `values` replace the content of the set-up's file, to try them out. Throws ConfigError for a fault of the operator's text. */
+/**
+ * Reads the operator's text and the set-up's file, and merges them. `values` replace the content of the set-up's file, to try them out.
+ * Throws ConfigError for a fault of the operator's text.
+ */
 export function openLayers(text: string, path: string, values?: SetUp): Layers {
   const source = openYaml(text, path);
   const given = valueAt(source.data, ["data_dir"]);
@@ -105,7 +111,7 @@ export function openLayers(text: string, path: string, values?: SetUp): Layers {
   }
 }
 
-/** Whether the operator's own text sets the value at a path, in which a booth is named by its id. Throws ConfigError. */
+/** Returns whether the operator's own text sets the value at a path, in which a booth is named by its id. Throws ConfigError. */
 export function operatorSays(text: string, file: string, path: readonly string[]): boolean {
   const { data } = openYaml(text, file);
   const [first, id, ...rest] = path;
@@ -114,23 +120,27 @@ export function operatorSays(text: string, file: string, path: readonly string[]
   return valueAt(booth, rest) !== undefined;
 }
 
-/** Returns the folder of the profiles made on the spot. The operator's folders come before it, the shipped ones after it. */
+/**
+ * Returns the folder of profiles made on this box. In the search order, the operator's folders come before it and the shipped folder after
+ * it.
+ */
 export function madeProfiles(data_dir: string): string {
   return join(data_dir, MADE_PROFILES);
 }
 
-/** A booth's index in each of the two files; -1: the file doesn't have it. */
+/** A booth's index in the operator's file and in the set-up's file; -1 if the file doesn't have the booth. */
 interface Place {
   readonly top: number;
   readonly below: number;
 }
 
 /**
- * Merges two files, key by key: `top` overrides `below`. A booth's link, `modbus` or `opcua`, counts as one key. The booths of `top` keep
- * their order, those of `below` alone follow. Each value, and each problem with it, has the file and line that it comes from. Pure.
+ * Merges two files key by key: `top` overrides `below`. A booth's link, `modbus` or `opcua`, counts as a single key. The booths of `top`
+ * keep their order; booths that only `below` has follow. Each value, and each problem with it, has the file and line that it comes from.
+ * Pure.
  */
 function merged(top: YamlSource, below: YamlSource): YamlSource {
-  // The schema rejects a file that isn't a mapping.
+  // Returns a file that isn't a mapping as it is, because the schema rejects it.
   if (!isMapping(top.data) || !isMapping(below.data)) return top;
   const { service } = below.data;
   const places = placesOf(top.data, below.data);
@@ -162,7 +172,7 @@ function merged(top: YamlSource, below: YamlSource): YamlSource {
   };
 }
 
-/** Returns the places of all booths; [] if the operator's booths aren't a list, which the schema rejects. */
+/** Returns the indices of all booths in both files; [] if the operator's booths aren't a list, which the schema rejects. */
 function placesOf(top: Mapping, below: Mapping): readonly Place[] {
   const upper = top["booths"] === undefined ? [] : boothsIn(top);
   const lower = boothsIn(below);

@@ -1,6 +1,8 @@
 import { message, type Message, type MessageCode } from "../domain/message.ts";
 
-/** The messages of the schemas' own rules. Zod keeps a rule's message as a string, so a rule names its message by the code. */
+/**
+ * The messages of the schemas' own rules. Zod keeps a rule's message as a string, so each rule uses the code of its message as that string.
+ */
 const SHAPE_FAULTS = [
   "config.address",
   "config.booth_id",
@@ -25,12 +27,12 @@ const SHAPE_FAULTS = [
 
 type ShapeFault = (typeof SHAPE_FAULTS)[number];
 
-/** Names the message of a schema's rule, to be passed to Zod as the rule's message. */
+/** Returns the code of a message, to pass to Zod as a rule's message. */
 export function shapeFault(code: ShapeFault): string {
   return code;
 }
 
-/** Returns the message that the rule of a Zod issue names; null: the words are Zod's own. */
+/** Returns the message whose code is the text of a Zod issue; null if the text is Zod's own. */
 export function shapeText(words: string): Message | null {
   const code = SHAPE_FAULTS.find((known) => known === words);
   return code === undefined ? null : message(code);

@@ -1,26 +1,26 @@
 import { message, type Message } from "../domain/message.ts";
 
-/** Schemes with TLS, and schemes without it, which are allowed only on this machine. */
+/** URL schemes with TLS, and schemes without TLS, which are allowed only on this machine. */
 type UrlSchemes = Readonly<Record<"secure" | "plain", readonly string[]>>;
 
 const HTTP_SCHEMES: UrlSchemes = { secure: ["https:"], plain: ["http:"] };
 const MQTT_SCHEMES: UrlSchemes = { secure: ["mqtts:", "wss:"], plain: ["mqtt:", "ws:"] };
 
-/** Whether a host is this machine. Only localhost counts as a name: any other one may resolve to another machine. */
+/** Returns whether a host is this machine. Accepts only the name localhost, because any other name may resolve to another machine. */
 export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
 /*
- * Each function returns the fault of a URL; null: the URL is in order. The message doesn't repeat the URL, which may
- * hold a secret.
+ * The following functions check URLs. Each returns the fault of a URL, or null for a valid URL. The message doesn't repeat the URL, which
+ * may contain a secret.
  */
 
 export function serviceUrlFault(text: string): Message | null {
   return urlFault(text, HTTP_SCHEMES);
 }
 
-/** A webhook's URL may have a query, which may be its secret. */
+/** Returns the fault of a webhook's URL. Its query is allowed, because it may be the webhook's secret. */
 export function webhookUrlFault(text: string): Message | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url !== null) url.search = "";
@@ -31,7 +31,7 @@ export function brokerUrlFault(text: string): Message | null {
   return urlFault(text, MQTT_SCHEMES);
 }
 
-/** A proxy needs no TLS of its own: the connection through it is TLS with the service. */
+/** Returns the fault of a proxy's URL. A proxy needs no TLS of its own, because the connection through it uses TLS with the service. */
 export function proxyUrlFault(text: string): Message | null {
   return urlFault(text, { secure: ["http:"], plain: [] });
 }

@@ -30,10 +30,10 @@ import {
   type YamlSource,
 } from "./yaml-source.ts";
 
-/** The copy of the last configuration file that was in order. */
+/** The name of the copy of the last configuration file without faults. */
 const LAST_GOOD = "last-good.json";
 
-/** A booth that can run. */
+/** A booth that can run, with its profile. */
 export interface ReadyBooth {
   readonly config: BoothConfig;
   readonly profile: Profile;
@@ -41,7 +41,7 @@ export interface ReadyBooth {
 
 /** A booth that can't run because of its entry or its profile's file. */
 export interface RefusedBooth {
-  /** `booths[2]` if the entry has no usable id. */
+  /** The booth's id, or `booths[2]` if the entry has no usable id. */
   readonly id: string;
   readonly serial: string | null;
   readonly error: ConfigError;
@@ -49,24 +49,24 @@ export interface RefusedBooth {
 
 /** An output or a notice that is disabled because of its entry. */
 export interface RefusedEntry {
-  /** The output's kind; null: the entry names no kind, or several. */
+  /** The output's kind; null if the entry names no kind, or several. */
   readonly kind: OutputKind | null;
-  /** `outputs[2]` if the entry has no usable name. */
+  /** The entry's name, or `outputs[2]` if the entry has no usable name. */
   readonly name: string;
   readonly error: ConfigError;
 }
 
 /**
- * A configuration as far as it can be used, and its faults.
+ * The usable part of a configuration, and its faults.
  *
- * `inspectText` makes it from a text; nothing changes it afterwards. A fault of a booth, its profile, an output or a notice disables
- * that entry alone: `config` holds only the entries in order, the lists of refused entries hold the others, in the file's order.
- * A fault of another section that a check finds is `fatal`: the file as a whole isn't used (`soundIn` throws it). A file with a
- * fault of its syntax or of the shape of another section makes no UsableConfig at all: `inspectText` throws. Files that the
- * configuration names (certificates, keys, passwords) aren't read here; `verdictOn` judges them.
+ * `inspectText` makes it from a text, and nothing changes it afterwards. A fault of a booth, its profile, an output or a notice disables
+ * that entry alone. `config` contains only the valid entries; the lists of refused entries contain the others, in the file's order. A fault
+ * that a check finds in another section is `fatal`: the whole file isn't used (`soundIn` throws the fault). For wrong syntax, or a wrong
+ * shape of another section, `inspectText` throws instead. Files that the configuration names (certificates, keys, passwords) aren't read
+ * here; `verdictOn` checks them.
  */
 export interface UsableConfig {
-  /** Path of the configuration file. */
+  /** The path of the configuration file. */
   readonly file: string;
   readonly config: Config;
   /** The booths of `config` with their profiles. */
@@ -75,13 +75,13 @@ export interface UsableConfig {
   readonly refused_outputs: readonly RefusedEntry[];
   readonly refused_notices: readonly RefusedEntry[];
   readonly fatal: ConfigError | null;
-  /** Settings of `config` that name a file or are a secret. */
+  /** The settings of `config` that name a file or are a secret. */
   readonly marked: readonly MarkedSetting[];
 }
 
 /**
- * Returns every fault of a configuration, in every section: shape, checks, profiles and the files that it names; null: no fault.
- * `check`, `config set`, `reload` and `doctor` judge by this alone, and a start reports the same problems.
+ * Returns every fault of a configuration: shape, checks, profiles and the files that it names; null if there is no fault. The commands
+ * `check`, `config set` and `doctor` and a reload all use this verdict. A start reports the same problems.
  */
 export function verdictOn(usable: UsableConfig): ConfigError | null {
   const { file, fatal, refused, refused_outputs, refused_notices } = usable;
@@ -92,12 +92,15 @@ export function verdictOn(usable: UsableConfig): ConfigError | null {
   return all.length === 0 ? null : new ConfigError(file, all);
 }
 
-/** Reads a configuration file and its profiles. Throws ConfigError if the syntax, or the shape of more than an entry, is wrong. */
+/**
+ * Reads a configuration file and its profiles. Throws ConfigError for wrong syntax, or for a wrong shape outside booths, outputs and
+ * notices.
+ */
 export function inspectConfig(path: string): UsableConfig {
   return inspectText(readSource(path, NO_CONFIG_HINT), path);
 }
 
-/** Does the same for a text as if it stood at `path`, and optionally for other values of the set-up's file. */
+/** Inspects a text like the content of the file at `path`, optionally with other values of the set-up's file. */
 export function inspectText(text: string, path: string, set_up?: SetUp): UsableConfig {
   const { source, refused: set_up_refused } = openLayers(text, path, set_up);
   const shape = problemsOf(gatewaySchema, source);
@@ -136,7 +139,7 @@ export function inspectText(text: string, path: string, set_up?: SetUp): UsableC
     booths,
     refused: [
       ...refusedIn("booths", nameOfBooth),
-      // The operator's booths run without an unreadable set-up, and the status reports it.
+      // Reports an unreadable set-up in the status, but runs the operator's booths.
       ...(set_up_refused === null ? [] : [{ id: SET_UP_FILE, serial: null, error: set_up_refused }]),
     ],
     refused_outputs: refusedIn("outputs", nameOfEntry),
@@ -147,7 +150,7 @@ export function inspectText(text: string, path: string, set_up?: SetUp): UsableC
   };
 }
 
-/** Returns the marked settings that a configuration has. */
+/** Returns the settings of a configuration that are marked in the schema. */
 function markedIn(data: unknown, source: YamlSource): readonly MarkedSetting[] {
   const folder = dirname(resolve(source.file));
   return markedKeys(gatewaySchema).flatMap(({ keys, holds }) =>
@@ -176,14 +179,14 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 
-/** Reads and inspects a configuration file. Throws ConfigError for a fault that concerns more than an entry. */
+/** Reads and inspects a configuration file. Throws ConfigError for a fault outside single entries. */
 export function loadUsable(path: string): UsableConfig {
   return soundIn(readSource(path, NO_CONFIG_HINT), path);
 }
 
 /**
- * Returns each booth with its profile, or with the reason why it has none that fits. Reads each profile once: most booths of a gateway
- * have the same one, and 64 readings would delay a start by seconds. `indices` are the booths' indices in the file.
+ * Returns each booth with its profile, or with the reason why no profile fits. Reads each profile once, because most booths of a gateway
+ * have the same profile and 64 readings would delay a start by seconds. `indices` are the booths' indices in the file.
  */
 function withProfiles({ booths, profile_dirs: dirs }: Config, indices: readonly number[], source: YamlSource) {
   const names = new Set(booths.map(({ profile }) => profile));
@@ -199,7 +202,7 @@ function withProfiles({ booths, profile_dirs: dirs }: Config, indices: readonly 
   });
 }
 
-/** Returns a profile, or the error of its file; null: no folder has it. */
+/** Returns a profile, or the error of its file; null if no folder has the profile. */
 function foundProfile(name: string, dirs: readonly string[]): Profile | ConfigError | null {
   if (profileFile(name, dirs) === null) return null;
   try {
@@ -234,17 +237,17 @@ function profileFaults(
   return faults;
 }
 
-/** Returns id and serial of a refused booth, or its place in the file if it has no usable id. */
+/** Returns the id and serial number of a refused booth. Without a usable id, the id is the booth's place in the file. */
 function nameOfBooth(booth: unknown, place: string): { readonly id: string; readonly serial: string | null } {
   const given = (key: "id" | "serial"): string | null => {
     const value = valueAt(booth, [key]);
-    // The text is unchecked, and goes to logs and terminals.
+    // Accepts only harmless characters, because the unchecked text goes to logs and terminals.
     return typeof value === "string" && /^[A-Za-z0-9-]{1,64}$/.test(value.trim()) ? value.trim() : null;
   };
   return { id: given("id") ?? place, serial: given("serial")?.toUpperCase() ?? null };
 }
 
-/** Returns name and kind of a refused output or notice, or its place in the file if it has no usable name. */
+/** Returns the name and kind of a refused output or notice. Without a usable name, the name is its place in the file. */
 function nameOfEntry(entry: unknown, place: string): Pick<RefusedEntry, "name" | "kind"> {
   const name = valueAt(entry, ["name"]);
   const kinds = OUTPUT_KINDS.filter((key) => isObject(entry) && key in entry);
@@ -257,15 +260,15 @@ function nameOfEntry(entry: unknown, place: string): Pick<RefusedEntry, "name" |
 /** The configuration that the agent runs with. */
 export interface Lasting {
   readonly usable: UsableConfig;
-  /** The reason why the file itself isn't in use, but the last one in order; null: the file is in use. */
+  /** The reason why the agent runs with the last valid file instead of the current file; null if the current file is in use. */
   readonly refused: ConfigError | null;
-  /** The text in use, without the set-up's file. */
+  /** The text of the file in use, without the set-up's file. */
   readonly text: string;
 }
 
 /**
- * Returns the configuration that the agent runs with: the file, or the last one in order if the file is broken, half-written,
- * unreadable or has no booth in order. Keeps a copy of a file in which every booth is in order. Throws the file's ConfigError if
+ * Returns the configuration that the agent runs with: the file, or the last valid file. The last valid file is used if the file is broken,
+ * half-written or unreadable, or has no valid booth. Keeps a copy of a file in which every booth is valid. Throws the file's ConfigError if
  * there is no such copy.
  */
 export function loadLasting(path: string, environment: Readonly<Record<string, string | undefined>>): Lasting {
@@ -288,7 +291,7 @@ export function loadLasting(path: string, environment: Readonly<Record<string, s
   }
   const good = lastGood();
   if (good !== null) return { ...good, refused };
-  // Every booth of the file is refused, and no copy has booths that could run instead.
+  // Uses a file in which every booth is refused, because no copy has booths that could run instead.
   if (current !== null) return { usable: current, refused: null, text };
   throw refused;
 }
@@ -296,7 +299,10 @@ export function loadLasting(path: string, environment: Readonly<Record<string, s
 const CUT = message("config.cut");
 const CUT_HINT = message("config.cut_hint", { file: LAST_GOOD });
 
-/** A box before its set-up has neither booths nor service. If the last file had them, only the start of this one was written. */
+/**
+ * Returns whether the file was probably cut off: booths or the service are missing, although the last valid file had them. A box that is
+ * not set up yet has neither booths nor a service.
+ */
 function isCutOff({ config, refused }: UsableConfig, text: string, lastGood: () => Lasting["usable"] | null): boolean {
   const lacksBooths = config.booths.length + refused.length === 0 && !/^booths:[ \t]*\[\s*\]/m.test(text);
   const lacksService = config.service.url === undefined;
@@ -305,7 +311,7 @@ function isCutOff({ config, refused }: UsableConfig, text: string, lastGood: () 
   return good !== null && (lacksBooths || good.config.service.url !== undefined);
 }
 
-/** Inspects a text. Throws ConfigError for a fault that concerns more than an entry. */
+/** Inspects a text. Throws ConfigError for a fault outside single entries. */
 export function soundIn(text: string, path: string): UsableConfig {
   const usable = inspectText(text, path);
   if (usable.fatal !== null) throw usable.fatal;
@@ -316,15 +322,15 @@ function keepCopy(folder: string, copy: { readonly file: string; readonly text: 
   const path = join(folder, LAST_GOOD);
   const content = JSON.stringify(copy);
   try {
-    // Most starts find the same copy: saves a write to the flash, and the time to sync it.
+    // Skips writing an unchanged copy, which is usual. This saves a write to the flash, and the time to sync it.
     if (!existsSync(path) || readFileSync(path, "utf8") !== content) writeDurably(path, content);
   } catch (error) {
-    // Such a disk costs only this copy; the store reports it.
+    // Ignores an error of the disk: only this copy is lost, and the store reports the disk.
     if (!(error instanceof Error && "code" in error)) throw error;
   }
 }
 
-/** Returns the folders that may have the copy. A broken file may not say any more where its data is. */
+/** Returns the folders that may contain the copy, because a broken file may no longer name its data folder. */
 function foldersOf(path: string, text: string, state_directory: string | undefined): readonly string[] {
   const named = /^data_dir:[ \t]*["']?([^"'#\r\n]+)/m.exec(text)?.[1]?.trim();
   const given = named === undefined ? undefined : resolve(dirname(path), named);
@@ -339,7 +345,7 @@ function lastGoodIn(path: string, folders: readonly string[]): Pick<Lasting, "us
       const usable = soundIn(copy.text, path);
       if (usable.booths.length > 0) return { usable, text: copy.text };
     } catch {
-      // The copy is missing or damaged: tries the next folder, and at last reports the file's own fault.
+      // Tries the next folder if the copy is missing or damaged. Without any copy, the file's own fault is reported.
     }
   }
   return null;

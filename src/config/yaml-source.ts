@@ -24,19 +24,28 @@ import { errorText } from "../domain/messages/message-error.ts";
 import { yamlText } from "./yaml-text.ts";
 
 /*
- * Limits of a YAML file. The parser, the schemas and the search for a problem's place need a time that grows with the square of
- * the file's pieces, aliases or depth. A first pass over the characters counts these and rejects a file that exceeds a limit.
+ * The following constants limit a YAML file. The parser, the schemas and the search for a problem's place take quadratic time in the number
+ * of tokens and aliases, and in the depth. A first pass over the characters counts these and rejects a file that exceeds a limit.
  */
 
-/** A key with its value has some seven pieces. A profile with the most tags, each with fourteen keys, stays below. */
+/**
+ * The maximum number of tokens. A key with its value has about seven tokens; a profile with the most tags, each with fourteen keys, stays
+ * below.
+ */
 const MAX_PIECES = 200_000;
-/** Aliases resolve to copies, so a few lines could make gigabytes. The parser also searches the whole file for each. */
+/**
+ * The maximum number of aliases. Aliases resolve to copies, so a few lines could grow to gigabytes. The parser also searches the whole file
+ * for each alias.
+ */
 const MAX_ALIASES = 100;
-/** Open brackets and indents, two for a list in a mapping. The deepest setting has a dozen. The parser recurses. */
+/**
+ * The deepest nesting: open brackets and indents, where a list in a mapping counts twice. The deepest setting has about twelve. The limit
+ * protects the parser, which works recursively.
+ */
 const MAX_OPEN = 64;
-/** Syntax errors: a file with more isn't YAML, and the parser slows down with each. */
+/** The maximum number of syntax errors. A file with more errors isn't YAML, and each error slows down the parser. */
 const MAX_MISTAKES = 100;
-/** Entries of one mapping or list. The longest valid list is a profile's tags. */
+/** The maximum number of entries in a mapping or list. The longest valid list is a profile's tags. */
 const MAX_ENTRIES = MOST_TAGS;
 
 /** A limit that a file exceeds, and its offset in characters. */
@@ -45,12 +54,12 @@ interface Excess {
   readonly text: Message;
 }
 
-/** Returns the limit that a text exceeds; null: it is small and flat enough to be parsed. */
+/** Returns the limit that a text exceeds; null if the text is small and flat enough to parse. */
 export function excessOf(text: string): Excess | null {
   return tokensOf(text, new LineCounter()).excess;
 }
 
-/** Stops at the first piece that exceeds a limit; `lines` counts the lines up to that piece. */
+/** Splits a text into tokens. Stops at the first token that exceeds a limit; `lines` counts the lines up to that token. */
 function tokensOf(text: string, lines: LineCounter): { readonly tokens: CST.Token[]; readonly excess: Excess | null } {
   const parser = new Parser(lines.addNewLine);
   const tokens: CST.Token[] = [];
@@ -78,7 +87,7 @@ function tokensOf(text: string, lines: LineCounter): { readonly tokens: CST.Toke
   return { tokens, excess: null };
 }
 
-/** Returns collections with too many entries, and duplicate keys: the parser itself would compare each key with each. */
+/** Returns collections with too many entries, and duplicate keys. The parser itself would compare each key with every other key. */
 function excessIn(document: Document.Parsed): readonly Excess[] {
   const found: Excess[] = [];
   const offsetOf = (node: unknown): number => startOf(node) ?? 0;
@@ -106,11 +115,11 @@ function startOf(node: unknown): number | undefined {
   return (node as Node | null | undefined)?.range?.[0];
 }
 
-/** Larger than any profile written by a person: protects against the wrong file. */
+/** The largest file in bytes, above any profile that a person writes. The limit protects against reading a wrong file. */
 const MAX_FILE_BYTES = 1_048_576;
-/** `excessIn` finds duplicate keys. */
+/** Options of the parser. It doesn't check for duplicate keys, because `excessIn` finds them. */
 const PARSING = { prettyErrors: false, stringKeys: true, merge: false, uniqueKeys: false } as const;
-/** Keys that change an object's behaviour instead of its data. */
+/** Keys that would change an object's behaviour instead of its data. */
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 export type DataPath = readonly (string | number)[];
@@ -118,18 +127,20 @@ export type DataPath = readonly (string | number)[];
 /**
  * A parsed YAML file that still knows the line and column of each value.
  *
- * Schemas and checks read `data` and report a fault by its path; `problemAt` turns the path into a place with an excerpt, for a
- * value that is missing into the place of the nearest enclosing one. Two kinds of sources exist besides a plain file, with the same
- * promise that a problem points at the file and line that the value comes from: the operator's file merged with the set-up's file
- * (`set-up.ts`), and a file without its faulty entries (`entries.ts`). A source doesn't change after it was made. It holds the whole
- * document, so it is dropped once the configuration is read.
+ * Schemas and checks read `data` and report a fault by its path. `problemAt` turns the path into a place with an excerpt; for a missing
+ * value it uses the nearest enclosing value. There are two other kinds of sources besides a plain file: the operator's file merged with the
+ * set-up's file (`set-up.ts`), and a file without its faulty entries (`entries.ts`). In these, too, a problem points at the file and line
+ * that the value comes from. A source never changes. It holds the whole document, so it is dropped once the configuration is read.
  */
 export interface YamlSource {
   readonly file: string;
   readonly data: unknown;
-  /** A problem with the value at `path`, or with its key. If the file has no such value, with the nearest enclosing one. */
+  /**
+   * Returns a problem with the value at `path`, or with its key. If the file has no such value, the problem points at the nearest enclosing
+   * value.
+   */
   problemAt(path: DataPath, text: Text, options?: ProblemOptions): Problem;
-  /** A scalar as written, before YAML reads 030001 as 30001 and 0x10 as 16; null: the value is missing or not a scalar. */
+  /** Returns a scalar as written, before YAML reads 030001 as 30001 and 0x10 as 16; null if the value is missing or not a scalar. */
   writtenAt(path: DataPath): string | null;
 }
 
@@ -138,13 +149,13 @@ export interface ProblemOptions {
   readonly hint?: Text | undefined;
 }
 
-/** A fault found by a check: its path, the text, and options of `problemAt`. */
+/** A fault that a check found: the path of the value, the text, and options of `problemAt`. */
 export type Fault = readonly [path: string | DataPath, text: Text, options?: ProblemOptions | undefined];
 
-/** Marks a fault of a key instead of its value. */
+/** Options for a fault of a key instead of its value. */
 export const AT_KEY = { at: "key" } as const;
 
-/** Returns the faults of a part, with paths that start at the whole. */
+/** Returns a section's faults with `base` in front of their paths. */
 export function within(base: DataPath, faults: readonly Fault[]): readonly Fault[] {
   return faults.map(([path, text, options]) => [[...base, path].flat(), text, options]);
 }
@@ -153,7 +164,7 @@ export function problemsFrom(source: YamlSource, faults: readonly Fault[]): read
   return faults.map(([path, text, options]) => source.problemAt([path].flat(), text, options));
 }
 
-/** Returns the value at a path of parsed data; undefined: it is missing. */
+/** Returns the value at a path of parsed data; undefined if there is no such value. */
 export function valueAt(data: unknown, path: DataPath): unknown {
   return path.reduce<unknown>(
     (at, step) =>
@@ -162,10 +173,10 @@ export function valueAt(data: unknown, path: DataPath): unknown {
   );
 }
 
-/** The remedy if the configuration file is missing. */
+/** Advice if the configuration file is missing. */
 export const NO_CONFIG_HINT = message("config.no_file_hint");
 
-/** Reads a file of bounded size. Throws ConfigError if it is missing (with the hint), unreadable or too large. */
+/** Reads a file of limited size. Throws ConfigError if the file is missing (with the hint), unreadable or too large. */
 export function readSource(file: string, hint?: Text): string {
   try {
     const size = statSync(file).size;
@@ -191,10 +202,10 @@ function boundedTokens(text: string, file: string, lines: LineCounter): readonly
   throw new ConfigError(file, [placer(text, lines)(excess.offset, "", excess.text)]);
 }
 
-/** The parser's own words for a text of several documents, which it tests only in `parseDocument`. */
+/** The parser's message for a text of several documents, which only `parseDocument` checks. */
 const SEVERAL_DOCUMENTS = "Source contains multiple documents";
 
-/** Does the second half of `parseDocument`, which would split the text into tokens once more. */
+/** Makes a document from tokens, like the second half of `parseDocument`, which would split the text into tokens again. */
 function documentOf(tokens: readonly CST.Token[], length: number): Document.Parsed {
   const [document, second] = new Composer(PARSING).compose(tokens, true, length);
   if (document === undefined) throw new Error("it makes no document");
@@ -205,7 +216,7 @@ function documentOf(tokens: readonly CST.Token[], length: number): Document.Pars
   return document;
 }
 
-/** Parses one plain YAML 1.2 document. Pure. Throws ConfigError for any other text. */
+/** Parses a text that is a single plain YAML 1.2 document. Pure. Throws ConfigError for any other text. */
 export function openYaml(text: string, file: string): YamlSource {
   const lines = new LineCounter();
   const tokens = boundedTokens(text, file, lines);
@@ -233,12 +244,12 @@ export function openYaml(text: string, file: string): YamlSource {
     };
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
-    // Aliases of aliases, more than allowed.
+    // Reports aliases of aliases that exceed the parser's limit.
     throw whole(file, message("config.unparsable", { reason: yamlText(errorMessage(cause)) }));
   }
 }
 
-/** Writes a path as in tags[3].role. */
+/** Writes a path like tags[3].role. */
 export function pathText(path: DataPath): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === "number") return `${text}[${step}]`;
@@ -246,7 +257,7 @@ export function pathText(path: DataPath): string {
   }, "");
 }
 
-/** An error of the file as a whole. */
+/** Returns an error that concerns the whole file. */
 export function whole(
   file: string,
   text: Text,
@@ -261,7 +272,7 @@ function placer(text: string, lines: LineCounter): Place {
   return (offset, path, fault) => {
     const { line, col } = lines.linePos(offset);
     const start = offset - (col - 1);
-    // The counter knows where each line starts. A search for the line's end would cost a long line's length per problem.
+    // Uses the counter's line starts, because a search for the line's end would cost a long line's length for each problem.
     const source = text.slice(start, lines.lineStarts[line]).trimEnd();
     return { line, column: col, path, message: fault, text: source };
   };
@@ -278,7 +289,7 @@ function forbiddenKeys(document: Document.Parsed, place: Place): readonly Proble
   return problems;
 }
 
-/** Follows a path as far as the document has it. Returns the offsets of the last key and value found, and the path's node. */
+/** Follows a path as far as the document contains it. Returns the offsets of the last key and value found, and the node at the path. */
 function locate(document: Document.Parsed, path: DataPath) {
   const resolved = (node: unknown): unknown => (isAlias(node) ? node.resolve(document) : node);
   let node: unknown = document.contents;
@@ -298,8 +309,8 @@ function locate(document: Document.Parsed, path: DataPath) {
 }
 
 /**
- * Returns the folder of the agent's socket. Ignores the rest of the file, so that a mistake elsewhere doesn't cut off a running
- * agent. Throws ConfigError if the file can't be read.
+ * Returns the folder of the agent's socket. Ignores faults in the rest of the file, so that commands still reach a running agent. Throws
+ * ConfigError if the file can't be read.
  */
 export function runtimeDirOf(file: string): string {
   const { data } = openYaml(readSource(file, NO_CONFIG_HINT), file);

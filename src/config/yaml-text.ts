@@ -1,6 +1,6 @@
 import { message, type Message, type Text } from "../domain/message.ts";
 
-/** The parser's types of tokens that occur in its words. */
+/** Types of tokens that occur in the parser's messages, with the agent's words. */
 const TOKENS: Readonly<Record<string, Message>> = {
   scalar: message("yaml.token_scalar"),
   "double-quoted-scalar": message("yaml.token_double_quoted"),
@@ -15,7 +15,7 @@ const TOKENS: Readonly<Record<string, Message>> = {
   "flow-error-end": message("yaml.token_end"),
 };
 
-/** The words of the YAML parser (yaml 2) for the usual mistakes, and the agent's message for each. */
+/** The YAML parser's messages (yaml 2) for common mistakes, with the agent's message for each. */
 const KNOWN: ReadonlyMap<string, Message> = new Map([
   ["Source contains multiple documents", message("yaml.documents")],
   ["Missing , between flow map items", message("yaml.missing_comma")],
@@ -67,7 +67,10 @@ const KNOWN: ReadonlyMap<string, Message> = new Map([
   ]),
 ]);
 
-/** Returns the message for words of the YAML parser. Unknown words stay, without their part that quotes the file: it may be a secret. */
+/**
+ * Returns the agent's message for a message of the YAML parser. Keeps an unknown message, but without the part that quotes the file, which
+ * may be a secret.
+ */
 export function yamlText(words: string): Text {
   const plain = words.replace(/: .*$/s, "");
   return KNOWN.get(words) ?? KNOWN.get(plain) ?? plain;

@@ -1,9 +1,12 @@
 import { z } from "zod";
 import { fieldsOf } from "./fields.ts";
 
-/** Shapes of the box's successful answers. They are the service's shapes, with null for values that only the service knows. */
+/**
+ * This module has the shapes of the box's successful answers. They are the service's shapes, with null for values that only the service
+ * knows.
+ */
 
-/** "2025-02-17 10:00:00Z" */
+/** A time such as "2025-02-17 10:00:00Z". */
 const time = z.string().regex(/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}Z$/);
 const since = time.nullable();
 const text = z.string().nullable();
@@ -11,9 +14,9 @@ const count = z.int().min(0);
 const minutes = z.number().min(0);
 const days = z.number().min(0);
 const name = z.string().min(1);
-/** Added if the query has `coverage=true`. */
+/** The field that is added if the query has `coverage=true`. */
 const covered = { coverage: z.strictObject(fieldsOf(minutes, "observed", "inferred", "missing")).optional() };
-/** Added if the query has `said=true`. */
+/** The field that is added if the query has `said=true`. */
 const translated = { said: z.looseObject({}).optional() };
 const connectivity_status = z.enum(["Active", "Idle", "Offline"]);
 
@@ -48,10 +51,13 @@ const booth = {
   total_runtime: minutes,
 };
 
-/** The window cuts an hour whose readings are no longer in the log: its cycles and energy are split by time. Only the gateway sends this field. */
+/**
+ * The mark of inexact figures: the window cuts an hour whose readings are no longer in the log, so the hour's cycles and energy are split
+ * by time. Only the gateway sends this field.
+ */
 const approximate = z.literal(true);
 
-/** Fields that the query parameter `includes` adds. */
+/** The fields that the query parameter `includes` adds. */
 const included = z
   .strictObject({
     cycles_count: z.number(),
@@ -76,7 +82,7 @@ const latestUpdate = z.strictObject({
 });
 
 const value = z.union([z.string(), z.number(), z.boolean()]);
-/** `quality` is added if the query has `coverage=true`. */
+/** A reading. `quality` is added if the query has `coverage=true`. */
 const reading = z.strictObject({ value, system_time: time, quality: z.enum(["good", "uncertain", "bad"]).optional() });
 const latestValues = z.strictObject({
   data: z.record(z.string(), z.strictObject({ name, system_time: time, value: z.string() })),
@@ -104,7 +110,10 @@ const change = z.strictObject({
   ...fieldsOf(minutes, "active_spray_time", "booth_in_use_time"),
   booth_overuse_cycles: count,
   booth_overuse_time: minutes,
-  /** The filter was in at first contact: `duration` starts then, a PLC's count of its use earlier. Only the gateway sends it, if the query has `coverage=true`. */
+  /**
+   * True if the filter was fitted when the gateway first polled the PLC. `duration` counts from that time; a PLC's own use counter may have
+   * started earlier. Only the gateway sends this field, if the query has `coverage=true`.
+   */
   assumed: z.literal(true).optional(),
 });
 
@@ -136,7 +145,7 @@ const provisioning = z.strictObject({
   ...fieldsOf(text, "facility_name", "brand_name", "model_number"),
 });
 
-/** Answers by their names in the table of operations. */
+/** The shapes of answers, by their names in the table of operations. */
 export const ANSWERS = {
   booths: page(z.strictObject(booth).extend(included.shape)),
   booth: z.strictObject(booth),

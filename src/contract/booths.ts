@@ -3,7 +3,7 @@ import type { AckedStream, ShownBooth } from "../domain/service.ts";
 import { fieldsOf, optionalText, text, workingHours } from "./fields.ts";
 import { parseTime } from "./time.ts";
 
-/** The eight fields of a booth that `PUT /api/booths/{id}` accepts [S]. Sizes are texts, as in the service; null: not set. */
+/** The eight fields of a booth that `PUT /api/booths/{id}` accepts [S]. Sizes are texts, as in the service; null means not set. */
 export const boothFieldsShape = z.object(
   fieldsOf(
     optionalText,
@@ -26,7 +26,7 @@ const foundBooth = z.object({
 });
 export type FoundBooth = z.infer<typeof foundBooth> & { readonly shown?: ShownBooth };
 
-/** Reads an item of a list; returns an empty list if it cannot be read. */
+/** Reads an item of a list. Returns an empty list for an unreadable item. */
 function foundIn(item: unknown): FoundBooth[] {
   const found = foundBooth.safeParse(item).data;
   if (found === undefined) return [];
@@ -35,7 +35,7 @@ function foundIn(item: unknown): FoundBooth[] {
 
 const shownShape = boothFieldsShape.extend({ external_id: optionalText });
 
-/** Reads the fields of a booth that only the service knows. A field that cannot be read counts as absent. */
+/** Reads the fields of a booth that only the service knows. An unreadable field counts as absent. */
 export function shownIn(body: unknown, booth_id: string): ShownBooth {
   const fields = typeof body === "object" && body !== null ? body : {};
   const each = Object.entries(shownShape.shape).map(([name, shape]) => {
@@ -44,17 +44,17 @@ export function shownIn(body: unknown, booth_id: string): ShownBooth {
   return { booth_id, ...(Object.fromEntries(each) as z.output<typeof shownShape>) };
 }
 
-/** `GET /api/booths?search=`: a list or an envelope, because the document defines no shape. */
+/** The answer of `GET /api/booths?search=`: a list or a page object, because the document defines no shape. */
 export const boothListShape = z
   .union([z.array(z.unknown()), z.object({ data: z.array(z.unknown()) }).transform(({ data }) => data)])
   .transform((items): FoundBooth[] => items.flatMap((item) => foundIn(item)));
 
-/** `GET /api/facilities/{id}`: time zone and working hours. */
+/** The answer of `GET /api/facilities/{id}`: time zone and working hours. */
 export const facilityShape = z.object({ name: optionalText, tz: optionalText, working_hours: workingHours });
 
 const instant = optionalText.transform((value) => (value === null ? null : parseTime(value)));
 
-/** `GET /api/booths/{id}`: the service's view of the reported device fields. */
+/** The device fields in the answer of `GET /api/booths/{id}`, as the service stored them. */
 export const deviceFieldsShape = z.object({
   serial_number: optionalText,
   firmware_version: optionalText,
@@ -70,7 +70,7 @@ const latest = z.object({
   acked: z.object({ stream_id: text, seq: z.coerce.number().int().nonnegative() }),
 });
 
-/** Reads the booth's last stream from `GET /api/booths/latest_updates`; null if it cannot be read. */
+/** Reads the booth's last stream (log) from the answer of `GET /api/booths/latest_updates`; null if it cannot be read. */
 export function lastStreamIn(body: unknown, booth_id: string): AckedStream | null {
   const { data = [] } = z.object({ data: z.array(z.unknown()) }).safeParse(body).data ?? {};
   const found = data.map((item) => latest.safeParse(item).data).find((item) => item?.booth_id === booth_id);

@@ -1,10 +1,10 @@
 import type { Fact, LogChunk, Placed } from "../domain/record.ts";
 import type { SentHead } from "./telemetry.ts";
 
-/** Version of an up/chunk message. */
+/** The version of an up/chunk message. */
 const VERSION = 1;
 
-/** Writes the facts of a chunk as JSON lines, before deflate. */
+/** Writes the facts of a chunk as JSON lines, not yet compressed. */
 export function factLines(facts: readonly Placed<Fact>[]): string {
   const lines = facts.map(({ seq, kind, boot, mono, time, tag, value, quality }) =>
     JSON.stringify([seq, kind, boot, mono, time, tag, value, quality]),
@@ -12,7 +12,10 @@ export function factLines(facts: readonly Placed<Fact>[]): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** Builds up/chunk, see docs/reference/wire.md. A chunk that is sent again has the same bytes. `facts`: the deflated lines of its facts; empty without facts. */
+/**
+ * Builds an up/chunk message, see docs/reference/wire.md. A chunk that is sent again has the same bytes. `facts`: the compressed lines of
+ * the chunk's facts; empty if it has none.
+ */
 export function chunkMessage(
   { gateway_id, generation, stream }: SentHead,
   chunk: LogChunk,
@@ -24,7 +27,7 @@ export function chunkMessage(
   return joined([Uint8Array.of(VERSION, ...lengthOf(header)), header, Uint8Array.from(lengthOf(body)), body, facts]);
 }
 
-/** Writes a length in seven bits per byte, the lowest first. The top bit is set on all bytes but the last. */
+/** Encodes a length as a varint: seven bits per byte, the lowest first, with the top bit set on all bytes but the last. */
 function lengthOf({ length }: Uint8Array): number[] {
   const bytes: number[] = [];
   let rest = length;

@@ -3,14 +3,14 @@ import { type Mode, normaliseSerial, wireNameOf } from "../domain/booth.ts";
 import { type CommandOrder, type Digest, type HeardCommand, mergeRanges, type UpMessage } from "../domain/command.ts";
 import { jsonOf } from "../domain/json.ts";
 
-/** Size of the longest command that is read. A backfill with its ranges has a tenth of it. */
+/** The longest command that is read, in bytes. A backfill (an order to resend records) with the most ranges has a tenth of it. */
 const MAX_COMMAND_BYTES = 65_536;
-/** Ranges in one backfill. */
+/** The maximum number of ranges in one backfill. */
 const MAX_RANGES = 1_000;
-/** Longest time for a configuration to prove itself; the default is five minutes. */
+/** The longest trial of a new configuration. The default is five minutes. */
 const MAX_TRIAL_MS = 3_600_000;
 const TRIAL_MS = 300_000;
-/** Longest window of one digest order. */
+/** The longest time window of a digest order, which asks for the figures and hashes of each hour. */
 const MAX_DIGEST_MS = 31 * 86_400_000;
 
 const id = z.string().min(1).max(128);
@@ -49,13 +49,13 @@ const orderShape: z.ZodType<CommandOrder> = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("release"),
     serial,
-    /** Both values release the booth. An order with another value is rejected. */
+    /** The state after the release; both values release the booth. An order with any other value is rejected. */
     to: z.enum(["released", "decommissioned"]).optional(),
     reason: z.string().max(200).default("the office released it"),
   }),
 ]);
 
-/** down/cmd. Additional fields are ignored. */
+/** The shape of a down/cmd message. Additional fields are ignored. */
 const commandShape = z.object({
   id,
   type: z.string(),
@@ -63,7 +63,7 @@ const commandShape = z.object({
   expires_at: whole,
 });
 
-/** Parses a payload of down/cmd. Returns null if it has no id to answer to. */
+/** Parses the payload of a down/cmd message. Returns null if it has no id, because it can't be answered. */
 export function parseCommand(payload: string): HeardCommand | null {
   if (payload.length > MAX_COMMAND_BYTES) return null;
   const body = jsonOf(payload);
@@ -84,7 +84,7 @@ function problemOf(error: z.ZodError): string {
   return `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "malformed"}`;
 }
 
-/** Returns topic and payload of up/result or up/digest. */
+/** Returns the topic and payload of an up/result or up/digest message. */
 export function upMessageOf(message: UpMessage): { readonly topic: string; readonly body: unknown } {
   return message.kind === "result"
     ? { topic: "up/result", body: message.result }

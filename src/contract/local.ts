@@ -7,31 +7,31 @@ import { MINUTE_MS } from "../domain/time.ts";
 const upTo = (most: number) => z.string().max(most);
 const filled = (most: number) => z.string().min(1).max(most);
 
-/** The booth's name on this gateway; absent: the only booth. */
+/** The booth's name on this gateway; absent if there is only one booth. */
 const booth = upTo(60).optional();
 
 const confirmation = z.strictObject({
   by: filled(100),
   note: upTo(500).default(""),
-  /** True replaces another gateway that is bound to the booth. */
+  /** True to replace another gateway that is bound to the booth. */
   replace: z.boolean().default(false),
-  /** The service's booth, if several match: its id, or its position in the list (#2). */
+  /** The service's booth if several booths match: its id, or its position in the list (#2). */
   service_booth: filled(200).optional(),
 });
 
 const filterChange = z.strictObject({
   booth,
-  /** Created by the client. A repeated id is the same entry. */
+  /** An id that the client creates. A repeated id means the same entry. */
   id: z.string().min(8).max(64),
   filter: z.enum(FILTER_TYPES),
   minutes_ago: z.number().min(0).default(0),
   by: upTo(100).default(""),
-  /** Part number of the new filter, kept on this box. */
+  /** The part number of the new filter, which stays on this box. */
   part_number: z.string().trim().max(60).default(""),
   note: z.string().trim().max(200).default(""),
 });
 
-/** A PLC's link, set up on the page. No field names a file, so that a person's input cannot make the agent read one. */
+/** The link to a PLC, as entered on the page. No field is a file's path, so that no input can make the agent read a file. */
 const plcLink = {
   modbus: z
     .strictObject({
@@ -57,7 +57,7 @@ const plcLink = {
     .strictObject({
       endpoint: upTo(2000),
       security_policy: upTo(60).optional(),
-      /** The user's password is set with `set_up_login`; no entry has it. */
+      /** The user. The password is set separately with `set_up_login`, because no entry contains a password. */
       user: filled(256).optional(),
       allow_insecure: z.boolean().optional(),
       server_certificate_fingerprint: upTo(200).optional(),
@@ -70,13 +70,13 @@ const size = upTo(60);
 
 interface Body {
   readonly shape: z.ZodType;
-  /** Error message for a body of another shape. */
+  /** The error message for a body of another shape. */
   readonly needs: string;
-  /** An empty body counts as {}. */
+  /** True if an empty body counts as {}. */
   readonly may_be_empty?: true;
 }
 
-/** Request bodies by their names in the table of operations. */
+/** The request bodies, by their names in the table of operations. */
 export const BODIES = {
   /** Claims a booth by its serial number. */
   claim: {
@@ -84,26 +84,26 @@ export const BODIES = {
       serial_number: filled(60),
       booth,
       confirm: confirmation.optional(),
-      /** API key for the claim, if none is installed. */
+      /** The API key for the claim, if no key is installed. */
       api_key: filled(4096).optional(),
     }),
     needs: "serial_number is needed",
   },
-  /** The service's fields that a technician may set here. */
+  /** Sets the service's fields that a technician may change here. */
   binding: {
     shape: z
       .strictObject({
         status: z.enum(["released", "decommissioned"]).optional(),
-        /** "wrong_serial": the serial number was mistyped, and the records sent so far are withdrawn. */
+        /** The reason. "wrong_serial" means that the serial number was mistyped, so the records sent so far are withdrawn. */
         reason: upTo(200).optional(),
         completion_status: z.enum(["IN PROGRESS", "COMPLETE"]).optional(),
       })
       .refine(({ status, completion_status }) => status !== undefined || completion_status !== undefined),
     needs: "status (released or decommissioned) or completion_status is needed; the other fields are the service's",
   },
-  /** A person compared the booth with the card. */
+  /** Confirms a claim after a person compared the booth with its card. */
   confirm: { shape: confirmation.extend({ booth }), needs: "by is needed: who compared the booth with the card" },
-  /** Releases the booth. `wrong_serial`: the serial number was mistyped, and the records sent so far are withdrawn. */
+  /** Releases the booth. `wrong_serial` means that the serial number was mistyped, so the records sent so far are withdrawn. */
   release: {
     shape: z.strictObject({
       booth,
@@ -116,12 +116,12 @@ export const BODIES = {
     shape: filterChange,
     needs: `id (8 to 64 characters) and filter (${FILTER_TYPES.join(", ")}) are needed; minutes_ago is 0 or more, part_number up to 60 characters, note up to 200`,
   },
-  /** Undoes an entry. */
+  /** Withdraws an entered filter change. */
   filter_undo: {
     shape: filterChange.pick({ booth: true, id: true, by: true }),
     needs: "id is needed: the one that the change was entered with",
   },
-  /** `read`: the values that the person saw; `fields`: the new ones. */
+  /** Changes a booth's fields. `read`: the values that the person saw; `fields`: the new values. */
   booth_fields: {
     shape: z.strictObject({
       read: z.strictObject(Object.fromEntries(SIZES.map((name) => [name, size.nullable().optional()]))),
@@ -131,12 +131,12 @@ export const BODIES = {
     }),
     needs: "PUT {read, fields}: each up to 60 characters, at least one",
   },
-  /** Probes an address. `units`: unit ids to try, in the syntax of the command. */
+  /** Probes a network address. `units`: the unit ids to try, written as on the command line. */
   probe: {
     shape: z.strictObject({ address: filled(255), units: upTo(200).optional() }),
     needs: "POST {address, units}: an address like 192.0.2.10 or 192.0.2.10:502",
   },
-  /** Decodes a tag or an address of the booth's PLC in every word order. `expect`: the value on its display. */
+  /** Decodes a tag or an address of the booth's PLC in every word order. `expect`: the value on the PLC's display. */
   detect: {
     shape: z.strictObject({
       booth,
@@ -146,7 +146,7 @@ export const BODIES = {
     }),
     needs: "POST {booth, at, expect, unit}: a tag of the profile, or an address as a profile has it",
   },
-  /** Sends one read request over a link of the agent. `pdu`: the Modbus PDU in hex. */
+  /** Sends a read request over a link of the agent. `pdu`: the Modbus PDU in hex. */
   plc_ask: {
     shape: z.strictObject({
       link: filled(300),
@@ -155,7 +155,7 @@ export const BODIES = {
     }),
     needs: "POST {link, unit, pdu}: a link of /plc/links, a unit id, and a reading PDU in hex",
   },
-  /** Adds a booth to the configuration, on trial first. */
+  /** Adds a booth to the configuration, at first on trial. */
   set_up_booth: {
     shape: z.strictObject({
       id: upTo(32),
@@ -167,7 +167,7 @@ export const BODIES = {
   },
   /** Keeps or reverts the configuration on trial. */
   set_up_settled: { shape: z.strictObject({ keep: z.boolean() }), needs: "POST {keep}: true or false" },
-  /** Sets the service's URL, and the API key of the first claim. */
+  /** Sets the service's URL, and the API key for the first claim. */
   set_up_service: {
     shape: z
       .strictObject({ url: filled(2000).optional(), api_key: filled(4096).optional() })
@@ -183,7 +183,7 @@ export const BODIES = {
     }),
     needs: "POST {endpoint, user, password}",
   },
-  /** Stores the answers of an unfinished set-up, so that another session can continue; never a key. */
+  /** Stores the answers of an unfinished set-up, so that another session can continue. A draft never contains a key. */
   set_up_draft: {
     shape: z.strictObject({ draft: z.record(upTo(60), z.unknown()) }),
     needs: "PUT {draft}: names with values",
@@ -197,12 +197,12 @@ export const BODIES = {
     ]),
     needs: "POST {where}: subnets, serial, or opcua with its endpoint",
   },
-  /** Ranks the profiles by how well they fit the device. `unit_id` absent: each profile's own. */
+  /** Ranks the profiles by how well they fit the device. `unit_id` absent: each profile's own unit id. */
   set_up_rank: {
     shape: z.strictObject({ ...plcLink, said: z.array(upTo(300)).max(20).default([]) }),
     needs: "POST {modbus or opcua, said}: a link, and what the device said it is",
   },
-  /** Runs an action of the profile workshop, with the options of the command of that name. */
+  /** Runs an action of the command `profile` with the command's options. */
   workshop_run: {
     shape: z.strictObject({
       action: z.enum(["new", "import", "browse", "add", "learn", "test", "export"]),
@@ -229,13 +229,13 @@ export const BODIES = {
     shape: z.strictObject({ name: filled(100), text: filled(5_000_000) }),
     needs: "PUT {name, text}: a list of at most 5 MB",
   },
-  /** `current`: rebuild with today's parameters. */
+  /** Derives all facts again from the log. `current`: with the present parameters. */
   rebuild: {
     shape: z.strictObject({ booth, current: z.boolean().default(false) }),
     needs: "POST {booth, current} starts a rebuild",
     may_be_empty: true,
   },
-  /** `day`: local day; absent: the last finished one. */
+  /** Compares a day's figures with the service's. `day`: the local day; absent: the last finished day. */
   reconcile: {
     shape: z.strictObject({ booth, day: upTo(10).optional() }),
     needs: "POST {booth, day} begins a comparison, day as YYYY-MM-DD",
@@ -245,9 +245,9 @@ export const BODIES = {
     shape: z.strictObject({ subject: filled(200), message: upTo(4_000).default("") }),
     needs: "subject is needed, up to 200 characters; message up to 4000",
   },
-  /** `api_key`: the PIN that `booth-gateway page` printed. */
+  /** Signs in. `api_key`: the PIN that `booth-gateway page` printed. */
   authenticate: { shape: z.strictObject({ api_key: filled(100) }), needs: "api_key is needed: the PIN" },
-  /** Creates a PIN for `for_ms`; `lan`: opens the page on the network for as long; `close`: ends both. */
+  /** Creates a PIN for `for_ms`. `lan`: opens the page on the network for the same time. `close`: ends both. */
   page: {
     shape: z.strictObject({
       for_ms: z
@@ -261,13 +261,13 @@ export const BODIES = {
     needs: "POST {for_ms, lan} opens the page for one minute to twelve hours, {close: true} closes it",
     may_be_empty: true,
   },
-  /** `name`: the notice to test; absent: all. */
+  /** Sends a test notice. `name`: the notice to test; absent: all notices. */
   notice_test: {
     shape: z.strictObject({ name: upTo(32).optional() }),
     needs: "POST {name}: of a notice; nothing for each",
     may_be_empty: true,
   },
-  /** `always`: keeps the page open on the network, with the PIN that was set before. */
+  /** Opens the page on the network permanently, or closes it. `always`: true to keep it open, with the PIN that was set before. */
   page_network: { shape: z.strictObject({ always: z.boolean() }), needs: "PUT {always}: true or false" },
   /** Ends the session of a device. */
   page_session_end: { shape: z.strictObject({ id: upTo(40) }), needs: "POST {id}: of a device" },
@@ -276,7 +276,7 @@ export const BODIES = {
 export type BodyName = keyof typeof BODIES;
 export type BodyOf<N extends BodyName> = z.output<(typeof BODIES)[N]["shape"]>;
 
-/** The result of a read over the agent's link: the answer's PDU, or the failure of the link. */
+/** The result of a read over the agent's link: the PDU of the device's answer, or the failure of the link. */
 export const localPlcAnswerShape = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("answer"), pdu: z.string() }),
   z.object({ kind: z.literal("failed"), why: z.enum(LINK_ERROR_KINDS), message: z.string() }),

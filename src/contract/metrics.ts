@@ -3,8 +3,8 @@ import type { AgentStatus, BoothStatus, OutputStatus } from "../domain/status.ts
 import { PURPOSES, type TrafficStatus } from "../domain/traffic.ts";
 
 /**
- * The agent's metrics, named by the Prometheus conventions: base units, and the suffix `_total` for counters. /metrics shows them, and
- * outputs of kind otlp push them. They hold no readings and no secrets, and each label has few values.
+ * This module defines the agent's metrics, named by the Prometheus conventions: base units, and the suffix `_total` for counters. /metrics
+ * shows them, and outputs of the kind otlp send them. They contain no readings and no secrets, and each label has few values.
  */
 
 type Labels = Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** A histogram: one cumulative count per upper bound. The last bound is Infinity. */
+/** A histogram: a cumulative count for each upper bound. The last bound is Infinity. */
 export interface Distribution {
   readonly labels: Labels;
   readonly buckets: readonly { readonly le: number; readonly count: number }[];
@@ -28,7 +28,7 @@ export interface Distribution {
 }
 
 export interface Metric extends MetricKind {
-  /** Name with the prefix. */
+  /** The metric's name with the agent's prefix. */
   readonly name: string;
   readonly samples: readonly Sample[];
   readonly distributions: readonly Distribution[];
@@ -43,7 +43,7 @@ const of = (type: MetricKind["type"], help: string, labels = ""): MetricKind => 
   labels: labels === "" ? [] : labels.split(" "),
 });
 
-/** All metrics. A test compares the table in the documentation with this one. */
+/** All metrics. A test compares the table in the documentation with this table. */
 export const METRICS = {
   info: of("gauge", "Version and id of the gateway; always 1.", "version gateway"),
   start_time_seconds: of("gauge", "Start time of the agent, Unix time."),
@@ -97,7 +97,7 @@ export const METRICS = {
 
 export type MetricName = keyof typeof METRICS;
 
-/** Figures of the process from the kernel. `written_bytes`: null if the kernel does not count them. */
+/** Figures of the process from the kernel. `written_bytes` is null if the kernel does not count written bytes. */
 export interface ProcessFigures {
   readonly resident_bytes: number;
   readonly heap_bytes: number;
@@ -108,7 +108,7 @@ export interface ProcessFigures {
 type Found = Readonly<Partial<Record<MetricName, readonly Sample[]>>>;
 type Known = number | boolean | null | undefined;
 
-/** Returns all metrics that have a value now. */
+/** Returns all metrics that currently have a value. */
 export function metricsOf(
   status: AgentStatus,
   counts: readonly BoothCounts[],
@@ -130,7 +130,7 @@ export function metricsOf(
   });
 }
 
-/** Makes one sample, or none for an unknown value. */
+/** Makes a sample; returns an empty list for an unknown value. */
 function sampled(value: Known, labels: Labels = {}): readonly Sample[] {
   return value === null || value === undefined ? [] : [{ labels, value: Number(value) }];
 }

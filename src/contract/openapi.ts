@@ -8,14 +8,14 @@ const ERROR = {
   required: ["error"],
   properties: { error: { type: "string" }, said: { type: "object" } },
 };
-/** Query parameter of each operation that answers with JSON. */
+/** The query parameter that each operation with a JSON answer has. */
 const SAID = {
   ...parameter("said", "query"),
   description:
     "true: each object with a sentence of the gateway (reason, advice, error ...) also gets `said`. By field name, `said` has the sentence as {code, args, text} for translation. Sentences of other systems are not included.",
 };
 
-/** Returns `/api/openapi.json`: the service's operations that this box serves, from the table of operations, and the number of all. */
+/** Returns the content of `/api/openapi.json`: the service's operations that this box serves, and how many operations the service has. */
 export function openApi(operations: readonly ServedOperation[], version: string): Record<string, unknown> {
   const served = operations.filter((one) =>
     SERVICE_OPERATIONS.some(({ method, path }) => method === one.method && path === one.path),

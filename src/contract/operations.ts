@@ -1,28 +1,28 @@
 import type { AnswerName } from "./answers.ts";
 import type { BodyName } from "./local.ts";
 
-/** An operation that the box serves: one of the service's, or one of its own. */
+/** An operation that the box serves: one of the service's operations, or one of the box's own. */
 export interface ServedOperation {
   readonly method: "GET" | "POST" | "PUT";
-  /** With {name} for path parameters. */
+  /** The path, with {name} for path parameters. */
   readonly path: string;
   readonly summary: string;
-  /** Names of query parameters. */
+  /** The names of the query parameters. */
   readonly query: readonly string[];
   readonly body?: BodyName;
-  /** Size limit of the body; absent: the default. */
+  /** The size limit of the request body; absent: the default limit. */
   readonly most_bytes?: number;
-  /** "csv": text/csv; absent: a shape of the box's own without a documented schema. */
+  /** The answer's shape. "csv": text/csv; absent: a shape of the box's own, without a documented schema. */
   readonly answer?: AnswerName | "csv";
-  /** HTTP status of success. */
+  /** The HTTP status after success. */
   readonly status: number;
-  /** HTTP status if nothing had to change. */
+  /** The HTTP status if nothing had to change. */
   readonly already?: 200;
-  /** As the interface document marks it. */
+  /** True if the interface document marks the operation as deprecated. */
   readonly deprecated?: true;
   /**
-   * Lowest right that the operation needs: any client of the port, a client on this machine, a session, or access to the agent's socket.
-   * Each includes the rights before it. An operation for root only checks that when it reads the body.
+   * The lowest right that the operation needs. From low to high: any client of the port, a client on this machine, a session, access to the
+   * agent's socket. Each right includes the lower rights. Operations only for root check this themselves when they read the body.
    */
   readonly way: "anyone" | "loopback" | "session" | "socket";
 }

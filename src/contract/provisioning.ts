@@ -9,10 +9,10 @@ import { answerTime, isoTime } from "./time.ts";
 const limit = z.coerce.number().positive().optional();
 const limits = z.object(fieldsOf(limit, "minutes", "cycles", "days", "pressure_pa"));
 
-/** Unreadable fields that are listed. */
+/** The maximum number of unreadable fields that are listed. */
 const MAX_UNREAD = 10;
 
-/** The record by the contract. */
+/** The service's record as the contract defines it. */
 const contractShape = z.object({
   serial_number: text,
   completion_status: text.catch("IN PROGRESS"),
@@ -42,8 +42,8 @@ const contractShape = z.object({
 });
 
 /**
- * `GET /api/booths_provisioning/{serial_number}`: the [P] fields and the [O] fields that the gateway uses. A field that cannot be read
- * counts as absent, and `unreadIn` lists it.
+ * The answer of `GET /api/booths_provisioning/{serial_number}`: the [P] fields and the [O] fields that the gateway uses. An unreadable
+ * field counts as absent, and `unreadIn` lists it.
  */
 export const provisioningShape = contractShape.extend({
   status: contractShape.shape.status.catch(undefined),
@@ -54,16 +54,16 @@ export const provisioningShape = contractShape.extend({
   config: contractShape.shape.config.catch(null),
 });
 
-/** Returns the paths of fields that cannot be read, at most 10, as after an incompatible release of the service. */
+/** Returns the paths of at most 10 unreadable fields. An incompatible release of the service can cause such fields. */
 export function unreadIn(body: unknown): readonly string[] {
   const issues = contractShape.safeParse(body).error?.issues ?? [];
-  // A facility may have no hours, but the record of a binding always has the field.
+  // Requires `working_hours` only in the record of a binding. A facility may have no hours, but that record always has the field.
   const isBinding = typeof body === "object" && body !== null && "generation" in body;
   const missing = isBinding && !("working_hours" in body) ? ["working_hours"] : [];
   return [...missing, ...issues.slice(0, MAX_UNREAD).map(({ path }) => path.join("."))];
 }
 
-/** Returns the body of `POST /api/booths_provisioning`. */
+/** Returns the request body of `POST /api/booths_provisioning`. */
 export function claimBody(claim: Claim, own: { readonly hardwareId: string; readonly agentVersion: string }) {
   return {
     serial_number: claim.serial,
@@ -80,7 +80,10 @@ export function claimBody(claim: Claim, own: { readonly hardwareId: string; read
   };
 }
 
-/** Returns the body of `PUT /api/booths_provisioning/{serial_number}`: only fields that the gateway owns. `reason` wrong_serial removes the stream from the booth. */
+/**
+ * Returns the request body of `PUT /api/booths_provisioning/{serial_number}`, with only the fields that the gateway owns. The `reason`
+ * wrong_serial removes the stream (log) from the booth.
+ */
 export function updateBody(change: BindingChange) {
   const { gateway_id, generation, complete, credential, leaving, reported } = change;
   return {
@@ -94,8 +97,8 @@ export function updateBody(change: BindingChange) {
 }
 
 /**
- * Returns the `reported` block: the seven device fields, the link and the sequence number. Leaves out what was never read, because a null
- * would erase the service's value. A null date means that no update was seen.
+ * Returns the `reported` block: the seven device fields, the link and the sequence number. Leaves out values that were never read, because
+ * null would erase the service's value. A null date means that no update was seen.
  */
 function reportedBlock(reported: Reported) {
   const { firmware_version, plc_program, plc_program_revision, last_active_mode } = reported;
@@ -115,8 +118,8 @@ function reportedBlock(reported: Reported) {
   };
 }
 
-/** `{error}`, the service's form of an error [S]. Any other body gives an empty text. */
+/** The service's form of an error, `{error}` [S]. Any other body is read as an empty text. */
 export const errorShape = z.object({ error: z.string() }).catch({ error: "" });
 
-/** The answer of POST /api/authenticate. The token must be valid in an HTTP header. */
+/** The answer of `POST /api/authenticate`. The token must be valid in an HTTP header. */
 export const sessionTokenShape = z.object({ session_token: z.string().regex(/^[\x21-\x7e]{1,4096}$/) });

@@ -7,14 +7,14 @@ import { answerTime, minutesOf } from "./time.ts";
 
 type HiddenFields = "since" | "entered_at" | "delivery" | "choices" | "refused_revision" | "reason" | "advice";
 
-/** The fields of a booth's status that the service's shapes need. */
+/** The fields of a booth's status from which the service's shapes are made. */
 export interface BoothFields
   extends
     Pick<BoothStatus, "booth" | "stream" | "serial">,
     Pick<BoothStatus["log"], "acked_seq" | "last_commit_at">,
     Omit<BoothStatus["provisioning"], HiddenFields>,
     LogNames {
-  /** The service's id if the booth is bound, else its name on this gateway. */
+  /** The service's id of the booth if it is bound, else its name on this gateway. */
   readonly booth_id: string;
   readonly connectivity: ConnectivityStatus;
   readonly summary: BoothStatus["now"];
@@ -23,7 +23,7 @@ export interface BoothFields
 const optionalTime = (at: EpochMs | null | undefined): string | null =>
   at === null || at === undefined ? null : answerTime(at);
 
-/** Returns the Booth. Fields that only the service knows have the values last read there; null before that. */
+/** Returns a booth in the service's shape. Fields that only the service knows have the values last read from the service, or null. */
 export function boothBody(booth: BoothFields, total_runtime_ms: Milliseconds) {
   const { summary, shown } = booth;
   const last_active = summary?.last_active_mode ?? null;
@@ -75,7 +75,7 @@ export function latestUpdateItem(booth: BoothFields, last_reading_at: EpochMs | 
   };
 }
 
-/** Counts booths by connectivity and by present mode. */
+/** Counts the booths by connectivity and by present mode. */
 export function statusSummaryBody(booths: readonly BoothFields[]) {
   return {
     total: booths.length,
@@ -84,13 +84,13 @@ export function statusSummaryBody(booths: readonly BoothFields[]) {
   };
 }
 
-/** Returns the values by which lists of these booths can be filtered, each `{id, name}`. */
+/** Returns the values by which a list of these booths can be filtered, each as `{id, name}`. */
 export function filterOptionsBody(booths: readonly BoothFields[]) {
   const options = (values: readonly (string | null | undefined)[]): { id: string; name: string }[] =>
     [...new Set(values.filter((value) => value !== null && value !== undefined))]
       .sort()
       .map((name) => ({ id: name, name }));
-  // Names may be equal, so lists are filtered by the service's id.
+  // Filters by the service's id of a facility, because two facilities may have the same name.
   const facilities = new Map(
     booths.map(({ facility_id, facility }) => [facility_id ?? "", facility ?? facility_id ?? ""]),
   );
@@ -106,7 +106,7 @@ export function filterOptionsBody(booths: readonly BoothFields[]) {
   };
 }
 
-/** Returns the booth's binding. The PLC's passwords are always null, whatever the service's record has. */
+/** Returns the booth's binding. The PLC's passwords are always null, even if the service's record has passwords. */
 export function provisioningBody(booth: BoothFields) {
   const isDone = booth.state === "active";
   return {

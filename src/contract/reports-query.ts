@@ -4,19 +4,19 @@ import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import { parseTime } from "./time.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../domain/time.ts";
 
-/** Query parameters. The first of a repeated one counts. */
+/** Query parameters. If a parameter is repeated, its first value counts. */
 export type Query = Readonly<Record<string, string>>;
 
-/** A query that cannot be answered: status 400 with this message. */
+/** The error for a query that cannot be answered, sent as status 400 with this message. */
 export class QueryError extends Error {}
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1_000;
 const MAX_TAGS = 200;
-/** Days of the longest window. Reports compute the calendar of each day. */
+/** The maximum number of days in a window, because reports compute the calendar of each day. */
 const MAX_WINDOW_DAYS = 5_000;
 
-/** Time zone of local days, and the present time. */
+/** The time zone of local days, and the present time. */
 interface QueryClock {
   readonly tz: string;
   readonly now: EpochMs;
@@ -35,7 +35,10 @@ export function timeParam(query: Query, name: string): EpochMs | undefined {
   return time;
 }
 
-/** Reads `start` and `end`, clipped to now in whole seconds, because answers have no fractions. Default: the local day of `tz` so far. */
+/**
+ * Reads `start` and `end`. Limits them to now and to whole seconds, because answers have no fractions. Default: the local day of `tz` so
+ * far.
+ */
 export function windowParams(query: Query, clock: QueryClock): Span {
   const now = wholeSecond(clock.now);
   const start = timeParam(query, "start") ?? dayStart(clock.tz, now);
@@ -54,7 +57,7 @@ function bounded(window: Span): Span {
   throw new QueryError(`too many days from start to end: at most ${MAX_WINDOW_DAYS}`);
 }
 
-/** Reads `start` and `end`, clipped to now. Default: all time. */
+/** Reads `start` and `end`, limited to now. Default: all time. */
 export function openWindowParams(query: Query, now: EpochMs): Span {
   const start = Math.min(timeParam(query, "start") ?? 0, now);
   const end = Math.min(timeParam(query, "end") ?? now, now);
@@ -67,7 +70,7 @@ export interface Paging {
   readonly limit: number;
 }
 
-/** Reads `page` from 1, and `limit`; -1 means all if the list allows it. */
+/** Reads `page`, which starts at 1, and `limit`. A limit of -1 means all items, if the list allows it. */
 export function pagingParams(query: Query, { allowAll }: { readonly allowAll: boolean }): Paging {
   const page = integerParam(query, "page") ?? 1;
   const limit = integerParam(query, "limit") ?? DEFAULT_LIMIT;
@@ -83,7 +86,7 @@ function integerParam(query: Query, name: string): number | undefined {
   return Number(text);
 }
 
-/** Reads `tags`, comma-separated, without duplicates. */
+/** Reads `tags`: names separated by commas. Removes duplicates. */
 export function tagsParam(query: Query, { needed }: { readonly needed: boolean }): string[] {
   const tags = [...new Set((query["tags"] ?? "").split(",").filter((tag) => tag !== "" && tag !== "__proto__"))];
   if (needed && tags.length === 0) throw new QueryError("tags is missing");
@@ -91,17 +94,17 @@ export function tagsParam(query: Query, { needed }: { readonly needed: boolean }
   return tags;
 }
 
-/** Lines of one chart. */
+/** The maximum number of lines in a chart. */
 const MAX_LINES = 12;
 
-/** Reads the query of a line chart: `tags`, and `interval` for the length of its steps. */
+/** Reads the query of a line chart: `tags`, and `interval` as the length of the chart's steps. */
 export function trendParams(query: Query): { readonly tags: string[]; readonly step_ms: Milliseconds } {
   const tags = tagsParam(query, { needed: true });
   if (tags.length > MAX_LINES) throw new QueryError(`tags names over ${MAX_LINES} tags`);
   return { tags, step_ms: intervalParam(query) };
 }
 
-/** Reads `states`: display names of modes, comma-separated; undefined if absent. */
+/** Reads `states`: display names of modes, separated by commas; undefined if absent. */
 export function statesParam(query: Query): Mode[] | undefined {
   const names = (query["states"] ?? "").split(",").filter((name) => name !== "");
   if (names.length === 0) return undefined;
@@ -139,7 +142,7 @@ function lengthParam(query: Query): number | undefined {
   return length;
 }
 
-/** Reads `start` and `end`, or the last `length` `unit`s up to now. Default: the local day so far. */
+/** Reads the window: `start` and `end`, or the last `length` of `unit` up to now. Default: the local day so far. */
 export function periodParams(query: Query, clock: QueryClock): Span {
   const unit = unitParam(query);
   const length = lengthParam(query);
@@ -148,7 +151,7 @@ export function periodParams(query: Query, clock: QueryClock): Span {
     : lastPeriod(PERIOD_MS[unit ?? "day"] * (length ?? 1), query, clock);
 }
 
-/** Reads the window of a series like `periodParams`, and the `unit` of its buckets. */
+/** Reads the window of a series like `periodParams`, and the length of its buckets from `unit`. */
 export function seriesParams(query: Query, clock: QueryClock): { readonly window: Span; readonly unit: PeriodUnit } {
   const unit = unitParam(query) ?? "day";
   const length = lengthParam(query);
@@ -156,7 +159,7 @@ export function seriesParams(query: Query, clock: QueryClock): { readonly window
   return { window, unit };
 }
 
-/** Returns the last `ms` up to now, unless `start` is given. A month counts 30 days. */
+/** Returns the window of the last `ms` up to now, unless `start` is given. A month counts 30 days. */
 function lastPeriod(ms: Milliseconds, query: Query, clock: QueryClock): Span {
   const window = windowParams(query, clock);
   if (timeParam(query, "start") !== undefined) return window;
@@ -169,7 +172,7 @@ type Test = (item: Item) => boolean;
 type Order = (a: Item, b: Item) => number;
 
 const MAX_CRITERIA = 20;
-/** Operators that compare two values, by the sign of the comparison. */
+/** Operators that compare two values. Each gets the sign of the comparison. */
 const BY_ORDER: Readonly<Record<string, (order: number) => boolean>> = {
   eq: (order) => order === 0,
   ne: (order) => order !== 0,
@@ -178,12 +181,12 @@ const BY_ORDER: Readonly<Record<string, (order: number) => boolean>> = {
   gt: (order) => order > 0,
   ge: (order) => order >= 0,
 };
-/** Operators that never match null. */
+/** The operators that never match null. */
 const NEVER_NULL = new Set(["lt", "le", "gt", "ge"]);
 
 /**
- * Filters items by `filter=field:op:value,...` (eq ne lt le gt ge like in; values of `in` separated by |) and sorts them by `sort=-a,b`,
- * like the service. Throws a QueryError for a field that is not in `fields`, and for any other operator.
+ * Filters items by `filter=field:op:value,...` and sorts them by `sort=-a,b`, like the service. The operators are eq ne lt le gt ge like
+ * in; values of `in` are separated by |. Throws a QueryError for any other operator, or for a field that is not in `fields`.
  */
 export function selected<T extends Item>(items: readonly T[], query: Query, fields: readonly string[]): T[] {
   const tests = criteria(query["filter"]).map((text) => testOf(text, fields));
@@ -221,7 +224,7 @@ function orderOf(text: string, fields: readonly string[]): Order {
     sign * (typeof a === "number" && typeof b === "number" ? a - b : orderOfTexts(textOf(a), textOf(b)));
 }
 
-/** Compares numbers by value, instants by time in any spelling, and everything else as text. */
+/** Compares numbers by value, times as instants in any spelling, and everything else as text. */
 function compare(found: unknown, value: string): number {
   if (typeof found === "number" && value.trim() !== "" && Number.isFinite(Number(value))) return found - Number(value);
   const a = parseTime(textOf(found));
@@ -229,7 +232,7 @@ function compare(found: unknown, value: string): number {
   return a !== null && b !== null ? a - b : orderOfTexts(textOf(found), value);
 }
 
-/** Compares texts by code units, so that the order is the same everywhere. */
+/** Compares texts by code units, so that the order does not depend on the locale. */
 export function orderOfTexts(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }

@@ -16,7 +16,7 @@ import { DAY_MS } from "../domain/time.ts";
 type ByMode = Readonly<Partial<Record<Mode, number>>>;
 type Figures<K extends string, V = number> = Readonly<Record<K, V>>;
 
-/** Returns one page of a collection. */
+/** Returns one page of a list in the service's page object. */
 export function envelopeOf<T>(items: readonly T[], { page, limit }: Paging) {
   const total = items.length;
   if (limit === -1) return { data: items, page: 1, limit, pages: 1, total };
@@ -28,7 +28,7 @@ function pagesOf(total: number, limit: number): number {
   return Math.max(1, Math.ceil(total / limit));
 }
 
-/** Rounds to the 4 decimals of energy, percentages and days. */
+/** Rounds to four decimals, as for energy, percentages and days. */
 function fourDecimals<T extends number | null>(value: T): T | number {
   return value === null ? value : Math.round(value * 10_000) / 10_000;
 }
@@ -57,12 +57,12 @@ export function frequencyBody(booth_id: string, { start, end }: Span, by_mode: B
   return { booth_id, start: answerTime(start), end: answerTime(end), modes };
 }
 
-/** Writes a duration in days, seconds and microseconds, all of one sign. Months are never used. */
+/** Writes a duration in days, seconds and microseconds, all of the same sign. Months are always 0. */
 export function intervalBody(ms: Milliseconds) {
   const days = Math.trunc(ms / DAY_MS);
   const rest = ms - days * DAY_MS;
   const secs = Math.trunc(rest / 1000);
-  // Adding 0 turns a negative zero into a plain one.
+  // Adds 0 to turn a negative zero into a plain zero.
   return { months: 0, days: days + 0, secs: secs + 0, microsecs: (rest - secs * 1000) * 1000 + 0 };
 }
 
@@ -82,7 +82,7 @@ type UseFigures = Figures<"in_use_ms" | "working_ms" | "cycle_count"> &
   Figures<"utilization_pct" | "gas_therm" | "energy_kwh", number | null> &
   Figures<"approximate", boolean>;
 
-/** Energy without a meter is written as 0, as the service does. */
+/** Writes the figures of utilization. Energy without a meter is written as 0, as the service does. */
 export function utilizationBody(figures: UseFigures & Figures<"overtime_ms">) {
   return {
     utilization_minutes: minutesOf(figures.in_use_ms),
@@ -96,7 +96,10 @@ export function utilizationBody(figures: UseFigures & Figures<"overtime_ms">) {
   };
 }
 
-/** Marks an answer whose window cuts an hour that is no longer in the log. The service has the hour and never sends the field. */
+/**
+ * Marks an answer whose window cuts an hour that is no longer in the log. The service has the readings of that hour and never sends this
+ * field.
+ */
 export function approximateField({ approximate }: Figures<"approximate", boolean>): { readonly approximate?: true } {
   return approximate ? { approximate: true } : {};
 }
@@ -120,8 +123,8 @@ export function timelineItem({ start, end, by_mode }: Slot) {
 }
 
 /**
- * A bar of a chart on the box's own page, with the field names of `utilization_stats` and `duration_by_mode`. Instants are epoch ms. Energy
- * is null without a meter and an estimate.
+ * Returns a bar of a chart on the box's own page, with the field names of `utilization_stats` and `duration_by_mode`. Instants are in epoch
+ * ms. Energy is null without a meter and an estimate.
  */
 export function periodItem(period: UseFigures & Slot) {
   return {
@@ -138,7 +141,7 @@ export function periodItem(period: UseFigures & Slot) {
   };
 }
 
-/** A cycle on the box's own page. Instants are epoch ms. */
+/** Returns a cycle for the box's own page. Instants are in epoch ms. */
 export function cycleItem({ start, end, result, counted }: CycleFact["value"]) {
   return { start, end, result, counted };
 }
@@ -147,7 +150,7 @@ export function stageItem({ mode, start, end }: Span & { readonly mode: Mode }) 
   return { mode: wireNameOf(mode), start_time: answerTime(start), end_time: answerTime(end) };
 }
 
-/** Observed, inferred and missing time of a figure, in minutes. */
+/** Returns the observed, inferred and missing time of a figure, in minutes. */
 export function coverageBody(coverage: Figures<"observed_ms" | "inferred_ms" | "missing_ms">) {
   return {
     observed: minutesOf(coverage.observed_ms),
@@ -164,7 +167,10 @@ interface TagReading {
 
 type JudgedReading = TagReading & { readonly quality: Quality };
 
-/** Groups a page of readings by tag. A page counts the readings of all tags. `judged` adds the quality, which the service's answers lack. */
+/**
+ * Groups a page of readings by tag. The page's limit counts the readings of all tags together. `judged` adds the quality, which the
+ * service's answers lack.
+ */
 export function historyBody(
   tags: readonly TagName[],
   { values, total }: { readonly values: readonly JudgedReading[]; readonly total: number },
@@ -179,7 +185,7 @@ export function historyBody(
   return { data, page, limit, pages: pagesOf(total, limit), total };
 }
 
-/** Writes values as text. */
+/** Returns the last value of each tag, as text. */
 export function latestValuesBody(values: readonly TagReading[]) {
   const items = values.map(({ tag, at, value }) => {
     return [tag, { name: tag, system_time: answerTime(at), value: String(value) }] as const;
@@ -193,7 +199,7 @@ export function revisionBody(firmware: readonly RevisionFact["value"][], program
       version: firmware_version,
       installed_at: answerTime(first_seen_at),
     })),
-    // `version` is the program's revision, or the program's name if the profile has no revision.
+    // Uses the program's name as `version` if the profile has no revision.
     program_versions: programs.map(({ plc_program, plc_program_revision, first_seen_at }) => ({
       version: plc_program_revision ?? plc_program,
       plc_program,
@@ -207,7 +213,10 @@ type FilterInterval = Figures<"installed_at" | "overuse_ms"> &
     readonly type: FilterType;
   };
 
-/** Lists the installations of the window by filter type. `all` may hold others, because the last one's date is always shown. */
+/**
+ * Lists the filter installations of the window by filter type. `all` may contain installations outside the window, because the date of the
+ * last installation is always shown.
+ */
 export function filterMaintenancesItem(all: readonly FilterInterval[], window: Span, now: EpochMs) {
   const entries = FILTER_TYPES.flatMap((type) => {
     const installations = all.filter((one) => one.type === type);
@@ -229,7 +238,7 @@ export function filterMaintenancesItem(all: readonly FilterInterval[], window: S
   return Object.fromEntries(entries);
 }
 
-/** Writes times in minutes, durations in days. `judged` adds `assumed`, which the service's answers lack. */
+/** Returns a filter maintenance, with times in minutes and durations in days. `judged` adds `assumed`, which the service's answers lack. */
 export function maintenanceItem(
   record: Maintenance & Figures<"assumed", boolean>,
   { judged }: Figures<"judged", boolean>,
@@ -267,16 +276,19 @@ export function incidentItem(
 
 export const CSV_HEAD = "time,tag,value,quality\n";
 
-/** Writes a reading as a line of the CSV export. A bad one has no value. */
+/** Writes a reading as a line of the CSV export. A bad reading has no value. */
 export function csvLine({ at, tag, value, quality }: JudgedReading): string {
   return `${answerTime(at)},${csvField(tag)},${value === null ? "" : csvField(String(value))},${quality}\n`;
 }
 
-/** Texts that spreadsheets read as a formula, some after they removed blanks or narrowed full-width characters. */
+/** Matches texts that spreadsheets read as a formula. Some do so after removing blanks or narrowing full-width characters. */
 const FORMULA = /^\s*[=+\-@\uFF0B\uFF0D\uFF1D\uFF20]|^[\t\r\n]/;
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
-/** Quotes a CSV field if needed, and prefixes a text that a spreadsheet would read as a formula. Numbers are left as they are. */
+/**
+ * Quotes a CSV field if needed, and puts an apostrophe before a text that a spreadsheet would read as a formula. Numbers are left as they
+ * are.
+ */
 export function csvField(text: string): string {
   const safe = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -5,10 +5,10 @@ import type { ServiceTime } from "../domain/service-time.ts";
 import type { EpochMs, Seq, StreamId } from "../domain/units.ts";
 import { readable, reason } from "./fields.ts";
 
-/** Version of the telemetry shapes. */
+/** The version of the telemetry messages. */
 const VERSION = 1;
 
-/** Topics below `bg/v1/{gateway_id}`. */
+/** The MQTT topics below `bg/v1/{gateway_id}`. */
 export const TOPICS = {
   state: "up/state",
   hello: "up/hello",
@@ -19,8 +19,8 @@ export const TOPICS = {
 } as const;
 
 /**
- * Builds up/batch in columns, before gzip; see docs/reference/wire.md. The records must be consecutive and share a boot and a clock offset. Throws on
- * an empty list or a hole, which are programmer errors.
+ * Builds an up/batch message in columns, before gzip; see docs/reference/wire.md. The records must be consecutive, of the same boot and
+ * with the same clock offset. Throws for an empty list or a gap, which are programming errors.
  */
 export function batchOf(head: SentHead, records: readonly Placed[], sent: EpochMs) {
   const first = records[0];
@@ -60,7 +60,7 @@ export interface SentHead {
   readonly stream: string;
 }
 
-/** A number, or its text. null, "" and true are not numbers. */
+/** A number, or a text that is a number. null, "" and true are not numbers. */
 const number = z.union([
   z.number(),
   z
@@ -69,7 +69,7 @@ const number = z.union([
     .transform(Number),
 ]);
 const count = number.pipe(z.int().nonnegative());
-/** An optional field. If it cannot be read it counts as absent, and the other fields stay valid. */
+/** Returns the shape of an optional field. An unreadable field counts as absent, and the other fields stay valid. */
 const hint = <Shape extends z.ZodType>(shape: Shape) => shape.nullable().catch(null).default(null);
 
 /** Formats that the service may accept in addition to batches of gzipped JSON. */
@@ -83,21 +83,22 @@ const ackFields = {
     .catch([])
     .default([]),
   conflict: hint(count),
-  /** End of the records that the service has without a hole. */
+  /** The last record up to which the service has every record. */
   acked_seq: hint(count),
-  /** Newest record that the service has, whether or not there are holes before it. */
+  /** The newest record that the service has, even if earlier records are missing. */
   newest_seq: hint(count),
   server_time: hint(number.pipe(z.number())),
   window: hint(count),
-  /** Formats that the service accepts in this session. */
+  /** The formats that the service accepts in this session. */
   takes: readable(z.string()).catch([]).default([]),
-  /** Not "": the batch could not be read, and nothing of it was stored. */
+  /** The reason why the batch could not be read and was not stored; "" if it was stored. */
   error: reason,
 };
 
 /**
- * down/ack. Only `st`, `s0`, `n` and `hash` are required: they identify the batch, and prove that the service stored it. All other fields
- * are hints, or the hash proves them. The ack of a chunk has `chunk` instead of `hash`: the SHA-256 of the chunk's message.
+ * The shape of a down/ack message. Only `st`, `s0`, `n` and `hash` are required: they identify the batch, and prove that the service stored
+ * it. All other fields are hints, or the hash proves them. The ack of a chunk has `chunk` instead of `hash`: the SHA-256 of the chunk's
+ * message.
  */
 export const ackShape = z.union([
   z.object({ ...ackFields, chunk: z.string().regex(/^[0-9a-f]{64}$/) }),
@@ -105,7 +106,7 @@ export const ackShape = z.union([
 ]);
 export type AckWire = z.infer<typeof ackShape>;
 
-/** A booth in the first message of a session. */
+/** A booth in the hello message, the first of a session. */
 export interface HelloBooth {
   readonly stream: StreamId;
   readonly serial: string;
@@ -116,7 +117,7 @@ export interface HelloBooth {
   readonly predecessor: StreamLabel["predecessor"];
 }
 
-/** Returns up/hello as JSON. */
+/** Returns an up/hello message as JSON. */
 export function helloText(session: string, list: readonly HelloBooth[]): string {
   const booths = list.map(({ stream, predecessor, ...booth }) => ({ stream_id: stream, ...booth, predecessor }));
   return JSON.stringify({ v: VERSION, session, booths });
@@ -132,13 +133,13 @@ export interface BoothHeartbeat {
   readonly link: "up" | "down";
   readonly mode: string;
   readonly waiting_records: number;
-  /** Corrected time of the oldest record that waits and may be sent; null without one. */
+  /** The corrected time of the oldest record that waits and may be sent; null if no record waits. */
   readonly oldest_at: EpochMs | null;
-  /** Hours until records must be deleted if none is acked; null: not known yet. */
+  /** Hours until records must be deleted if none is acknowledged; null if this is not known yet. */
   readonly hours_to_full: number | null;
 }
 
-/** Returns up/state as JSON. `since`: start of the session. */
+/** Returns an up/state message as JSON. `since`: the start of the session. */
 export function heartbeatText(
   {
     agentVersion,

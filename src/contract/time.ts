@@ -1,11 +1,11 @@
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
 
-/** `2025-02-17 10:00:00Z`, the same without Z, and ISO 8601 with T: all three are UTC [S]. */
+/** Matches the service's spellings of a time: `2025-02-17 10:00:00Z`, the same without Z, and ISO 8601 with T. All three are UTC [S]. */
 const SPELLINGS = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,3})\d*)?(Z|\+00:00)?$/;
 
 /**
- * Parses a timestamp of the service. Returns null for another spelling, or for an instant that does not exist. `Date` is not used, because
- * it reads `2025-02-17 10:00:00` as local time.
+ * Parses a time of the service. Returns null for another spelling, or for an instant that does not exist. Does not use `Date`, which reads
+ * `2025-02-17 10:00:00` as local time.
  */
 export function parseTime(text: string): EpochMs | null {
   const match = SPELLINGS.exec(text.trim());
@@ -29,7 +29,7 @@ export function answerTime(instant: EpochMs): string {
   return `${new Date(instant).toISOString().slice(0, 19).replace("T", " ")}Z`;
 }
 
-/** Converts milliseconds to the wire's minutes: ms / 60,000 to 4 decimals, halves up, without rounding twice. */
+/** Converts milliseconds to minutes as in messages and answers: ms / 60,000 to 4 decimals, halves up, without rounding twice. */
 export function minutesOf(ms: Milliseconds): number {
   return Math.round(ms / 6) / 10_000;
 }

@@ -2,7 +2,7 @@ import type { Text } from "../domain/message.ts";
 import type { NoticeOutcome } from "../domain/notice.ts";
 import { serverAdviceFor } from "../domain/server-advice.ts";
 
-/** Returns the outcome of a failed try: to be retried after the backoff, with the advice of its fault. */
+/** Returns the outcome of a failed try, which is retried after the backoff, with advice for its fault. */
 export function failure<K extends "not_delivered" | "unknown">(
   kind: K,
   fault: Parameters<typeof serverAdviceFor>[0],

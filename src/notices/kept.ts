@@ -5,19 +5,19 @@ import type { Milliseconds } from "../domain/units.ts";
 import type { NoticeMachine } from "./port.ts";
 import { emptyLedger, type Ledger } from "./rules/ledger.ts";
 
-/** A notice's ledger outside the process: a file on the tmpfs, written at each change, and a copy on the disk. */
+/** The stored ledger of a notice: a file on the tmpfs, written at each change, and a copy on the disk. */
 export interface KeptLedger {
   /** The ledger as the last process left it. */
   readonly first: Ledger;
-  /** Writes the file, which survives a kill. */
+  /** Writes the ledger to the tmpfs file, which survives a kill. */
   write(ledger: Ledger): void;
-  /** Saves to the disk, which survives a power cut. */
+  /** Saves the ledger to the disk, where it survives a power cut. */
   save(ledger: Ledger): Promise<void>;
 }
 
-/** Interval of saves when no message was sent: after a power cut, records since the last save are looked through again. */
+/** The interval of saves while no message is sent. After a power cut, the records since the last save are examined again. */
 export const SAVE_MS: Milliseconds = HOUR_MS;
-/** A ledger of another version is ignored. */
+/** The version of the stored ledger. A ledger of another version is ignored. */
 const VERSION = 1;
 
 export async function openLedger(
@@ -48,7 +48,7 @@ function inFile(path: string): Ledger | null {
   try {
     return ledgerIn(JSON.parse(readFileSync(path, "utf8")));
   } catch {
-    // Missing after a power cut, or truncated: the copy on the disk is used.
+    // Uses the copy on the disk if the file is missing after a power cut, or truncated.
     return null;
   }
 }

@@ -13,16 +13,16 @@ import type { NoticeMessage, OpenChannel } from "./port.ts";
 type MailConfig = NonNullable<NoticeConfig["mail"]>;
 
 const CONNECT_MS: Milliseconds = 10_000;
-/** Some servers delay the greeting of unknown clients by half a minute (RFC 5321, 4.5.3.2.1, allows five). */
+/** The time limit for the server's greeting. Some servers delay unknown clients by half a minute (RFC 5321, 4.5.3.2.1, allows five). */
 const GREETING_MS: Milliseconds = 60_000;
-/** Time between two answers: some servers scan a mail first. */
+/** The time limit for each answer, because some servers scan a mail first. */
 const ANSWER_MS: Milliseconds = 60_000;
-/** Time of the whole exchange: a server that sends a byte a minute must not block the notice. */
+/** The time limit for the whole exchange, so that a server that sends a byte a minute can't block the notice. */
 const TOTAL_MS: Milliseconds = 180_000;
-/** Bytes of one reply. */
+/** The maximum size of a reply in bytes. */
 const MAX_RESPONSE_BYTES = 16_384;
 
-/** Sends notices by SMTP, each over a connection of its own: they are few, and a server closes an idle connection. */
+/** Sends notices by SMTP over a new connection each time, because notices are few and a server closes an idle connection. */
 export const openMail: OpenChannel = (machine, { mail }) => {
   if (mail === undefined) throw new Error("a notice without mail is none by mail");
   return async (notice, signal) => {
@@ -41,7 +41,7 @@ export const openMail: OpenChannel = (machine, { mail }) => {
   };
 };
 
-/** Reads the files at each message: a new password needs no restart. */
+/** Returns the connection's options. Reads the files for each message, so a new password needs no restart. */
 function optionsOf({ host, port, tls, user, password_file, ca_file }: MailConfig, secret: (path: string) => string) {
   const auth = user === undefined || password_file === undefined ? {} : { auth: { user, pass: secret(password_file) } };
   return {
@@ -74,18 +74,21 @@ function mailOf({ id, subject, text }: NoticeMessage, { from, to }: MailConfig, 
     to: [...to],
     subject,
     text,
-    // The same at each retry, so that a duplicate can be recognised.
+    // Uses the same message id at each retry, so that a duplicate can be recognised.
     messageId: `<${id}@${domain}>`,
     // Suppresses automatic replies (RFC 3834).
     headers: { "Auto-Submitted": "auto-generated", "X-Booth-Gateway": gateway },
   };
 }
 
-/** Returns the outcome by the server's last reply, or by how the connection failed. If neither is clear, the mail may have been delivered. */
+/**
+ * Returns the outcome, according to the server's last reply or the connection's failure. If neither is clear, the mail may have been
+ * delivered.
+ */
 function failed(error: unknown): NoticeOutcome {
   const known: NodemailerError = error instanceof Error ? error : new Error(String(error));
   const { code, responseCode = 0, response, permanent = false, command } = known;
-  // A reply to STARTTLS is not about the mail.
+  // Ignores a reply to STARTTLS, because it is not about the mail.
   if (responseCode >= 400 && code !== "ETLS") {
     const fault = !permanent ? "later" : code === "EAUTH" ? "credential" : "refused";
     const step = command === undefined ? "" : ` (${command})`;
@@ -97,7 +100,7 @@ function failed(error: unknown): NoticeOutcome {
   return fault === null ? failure("unknown", "closed", reason) : failure("not_delivered", fault, reason);
 }
 
-/** Returns null if the error does not tell whether the mail was delivered. */
+/** Returns the fault; null if the error does not tell whether the mail was delivered. */
 function faultOf(error: NodemailerError): ServiceLinkFault | null {
   const { code, originalCode = "", timeoutType } = error;
   if (error instanceof FileError) return "file";
@@ -105,7 +108,7 @@ function faultOf(error: NodemailerError): ServiceLinkFault | null {
   if (code === "EAUTH") return "credential";
   if (code === "ETIMEDOUT") return timeoutType === "SOCKET_TIMEOUT" ? null : "unreachable";
   const known = tlsFaultOf(error) ?? faultOfCode(originalCode);
-  // A connection that broke off may have done so after the mail was sent.
+  // Excludes connections that broke off, because that may have happened after the mail was sent.
   if (known !== null && known !== "closed" && originalCode !== "ECONNRESET") return known;
   return code === "ETLS" ? "tls" : null;
 }

@@ -9,7 +9,7 @@ import { onAbort } from "../domain/signal.ts";
 import { failure } from "./failure.ts";
 import type { NoticeMessage, OpenChannel } from "./port.ts";
 
-/** Publishes notices on a topic, each over a connection of its own: they are few. */
+/** Publishes notices on a topic over a new connection each time, because notices are few. */
 export const openMqtt: OpenChannel = (machine, { name, mqtt }) => {
   if (mqtt === undefined) throw new Error("a notice without MQTT is none by MQTT");
   const { url, mqtt_version, topic, user, password_file, ca_file } = mqtt;
@@ -28,7 +28,7 @@ export const openMqtt: OpenChannel = (machine, { name, mqtt }) => {
     );
   return async (notice, signal) => {
     keepPoolSmall();
-    // Once a message was sent and the connection has ended, the broker may have it.
+    // Remembers whether a message was sent: if the connection ends afterwards, the broker may have the message.
     let isSent = false;
     try {
       const connected = await connect(signal);
@@ -59,13 +59,13 @@ export const openMqtt: OpenChannel = (machine, { name, mqtt }) => {
   };
 };
 
-/** Returns the document, then its text without the events for a broker that accepts short packets only. */
+/** Returns the document, then a version without the events, for a broker that accepts only short packets. */
 function shorterAndShorter({ document }: NoticeMessage): readonly object[] {
   const { events = [], more = 0 } = document as { readonly events?: readonly unknown[]; readonly more?: number };
   return events.length === 0 ? [document] : [document, { ...document, events: [], more: more + events.length }];
 }
 
-/** The broker refuses the topic, or the shortest form is too long: a person has to change something. */
+/** Returns the outcome if the broker refuses the topic, or if even the shortest version is too long. A person has to change something. */
 function refusedOutcome(last: Refusal | undefined): NoticeOutcome {
   const fault = last?.kind === "refused" ? "topic" : "limit";
   return { ...failure("not_delivered", fault, last === undefined ? "" : refusalText(last)), lasting: true };

@@ -27,17 +27,19 @@ import {
 import { messageOf, type Sender, testMessage } from "./rules/words.ts";
 
 /**
- * A notice: it reports alarms to people by mail, webhook or MQTT. Its loop looks at the logs and the booths after each news and at
- * least every 15 s, updates its ledger (`rules/ledger.ts`), and sends what is due. It reads only what is durable, so it delays
- * neither polls nor delivery. The ledger is written before a message is sent: a kill repeats a message under the same id and loses
- * none. After a failure it retries with a backoff, or after an hour if only a person can repair the cause.
+ * A notice reports alarms to people by mail, webhook or MQTT. Its loop examines the logs and the booths after each change, and at least
+ * every 15 s. It then updates its ledger (`rules/ledger.ts`) and sends the messages that are due. It reads only durable records, so it
+ * delays neither polls nor delivery.
+ *
+ * The ledger is written before a message is sent. A kill therefore repeats a message under the same id and loses none. After a failure, the
+ * notice retries with a backoff, or after an hour if only a person can repair the cause.
  */
 export interface Notice {
   readonly machine: NoticeMachine;
   readonly config: NoticeConfig;
   readonly booths: readonly NoticeBooth[];
   readonly kept: KeptLedger;
-  /** Loads the channel's module. */
+  /** Loads the module of the channel (mail, webhook or MQTT). */
   readonly channel: () => Promise<Channel>;
   readonly state: NoticeState;
 }
@@ -47,25 +49,25 @@ export interface NoticeState {
   link: LinkStatus;
   sent: number;
   failures: number;
-  /** When the next try is due, by the monotonic clock. */
+  /** The time of the next try, by the monotonic clock. */
   next_try: Milliseconds;
-  /** A message was sent since the last save to the disk. */
+  /** True if a message was sent since the last save to the disk. */
   unsaved: boolean;
   saved_at: Milliseconds;
 }
 
 const RETRY = { base_ms: 30_000, cap_ms: 900_000 };
-/** Wait after a refusal that only a person can repair. */
+/** The wait after a refusal whose cause only a person can repair. */
 const LASTING_MS: Milliseconds = HOUR_MS;
-/** Least wait after a failure: greylisting needs a minute, an overloaded server a rest. */
+/** The shortest wait after a failure. Greylisting takes a minute, and an overloaded server needs a rest. */
 const LEAST_WAIT_MS: Milliseconds = 10_000;
-/** Interval of looks without news: some alarms depend on elapsed time only, such as a link that is down for 5 min. */
+/** The longest time between two checks, because some alarms depend only on elapsed time, such as a link that is down for 5 min. */
 const LOOK_MS: Milliseconds = 15_000;
-/** Least time between two looks: many booths cause much news. */
+/** The shortest time between two checks, because many booths change often. */
 const REST_MS: Milliseconds = 1_000;
-/** Records per read of the store; each call waits in line with the commits. */
+/** The maximum number of records per read of the store. Each read waits in a queue with the commits. */
 const READ_LIMIT = 500;
-/** Characters of a server's answer that are shown. */
+/** The maximum number of characters in a server's answer that are shown. */
 const MOST_CHARS = 300;
 
 export function newNoticeState(ledger: Ledger, { clock }: Pick<NoticeMachine, "clock">): NoticeState {
@@ -80,21 +82,21 @@ export function statusOf({ config, state }: Notice): NoticeStatus {
   return { name: config.name, ...destinationOf(config), link, waiting, open, sent, last: ledger.last };
 }
 
-/** Returns the destination as people see it. Of a webhook only the host: the rest may be its secret. */
+/** Returns the destination as people see it. Shows only the host of a webhook, because the rest of its URL may be a secret. */
 function destinationOf({ mail, webhook, mqtt }: NoticeConfig): Pick<NoticeStatus, "kind" | "where"> {
   if (mail !== undefined) return { kind: "mail", where: `${mail.to.join(", ")} by ${mail.host}:${mail.port}` };
   if (webhook !== undefined) return { kind: "webhook", where: new URL(webhook.url).origin };
   return { kind: "mqtt", where: `${mqtt?.topic ?? ""} at ${mqtt?.url ?? ""}` };
 }
 
-/** Looks and sends until the signal; waits and starts again after any failure. */
+/** Checks for alarms and sends messages until the signal aborts. Waits and starts again after any failure. */
 export async function noticeLoop(notice: Notice, signal: AbortSignal): Promise<void> {
   const { clock, news } = notice.machine;
   let broken: LinkStatus | null = null;
   while (!isOver(signal)) {
     const round = new AbortController();
     const both = AbortSignal.any([signal, round.signal]);
-    // Registered before the look, so that changes during it cause another one.
+    // Registers for news before the check, so that changes during the check cause another check.
     const woken = news.wait(both).catch(() => undefined);
     try {
       await updateLedger(notice);
@@ -113,7 +115,7 @@ export async function noticeLoop(notice: Notice, signal: AbortSignal): Promise<v
   await save(notice).catch(() => undefined);
 }
 
-/** Applies the new records of the logs, then the present conditions of the booths and the service. */
+/** Applies the logs' new records, then the present conditions of the booths and the service. */
 async function updateLedger(notice: Notice): Promise<void> {
   const { machine, booths, config, state } = notice;
   const plan = planOf(notice);
@@ -142,8 +144,9 @@ async function updateLedger(notice: Notice): Promise<void> {
 }
 
 /**
- * Applies the new records of a booth's log. Returns false if its facts wait for a confirmed clock: then the booth's conditions include
- * the incidents. The facts that are placed by the confirmation are skipped once, because the conditions have covered them.
+ * Applies the new records of a booth's log. Returns false if the log's facts (records derived from readings) wait for a confirmed clock;
+ * the booth's conditions then include its incidents. After the confirmation, the waiting facts are skipped once, because the conditions
+ * have already covered them.
  */
 async function readLog(
   { machine, state }: Notice,
@@ -159,7 +162,7 @@ async function readLog(
     return false;
   }
   const known = state.ledger.cursors[stream];
-  // The log is new to this notice, or was restored from an old copy.
+  // Starts at the newest record if the log is new to this notice, or was restored from an old copy.
   if (known === undefined || known > sendable_seq) state.ledger = movedTo(state.ledger, stream, sendable_seq);
   for (let after = Math.max(state.ledger.cursors[stream] ?? sendable_seq, oldest_seq - 1); after < sendable_seq;) {
     const records = await machine.store.read(stream, after + 1, READ_LIMIT);
@@ -184,7 +187,7 @@ function zoneOf([first]: readonly NoticeBooth[]): string {
   return first?.state.log.parameters()?.tz ?? "UTC";
 }
 
-/** Sends the messages that are due. Returns the time until the next one may be. */
+/** Sends the messages that are due. Returns the time until the next message may be due. */
 async function sendDue(notice: Notice, signal: AbortSignal): Promise<Milliseconds> {
   const { machine, state } = notice;
   const { clock, random } = machine;
@@ -196,13 +199,13 @@ async function sendDue(notice: Notice, signal: AbortSignal): Promise<Millisecond
     const step = nextStep(state.ledger, planOf(notice), { now, id: random.uuid() });
     if (step.kind === "wait") return step.until === null ? LOOK_MS : Math.max(0, step.until - now);
     state.ledger = step.ledger;
-    // Written before it is sent: after a kill it is sent again unchanged.
+    // Writes the ledger first, so that after a kill the message is sent again unchanged.
     write(notice);
     if (!(await tryOnce(notice, step.bundle, signal))) return Math.max(0, state.next_try - clock.mono());
   }
 }
 
-/** Returns false if the message was not delivered, or if that is unknown. */
+/** Tries to send a message. Returns false if the message was not delivered, or if that is unknown. */
 async function tryOnce(notice: Notice, bundle: Bundle, signal: AbortSignal): Promise<boolean> {
   const { state, machine, config } = notice;
   const told = messageOf(bundle, senderOf(notice));
@@ -226,7 +229,7 @@ async function tryOnce(notice: Notice, bundle: Bundle, signal: AbortSignal): Pro
   return true;
 }
 
-/** Sends a message. The server's answer may quote the request, so it is scrubbed before it is cut. */
+/** Sends a message. Removes secrets from the server's answer before the answer is shortened, because it may quote the request. */
 async function send({ machine, channel }: Notice, told: NoticeMessage, signal: AbortSignal): Promise<NoticeOutcome> {
   const sendBy = await channel();
   const outcome = await sendBy(told, signal);
@@ -242,12 +245,12 @@ function senderOf({ machine, config, booths }: Notice): Sender {
   return { gateway: machine.gateway_id, name: config.name, tz, urgent: config.urgent, serials, is_confirmed };
 }
 
-/** Sends a test at once, also if messages wait. */
+/** Sends a test immediately, even if messages are waiting. */
 export async function testNotice(notice: Notice, signal: AbortSignal): Promise<NoticeTest> {
   const { machine, config } = notice;
   const test = testMessage(machine.random.uuid(), machine.clock.wall(), senderOf(notice));
   const outcome = await send(notice, test, signal);
-  // If it works now, waiting messages need not wait for the next try.
+  // Sends waiting messages without further delay, because the destination works now.
   if (outcome.kind === "delivered") notice.state.next_try = 0;
   return { name: config.name, ...destinationOf(config), outcome };
 }
@@ -270,7 +273,7 @@ function reportUp({ state, machine, config }: Notice): void {
   machine.log.info({ event: "notice_up", notice: config.name }, `notice ${config.name} gets through again`);
 }
 
-/** Reports an unexpected error. The ledger keeps everything, and the loop retries with the backoff. */
+/** Reports an unexpected error. The ledger keeps all events, and the loop retries with the backoff. */
 function reportBroken(notice: Notice, error: unknown): void {
   const reason = message("operation.failed", { error: shortMessage(error) });
   const advice = message("operation.retried");

@@ -4,7 +4,7 @@ import { newNoticeState, type Notice, noticeLoop, statusOf, testNotice } from ".
 import type { Channel, NoticeBooth, NoticeMachine, Notices } from "./port.ts";
 import { ofBooths } from "./rules/ledger.ts";
 
-/** Opens the configured notices. The module that sends messages is loaded at the first one. */
+/** Opens the configured notices. The module that sends messages is loaded for the first message. */
 export async function openNotices(
   machine: NoticeMachine,
   configs: readonly NoticeConfig[],

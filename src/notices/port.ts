@@ -7,10 +7,10 @@ import type { Signals } from "../domain/signal.ts";
 import type { LinkStatus, NoticeStatus } from "../domain/status.ts";
 import type { Identity, Store } from "../store/port.ts";
 
-/** A booth as notices see it. */
+/** The parts of a booth that notices use. */
 export interface NoticeBooth {
   readonly state: BoothState;
-  /** Why the store can't commit; "" if it can. */
+  /** Returns the reason why the store can't commit; "" if it can. */
   trouble(): Text;
 }
 
@@ -22,36 +22,36 @@ export interface NoticeMachine {
   readonly store: Pick<Store, "read">;
   readonly identity: Pick<Identity, "kept" | "keep">;
   readonly gateway_id: string;
-  /** Raised at each change of a booth or of the service. */
+  /** The signal at each change of a booth or of the service. */
   readonly news: Signals["news"];
-  /** The link to the service; null: no link is wanted. */
+  /** Returns the link to the service; null if the gateway is configured without a service. */
   readonly service: () => LinkStatus | null;
-  /** A tmpfs, whose files survive a kill. */
+  /** A folder on a tmpfs, whose files survive a kill. */
   readonly runtime_dir: string;
-  /** Reads a secret's file. Throws an error that names the file and the remedy. */
+  /** Reads a secret's file. Throws an error that names the file and says how to correct it. */
   readonly secret: (path: string) => string;
-  /** Takes secrets out of each text of a server. */
+  /** Removes secrets from each text of a server. */
   readonly scrubber: Scrubber;
 }
 
 export interface NoticeMessage {
-  /** The same at each retry. */
+  /** The message's id, which stays the same at each retry. */
   readonly id: string;
   readonly subject: string;
   readonly text: string;
-  /** The same content for programs. */
+  /** The same content as JSON for programs. */
   readonly document: object;
 }
 
 /** Sends a message by mail, webhook or MQTT. Never rejects: a failure is an outcome. */
 export type Channel = (message: NoticeMessage, signal: AbortSignal) => Promise<NoticeOutcome>;
-/** Implemented in `mail.ts`, `webhook.ts` and `mqtt.ts`, which are loaded at the first message. */
+/** Opens a notice's channel. Implemented in `mail.ts`, `webhook.ts` and `mqtt.ts`, which are loaded for the first message. */
 export type OpenChannel = (machine: Pick<NoticeMachine, "gateway_id" | "secret">, config: NoticeConfig) => Channel;
 
 export interface Notices {
   status(): readonly NoticeStatus[];
-  /** Sends a test by the notice of this name, or by each; returns [] for an unknown name. */
+  /** Sends a test with the notice of this name, or with every notice if no name is given. Returns [] for an unknown name. */
   test(name: string | undefined, signal: AbortSignal): Promise<readonly NoticeTest[]>;
-  /** Starts one loop for each notice; they end with the signal. */
+  /** Starts one loop for each notice. The loops end when the signal aborts. */
   run(signal: AbortSignal): readonly Promise<unknown>[];
 }

@@ -11,17 +11,17 @@ import type { Milliseconds } from "../domain/units.ts";
 import { failure } from "./failure.ts";
 import type { OpenChannel } from "./port.ts";
 
-/** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
+/** Node's HTTP client, loaded without `import`: an import would also load WebSocket and undici, which cost 14 MB and 40 ms of CPU. */
 const { request: httpRequest } = process.getBuiltinModule("node:http");
 const { request: httpsRequest } = process.getBuiltinModule("node:https");
 
 const TOTAL_MS: Milliseconds = 30_000;
-/** Characters read of an answer. A secret that is quoted there must be read whole to be found. */
+/** The maximum number of characters to read of an answer. A secret that the answer quotes can only be found if it is complete. */
 const ANSWER_CHARS = 4_096;
-/** The longest wait that a server may ask for: an alarm must not wait for a day. */
+/** The longest wait that a server may ask for, because an alarm must not wait for a day. */
 const MOST_AGAIN_MS: Milliseconds = HOUR_MS;
 
-/** Sends notices by POST of a JSON document. */
+/** Sends notices as a POST request with a JSON document. */
 export const openWebhook: OpenChannel = (machine, { webhook }) => {
   if (webhook === undefined) throw new Error("a notice without a webhook is none by webhook");
   const { url, secret_file, ca_file } = webhook;
@@ -42,7 +42,7 @@ export const openWebhook: OpenChannel = (machine, { webhook }) => {
   };
 };
 
-/** Signs the time `t` too, so that a receiver can reject a replayed request. */
+/** Returns the signature of a body. Signs the time `t` too, so that a receiver can reject a replayed request. */
 function signatureOf(body: string, secret: string): string {
   const t = Math.floor(Date.now() / 1000).toString();
   return `t=${t},sha256=${createHmac("sha256", secret).update(`${t}.${body}`).digest("hex")}`;
@@ -68,7 +68,7 @@ function post(
     const call = open(url, {
       ...rest,
       method: "POST",
-      // A connection for each: they are few.
+      // Uses a new connection for each request, because notices are few.
       agent: false,
       minVersion: "TLSv1.2",
       headers: { ...content, "User-Agent": "booth-gateway", ...headers },
@@ -79,7 +79,7 @@ function post(
   });
 }
 
-/** Reads an answer. If its body breaks off, its status counts. */
+/** Reads an answer. If its body breaks off, the status still counts. */
 async function readAnswer(answer: IncomingMessage): Promise<Answer> {
   answer.setEncoding("utf8");
   let text = "";
@@ -89,7 +89,7 @@ async function readAnswer(answer: IncomingMessage): Promise<Answer> {
       if (text.length > ANSWER_CHARS) break;
     }
   } catch {
-    // The status has arrived.
+    // Continues without the rest of the body, because the status has arrived.
   }
   answer.destroy();
   const after = Number(answer.headers["retry-after"]);
@@ -106,7 +106,7 @@ function outcomeOf({ status, text, again_ms }: Answer): NoticeOutcome {
   if (status >= 200 && status < 300) return { kind: "delivered", answer };
   const isLater = status >= 500 || status === 408 || status === 429;
   const fault = isLater ? "later" : status === 401 || status === 403 ? "credential" : "refused";
-  // With 5xx, the request may have arrived before something behind the server failed.
+  // Treats 5xx as unknown, because the request may have arrived before a failure behind the server.
   const kind = status >= 500 ? "unknown" : "not_delivered";
   return { ...failure(kind, fault, message("notice.server_says", { answer })), lasting: !isLater, again_ms };
 }
@@ -114,7 +114,7 @@ function outcomeOf({ status, text, again_ms }: Answer): NoticeOutcome {
 function failed(error: unknown): NoticeOutcome {
   const reason = tlsReason(error) ?? (error instanceof Error ? systemErrorText(error) : String(error));
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  // Only a missing name, connection or certificate proves that nothing was sent.
+  // Reports "not delivered" only for a missing name, connection or certificate, which prove that nothing was sent.
   const fault = code === "ECONNRESET" ? null : (tlsFaultOf(error) ?? faultOfCode(code));
   if (fault !== null && fault !== "closed") return failure("not_delivered", fault, reason);
   return error instanceof FileError ? failure("not_delivered", "file", reason) : failure("unknown", "closed", reason);

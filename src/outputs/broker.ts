@@ -3,10 +3,13 @@ import { connectOnce, keepPoolSmall, typedError } from "../delivery/mqtt/dial.ts
 import { brokerSession } from "../delivery/mqtt/session.ts";
 import type { ConnectBroker, OutputMachine } from "./port.ts";
 
-/** Reason code "disconnect with will message" (MQTT 5, 3.14.2.1). */
+/** The reason code "disconnect with will message" (MQTT 5, 3.14.2.1). */
 const DISCONNECT_WITH_WILL = 4;
 
-/** Connects outputs to their brokers. Reads secrets and certificates at each connection: a renewed file needs no restart. */
+/**
+ * Returns a function that connects outputs to their brokers. It reads secrets and certificates at each connection, so a renewed file needs
+ * no restart.
+ */
 export function brokerConnector({
   gateway_id,
   secret,
@@ -26,7 +29,7 @@ export function brokerConnector({
         ...(cert === undefined || key === undefined ? {} : { certificate: readCertificatePair(cert, key) }),
         will: { ...will, payload: Buffer.from(payload) },
         protocol,
-        // The session's own pings confirm messages of QoS 0, so the library must not send any.
+        // Turns off the library's pings, because the session's own pings confirm messages of QoS 0.
         own_pings: true,
         ...(meter === undefined ? {} : { counted: { meter, purposeOf: () => "outputs" as const } }),
       },
@@ -34,7 +37,8 @@ export function brokerConnector({
     ).catch((error: unknown) => {
       throw typedError(error);
     });
-    // Required by Sparkplug (payloads-ndeath-will-message-publisher-disconnect-mqtt50). Other wills would only repeat the last message.
+    // Publishes the will at an orderly end only for Sparkplug, which requires it
+    // (payloads-ndeath-will-message-publisher-disconnect-mqtt50). Other wills would only repeat the last message.
     const end_code = protocol === 5 && config.sparkplug !== undefined ? DISCONNECT_WITH_WILL : undefined;
     return brokerSession(connected, { ignored, refused, end_code });
   };

@@ -3,47 +3,48 @@ import { dirname } from "node:path";
 import type { Milliseconds, Seq, StreamId } from "../domain/units.ts";
 import type { OutputMachine } from "./port.ts";
 
-/** A sequence number by output, then by stream. */
+/** A sequence number for each output and each log (stream). */
 type Reached = Record<string, Record<StreamId, Seq>>;
 
 /**
- * The position of each output in each log, with the notes that outputs keep. Every change is written to a file on a tmpfs, which
- * survives a kill, and from time to time to the identity's database on the disk, which survives a power cut. A power cut
- * therefore repeats what was sent since the last save; QoS 1 allows that. A new position in a new log is saved to the disk at
- * once: otherwise a power cut would make the log new again, and the records in between would be skipped. If the file cannot be
- * written, the log says so once and the outputs continue.
+ * The position of each output in each booth's log, and the notes that outputs keep. Every change is written to a file on a tmpfs, which
+ * survives a kill. At intervals everything is also saved to the identity's database on the disk, which survives a power cut. A power cut
+ * therefore repeats the messages sent since the last save, which QoS 1 allows.
+ *
+ * A position in a log that is new to the output is saved to the disk at once. Otherwise a power cut would make the log new again, and the
+ * records in between would be skipped. If the file cannot be written, the agent logs this once and the outputs continue.
  */
 export interface Cursors {
-  /** The last record the output has sent or skipped; null: the log is new to the output. */
+  /** Returns the last record that the output has sent or skipped; null if the log is new to the output. */
   after(output: string, stream: StreamId): Seq | null;
   moved(output: string, stream: StreamId, to: Seq): void;
-  /** Sets the position in a log that is new to the output, on the disk too. */
+  /** Sets the position in a log that is new to the output, and saves it to the disk. */
   began(output: string, stream: StreamId, at: Seq): void;
-  /** Moves the position back once per salvage of the log: records from `from` on have other seqs than before. */
+  /** Moves the position back once for each salvage (repair) of the log. A salvage renumbers the records from `from` on. */
   salvaged(output: string, stream: StreamId, from: Seq): void;
-  /** Returns what `setNote` kept; a few hundred bytes. */
+  /** Returns the note that `setNote` kept; a few hundred bytes. */
   note(output: string): unknown;
-  /** Keeps a note, on the disk too, because nothing can rebuild it. Never rejects. */
+  /** Keeps a note and saves it to the disk, because nothing can rebuild it. Never rejects. */
   setNote(output: string, note: unknown): Promise<void>;
-  /** Removes an output. One of the same name starts from the beginning. */
+  /** Removes an output's position and note. A new output of the same name starts from the beginning. */
   forget(output: string): void;
-  /** Saves to the disk. Never rejects. */
+  /** Saves everything to the disk. Never rejects. */
   save(): Promise<void>;
 }
 
-/** Key in the identity's database. */
+/** The key of the cursors in the identity's database. */
 const NAME = "outputs";
-/** Interval of saves to the disk: each one wears the flash. */
+/** The interval of saves to the disk. It is long, because each save wears the flash. */
 export const SAVE_MS: Milliseconds = 600_000;
 
 interface Kept {
   readonly reached: Reached;
-  /** Start of the last salvage that the output has handled. */
+  /** The start of the last salvage (repair of a log) that the output has handled. */
   readonly salvaged: Reached;
   readonly notes: Record<string, unknown>;
 }
 
-/** Opens the cursors of these outputs: from the tmpfs, or after a power cut from the disk. Others are dropped. */
+/** Opens the cursors of these outputs, from the tmpfs or after a power cut from the disk. Drops the cursors of all other outputs. */
 export async function openCursors(
   { identity, cursor_file, log }: Pick<OutputMachine, "identity" | "cursor_file" | "log">,
   names: readonly string[],
@@ -81,7 +82,7 @@ export async function openCursors(
     moved,
     began(output, stream, at) {
       moved(output, stream, at);
-      // Not awaited: the output continues if the disk cannot be written.
+      // Does not wait for the save, because the output continues even if the disk cannot be written.
       void save();
     },
     salvaged(output, stream, from) {
@@ -105,7 +106,10 @@ export async function openCursors(
   };
 }
 
-/** Throws if the file cannot be written. No old file is left then: it would win over the newer copy on the disk. */
+/**
+ * Writes the cursors to a file. Throws if it cannot be written, and then leaves no old file: an old file would take precedence over the
+ * newer copy on the disk.
+ */
 function writeKept(path: string, kept: Kept): void {
   const next = `${path}.new`;
   const write = (): void => {
@@ -117,7 +121,7 @@ function writeKept(path: string, kept: Kept): void {
     write();
   } catch {
     for (const old of [next, path]) rmSync(old, { force: true });
-    // The deleted file made room on a full tmpfs.
+    // Writes again, because the deleted file made room on a full tmpfs.
     write();
   }
 }
@@ -126,7 +130,7 @@ function inFile(path: string): Kept | null {
   try {
     return keptIn(JSON.parse(readFileSync(path, "utf8")));
   } catch {
-    // Missing after a power cut, or truncated: the copy on the disk is used.
+    // Uses the copy on the disk if the file is missing after a power cut, or truncated.
     return null;
   }
 }

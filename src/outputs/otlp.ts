@@ -17,18 +17,18 @@ import { type OutputLink, reportDown, reportUp } from "./output.ts";
 import type { OutputMachine } from "./port.ts";
 import { exportRequest, outcomeOf, pointsIn, type PushOutcome } from "./rules/otlp.ts";
 
-/** The metrics of one instant that wait to be sent. */
+/** A set: the metrics of one instant, which wait to be sent. */
 interface Waiting {
-  /** gzip of the request's JSON. */
+  /** The JSON of the request, compressed with gzip. */
   readonly body: Uint8Array;
   readonly points: number;
 }
 
 /**
- * An output that pushes the agent's metrics to an OpenTelemetry collector, in sets of one instant each. Two loops: one makes a set
- * per interval, the other sends the sets in order and retries with a backoff. The queue holds an hour of sets at the usual interval.
- * If it is full, the oldest set is dropped: metrics of the past are worth less than the gateway's memory. Dropped data points are
- * counted and shown with the reason. Sets are not kept on the disk, so a restart loses those that wait.
+ * An output that sends the agent's metrics to an OpenTelemetry collector, in sets of one instant each. Two loops run: one makes a set per
+ * interval, the other sends the sets in order and retries with a backoff. The queue holds an hour of sets at the usual interval. If the
+ * queue is full, the oldest set is dropped, because old metrics are worth less than the gateway's memory. Dropped data points are counted
+ * and shown with the reason. Sets are not kept on the disk, so a restart loses the waiting sets.
  */
 interface Push {
   readonly machine: OutputMachine;
@@ -37,24 +37,24 @@ interface Push {
 }
 
 interface PushState extends OutputLink {
-  /** Requests that the collector accepted. */
+  /** The number of requests that the collector accepted. */
   sent: number;
-  /** Data points that were dropped or rejected. */
+  /** The number of data points that were dropped or rejected. */
   given_up: number;
-  /** The reason of the last of them; "": none. */
+  /** The reason for the last dropped or rejected data points; "" if there are none. */
   reason: Text;
-  /** The collector rejects gzip. */
+  /** True if the collector rejects gzip. */
   is_plain: boolean;
   waiting: Waiting[];
-  /** Resolves when a set is added. */
+  /** A promise that resolves when a set is added. */
   added: PromiseWithResolvers<void>;
-  /** Closed after each failure; a new client reads the files again and resolves the name again. */
+  /** The connection to the collector. It is closed after each failure; a new client reads the files and resolves the host name again. */
   client: HttpClient | null;
 }
 
-/** An hour at the usual interval. */
+/** The maximum number of waiting sets: an hour at the usual interval. */
 const MOST_WAITING = 60;
-/** A set of a gateway with 64 booths has 15 KB. */
+/** The maximum size of all waiting sets in bytes. A set of a gateway with 64 booths takes 15 KB. */
 const MOST_BYTES = 1_000_000;
 const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
 const ANSWER_WITHIN_MS: Milliseconds = 10_000;
@@ -136,7 +136,7 @@ function countLost({ state, machine, config }: Push, points: number, reason: Tex
   state.reason = reason;
 }
 
-/** Sends the sets one after the other, the oldest first, until the signal. */
+/** Sends the sets one after the other, the oldest first, until the signal aborts. */
 async function sendSets(push: Push, signal: AbortSignal): Promise<void> {
   const { machine, state } = push;
   const { clock, random } = machine;
@@ -156,7 +156,7 @@ async function sendSets(push: Push, signal: AbortSignal): Promise<void> {
     const outcome = await trySet(push, set);
     if (isOver(signal)) break;
     failures = outcome.kind === "again" ? failures + 1 : 0;
-    // The queue may have dropped the set meanwhile.
+    // Removes the set by identity, because the queue may have dropped it in the meantime.
     if (outcome.kind !== "again") state.waiting = state.waiting.filter((one) => one !== set);
     if (outcome.kind === "taken") {
       state.sent += 1;
@@ -169,7 +169,7 @@ async function sendSets(push: Push, signal: AbortSignal): Promise<void> {
     }
     if (outcome.kind === "refused") countLost(push, set.points, outcome.reason);
     closeClient(push);
-    // A refused set is not retried, but the next one is likely refused too: waits as after any failure.
+    // Drops a refused set, but waits as after any failure, because the next set will probably be refused too.
     const asked = outcome.kind === "again" ? outcome.after_ms : null;
     const wait = asked ?? fullJitter(Math.max(0, failures - 1), RETRY, () => random.next());
     reportDown(push, { reason: outcome.reason, advice: adviceOn(outcome) }, { failures, wait });
@@ -178,17 +178,17 @@ async function sendSets(push: Push, signal: AbortSignal): Promise<void> {
   closeClient(push);
 }
 
-/** Answers of collectors that don't know gzip: unsupported media type, or a body that they can't read. */
+/** The statuses with which collectors without gzip answer: unsupported media type, or a body that they can't read. */
 const MAY_REJECT_GZIP: readonly number[] = [400, 415];
 
-/** Sends a set, uncompressed too if the collector may reject gzip, and remembers which form it accepts. */
+/** Sends a set. If the collector may reject gzip, sends it again uncompressed, and remembers which form the collector accepts. */
 async function trySet(push: Push, set: Waiting): Promise<PushOutcome> {
   const { state, machine, config } = push;
   const outcome = await post(push, set);
   if (state.is_plain || outcome.kind !== "refused" || !MAY_REJECT_GZIP.includes(outcome.status)) return outcome;
   state.is_plain = true;
   const plain = await post(push, set);
-  // If it is refused in both forms, the content is the cause.
+  // Returns to gzip if both forms are refused, because then the content is the cause.
   if (plain.kind !== "taken") state.is_plain = false;
   else {
     const text = message("output.log.plain", { name: config.name });

@@ -16,28 +16,28 @@ import type { BrokerSession, Message, OutputBooth, OutputMachine } from "./port.
 import { type Figure, figuresOf } from "./rules/figures.ts";
 
 /**
- * The messages of one session, by the kind of the output: plain MQTT (`plain.ts`) or Sparkplug B (`sparkplug.ts`). The session
- * loop below makes a new speaker for each session and calls `begin` once; after that, two loops per booth call the other
- * functions. Functions that return messages may count or number them, so their messages must be sent at once and in order.
+ * A speaker makes the messages of one session, for the output's kind: plain MQTT (`plain.ts`) or Sparkplug B (`sparkplug.ts`). The session
+ * loop below makes a new speaker for each session and calls `begin` once. After that, two loops per booth call the other functions.
+ * Functions that return messages may count or number them, so their messages must be sent at once and in order.
  */
 export interface Speaker {
-  /** Published by the broker if the session breaks off. */
+  /** The message that the broker publishes if the session breaks off. */
   readonly will: Message;
-  /** Sends the first messages. Resolves once data may follow. */
+  /** Sends the first messages. Resolves when data may follow. */
   begin(session: BrokerSession, signal: AbortSignal): Promise<void>;
-  /** Returns the messages for records. Records after `confirmed_to` have the time of an unconfirmed clock. */
+  /** Returns the messages for records. Records after `confirmed_to` carry times of an unconfirmed clock. */
   records(booth: OutputBooth, records: readonly Placed[], confirmed_to: Seq): readonly Message[];
-  /** Returns all current values again, when the clock is confirmed after values were sent with an unconfirmed time. */
+  /** Returns all current values again. Called when the clock is confirmed after values were sent with an unconfirmed time. */
   confirmed(booth: OutputBooth, figures: readonly Figure[]): readonly Message[];
-  /** Returns the figures, births and announcements that changed. */
+  /** Returns messages for changed figures, births and announcements. */
   news(booth: OutputBooth, figures: readonly Figure[]): readonly Message[];
-  /** Whether the booth's records may be sent now; absent: always. */
+  /** Returns whether the booth's records may be sent now; absent means always. */
   readonly isReady?: (booth: OutputBooth) => boolean;
   /** Resolves if the session must end, for example because the primary host is offline. */
   readonly lost?: Promise<ServiceLinkError>;
-  /** Returns the last messages of a session that ends in order. */
+  /** Returns the last messages of a session that ends normally. */
   readonly last: () => readonly Message[];
-  /** Records that were read while the output had no session are skipped. */
+  /** True if the output skips records that were stored while it had no session. */
   readonly skips_backlog: boolean;
 }
 
@@ -46,39 +46,40 @@ interface Range {
   readonly to: Seq;
 }
 
-/** The state of a link as `status` shows it and as the log reports it. */
+/** The state of an output's connection, for `status` and the log. */
 export interface OutputLink {
   link: LinkStatus;
-  /** The server that the output is connected to, or tries. */
+  /** The server that the output is connected to, or is trying to reach. */
   url: string;
-  /** The last logged reason why each server can't be used; cleared when the link is up. */
+  /** The last logged reason why each server can't be used. Cleared when the link is up. */
   readonly reasons: Map<string, Text>;
 }
 
-/** The state that `status` shows and that the loops of an output share. */
+/** The state that `status` shows and that an output's loops share. */
 export interface OutputState extends OutputLink {
   sent: number;
   ignored: number;
-  /** The newest skipped ranges by booth. */
+  /** The newest skipped ranges of records, by booth. */
   passed_over: Map<BoothId, readonly Range[]>;
-  /** Messages of this session that the broker refused, and the last of them; null: none. */
+  /** The messages of this session that the broker refused, and the last refusal; null if there were none. */
   skipped: { readonly count: number; readonly since: EpochMs; readonly last: Refusal } | null;
-  /** Topics whose refused messages were logged. */
+  /** Topics of refused messages that were already logged. */
   readonly logged_topics: Set<string>;
-  /** Booths whose last messages have the time of an unconfirmed clock. */
+  /** Booths whose last messages carry times of an unconfirmed clock. */
   readonly unconfirmed: Set<BoothId>;
 }
 
 /**
- * An output to an MQTT broker. It reads only what is durable, from its own cursor in each booth's log, so it delays neither
- * polls nor the service's delivery, and it keeps no row of the store alive.
+ * An output to an MQTT broker. It reads only durable records, from its own cursor in each booth's log, so it delays neither polls nor the
+ * delivery to the service. It does not keep any row from being deleted.
  *
- * Life cycle: `outputLoop` runs one session after another until its signal. A session connects, lets its speaker send the first
- * messages, and then runs two loops for each booth: `followLog` sends the records after the cursor, `sendFigures` the figures.
- * The cursor moves over records only after the broker has confirmed their messages. A kill therefore sends at most the last
- * `MOVE_LIMIT` records twice (QoS 1), and loses none. Records that retention or damage removed before they were sent are
- * reported as skipped ranges. Any failure ends the session; the next one starts after a backoff, at the next server if there
- * are several.
+ * Life cycle: `outputLoop` runs one session after another until its signal aborts. A session connects, lets its speaker send the first
+ * messages, and then runs two loops for each booth: `followLog` sends the records after the cursor, `sendFigures` the figures. The cursor
+ * moves over records only after the broker has confirmed their messages. A kill therefore sends at most the last `MOVE_LIMIT` records twice
+ * (QoS 1), and loses none.
+ *
+ * Records that retention or damage removed before they were sent are reported as skipped ranges. Any failure ends the session. The next
+ * session starts after a backoff, at the next server if there are several.
  */
 export interface Output {
   readonly machine: OutputMachine;
@@ -88,7 +89,7 @@ export interface Output {
   readonly state: OutputState;
 }
 
-/** The part of a session for one booth. */
+/** The part of a session that serves one booth. */
 interface Feed {
   readonly output: Output;
   readonly session: BrokerSession;
@@ -97,17 +98,17 @@ interface Feed {
 }
 
 const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
-/** A session that lasted this long resets the backoff. */
+/** The duration after which a session resets the backoff. */
 const STABLE_MS: Milliseconds = 60_000;
-/** Records per read of the store; each call waits in line with the commits. */
+/** The maximum number of records per read of the store. Each read waits in a queue with the commits. */
 const READ_LIMIT = 500;
-/** Records after which the cursor moves: the most that a kill sends twice. */
+/** The number of records after which the cursor moves, which is the most that a kill sends twice. */
 const MOVE_LIMIT = 64;
-/** Skipped ranges that `status` shows; the log has all of them. */
+/** The maximum number of skipped ranges that `status` shows. The log shows all of them. */
 const MOST_RANGES = 8;
-/** Interval of figures that change with time only. */
+/** The interval at which figures are sent that change only with time. */
 const FIGURES_MS: Milliseconds = MINUTE_MS;
-/** Topics logged as refused: the tags, figures and announcements of a booth. */
+/** The maximum number of topics whose refused messages are logged: enough for the tags, figures and announcements of a booth. */
 const MOST_LOGGED_TOPICS = 200;
 
 export function newOutputState(now: EpochMs, { url }: Pick<OutputConfig, "url">): OutputState {
@@ -124,7 +125,7 @@ export function newOutputState(now: EpochMs, { url }: Pick<OutputConfig, "url">)
   };
 }
 
-/** Returns the output's servers. Sparkplug may have several for one host. */
+/** Returns the output's servers. Sparkplug may have several servers for one host. */
 export function serversOf({ url, sparkplug }: OutputConfig): readonly string[] {
   return [url, ...(sparkplug?.more_urls ?? [])];
 }
@@ -145,7 +146,7 @@ export function statusOf({ config, state, booths, cursors }: Output): OutputStat
   };
 }
 
-/** Shows a link whose broker refuses some messages as degraded. */
+/** Returns the link, as degraded if the broker refuses some messages. */
 function shownLink({ link, skipped }: OutputState): LinkStatus {
   if (link.kind !== "up" || skipped === null) return link;
   const { count, since, last } = skipped;
@@ -153,7 +154,7 @@ function shownLink({ link, skipped }: OutputState): LinkStatus {
   return { kind: "degraded", since, reason, advice: message(`output.check.skipped_${last.kind}`) };
 }
 
-/** Counts a refused message, and logs the first one of each topic. */
+/** Counts a refused message, and logs the first refusal of each topic. */
 function noteRefusal({ state, machine, config }: Output, last: Refusal): void {
   const { topic } = last;
   const { count = 0, since = machine.clock.wall() } = state.skipped ?? {};
@@ -168,7 +169,7 @@ function noteRefusal({ state, machine, config }: Output, last: Refusal): void {
   machine.log.warn({ event: "output_skipped", output: config.name, ...last }, text);
 }
 
-/** Runs sessions until the signal: after a failure it waits, and tries the next server. */
+/** Runs sessions until the signal aborts. After a failure, waits and tries the next server. */
 export async function outputLoop(output: Output, speaker: () => Speaker, signal: AbortSignal): Promise<void> {
   const { config, state, machine } = output;
   const { clock, random } = machine;
@@ -182,7 +183,7 @@ export async function outputLoop(output: Output, speaker: () => Speaker, signal:
     } catch (error) {
       if (isOver(signal)) break;
       if (clock.mono() - started >= STABLE_MS) failures = 0;
-      // Each server is tried once before the wait grows.
+      // Tries each server once before the wait grows.
       const wait = fullJitter(Math.floor(failures / servers.length), RETRY, () => random.next());
       failures += 1;
       const reason = mapWords(errorText(error), (words) => machine.scrubber.scrub(words));
@@ -204,7 +205,7 @@ async function runSession(output: Output, speaker: Speaker, signal: AbortSignal)
       signal,
     },
   );
-  // Limits and access rules may differ from those of the last session.
+  // Forgets the last session's refusals, because limits and access rules may have changed.
   state.skipped = null;
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
@@ -231,8 +232,8 @@ async function runSession(output: Output, speaker: Speaker, signal: AbortSignal)
 }
 
 /**
- * Time for outstanding confirmations when a session ends: the cursor then moves over these messages, and they are not sent twice.
- * Less than half of the 500 ms that an orderly stop may take.
+ * The time for outstanding confirmations when a session ends. The cursor then moves over the confirmed messages, so they are not sent
+ * twice. The time is less than half of the 500 ms that an orderly stop may take.
  */
 const SETTLE_WITHIN_MS: Milliseconds = 250;
 
@@ -243,7 +244,7 @@ async function settled(loops: readonly Promise<unknown>[], { clock }: OutputMach
   cancel();
 }
 
-/** Sends the booth's records from the cursor on, as they become durable. */
+/** Sends the booth's records after the cursor, as they become durable. */
 async function followLog(feed: Feed, signal: AbortSignal): Promise<never> {
   await setCursor(feed);
   for (;;) {
@@ -257,7 +258,7 @@ function noteUnconfirmed({ state }: Output, { state: { booth, log } }: OutputBoo
   if (waitingForClock(log.reach) > 0) state.unconfirmed.add(booth);
 }
 
-/** Sends the current values again if the clock was confirmed after they were sent. Returns whether it sent any. */
+/** Sends the current values again if the clock was confirmed after they were sent. Returns whether it sent any values. */
 async function sendConfirmed({ output: { state }, session, speaker, booth }: Feed): Promise<boolean> {
   const { booth: id, log } = booth.state;
   const isDue = (): boolean => state.unconfirmed.has(id) && waitingForClock(log.reach) === 0;
@@ -271,7 +272,7 @@ async function sendConfirmed({ output: { state }, session, speaker, booth }: Fee
   return true;
 }
 
-/** Sets the cursor in a log that is new to the output, or moves it over a backlog that is to be skipped. */
+/** Sets the cursor in a log that is new to the output, or moves it past a backlog that the output skips. */
 async function setCursor({ output, booth, speaker }: Feed): Promise<void> {
   const { cursors, config } = output;
   const { stream, newest_seq, renew_from = 0 } = booth.state.log.reach;
@@ -284,7 +285,10 @@ async function setCursor({ output, booth, speaker }: Feed): Promise<void> {
   } else if (speaker.skips_backlog && after < newest_seq) skipTo(output, booth, newest_seq);
 }
 
-/** Returns the first seq that was recorded at that time or later. Records are in order of time unless the clock was moved. */
+/**
+ * Returns the first sequence number that was recorded at `since` or later. Assumes that records are in order of time, which holds unless
+ * the clock was set.
+ */
 async function firstSince({ machine }: Output, { state }: OutputBooth, since: EpochMs): Promise<Seq> {
   const { stream, oldest_seq, sendable_seq } = state.log.reach;
   let low = oldest_seq;
@@ -298,25 +302,25 @@ async function firstSince({ machine }: Output, { state }: OutputBooth, since: Ep
   return low;
 }
 
-/** Sends the next records of a booth. Returns false if there are none now. */
+/** Sends the next records of a booth. Returns false if no records are waiting. */
 async function sendNext({ output, session, speaker, booth }: Feed, signal: AbortSignal): Promise<boolean> {
   const { machine, cursors, config, state } = output;
   const isMute = (): boolean => speaker.isReady?.(booth) === false;
   if (isMute()) return false;
-  // Read before the records: a record that gets its time meanwhile is sent as unconfirmed, never the other way round.
+  // Reads the limits before the records. A record whose time is confirmed during the read is then sent as unconfirmed, never the reverse.
   const { stream, oldest_seq, newest_seq, sendable_seq } = booth.state.log.reach;
   const after = cursors.after(config.name, stream) ?? newest_seq;
-  // Retention has removed them: an output keeps no row alive.
+  // Skips records that retention has removed, because an output does not keep rows from being deleted.
   if (after + 1 < oldest_seq) {
     skipTo(output, booth, oldest_seq - 1);
     return true;
   }
   if (after >= newest_seq) return false;
-  // Includes records that wait for a confirmed clock: only the service needs their final time. Their seqs don't change.
+  // Includes records that wait for a confirmed clock, because only the service needs their final time. Their sequence numbers don't change.
   const records = await machine.store.readCommitted(stream, after + 1, READ_LIMIT);
   for (let at = 0; at < records.length; at += MOVE_LIMIT) {
     signal.throwIfAborted();
-    // May have changed during the read, or while the broker was confirming.
+    // Checks again, because the state may have changed during the read or while the broker was confirming.
     if (isMute()) return false;
     const some = records.slice(at, at + MOVE_LIMIT);
     const messages = speaker.records(booth, some, sendable_seq);
@@ -333,7 +337,7 @@ async function sendNext({ output, session, speaker, booth }: Feed, signal: Abort
   return isBehind;
 }
 
-/** Returns the ranges that damage to the store removed from the log. */
+/** Returns the ranges of records that damage to the store removed from the log. */
 function holesIn(after: Seq, records: readonly Placed[]): readonly Range[] {
   return records.flatMap(({ seq }, index) => {
     const before = records[index - 1]?.seq ?? after;
@@ -354,7 +358,7 @@ function reportSkipped({ config, state, machine }: Output, { state: { booth } }:
   machine.log.warn({ event: "output_passed_over", output: config.name, booth, ...range }, text);
 }
 
-/** Sends changed figures when there is news of the booth, and at least once a minute. */
+/** Sends changed figures when the booth has news, and at least once a minute. */
 async function sendFigures({ output, session, speaker, booth }: Feed, signal: AbortSignal): Promise<never> {
   for (;;) {
     const figures = await figuresNow(booth);
@@ -395,7 +399,7 @@ export function reportDown(
   machine.log.warn({ event: "output_down", output: config.name, reason }, text);
 }
 
-/** Returns what to do about a fault. Faults without a sentence of their own need no action: the output retries. */
+/** Returns advice for a fault. Some faults need no action, because the output retries. */
 function adviceOn(fault: ServiceLinkFault): Text {
   switch (fault) {
     case "closed":

@@ -10,13 +10,13 @@ import { newOutputState, type Output, outputLoop, statusOf } from "./output.ts";
 import { plainSpeaker } from "./plain.ts";
 import type { OutputBooth, OutputMachine, Outputs } from "./port.ts";
 
-/** An output of any kind, and its loop while it runs. */
+/** An output of any kind, and its loop while the loop is running. */
 interface Running {
   readonly config: OutputConfig;
   readonly booths: readonly OutputBooth[];
   readonly status: () => OutputStatus;
   readonly run: (signal: AbortSignal) => Promise<void>;
-  /** Set while the output waits to restart after an unexpected error. */
+  /** The link as `status` shows it while the output waits to restart after an unexpected error; else null. */
   broken: LinkStatus | null;
   loop: { readonly ending: AbortController; readonly over: Promise<void> } | null;
 }
@@ -49,7 +49,7 @@ export async function openOutputs(
     run(signal) {
       until = signal;
       outputs.forEach(start);
-      // OTLP outputs have no cursor: for them alone nothing is written to the flash.
+      // Writes no cursors to the flash if there are only OTLP outputs, because those have no cursor.
       const hasCursor = (): boolean => outputs.some(({ config }) => config.otlp === undefined);
       const over = new Promise<void>((resolve) => void onAbort(signal, resolve));
       return [over.then(() => Promise.all(outputs.map(end))), saveCursors(machine, { cursors, hasCursor }, signal)];
@@ -61,7 +61,7 @@ export async function openOutputs(
       const ended = outputs.filter((output) => !stays(output));
       await Promise.all(ended.map(end));
       for (const { config } of ended) {
-        // A changed entry keeps the cursor of its name, so nothing is sent twice.
+        // Keeps the cursor of a changed entry's name, so nothing is sent twice.
         if (!next.some(({ name }) => name === config.name)) cursors.forget(config.name);
       }
       const started = await open(
@@ -116,7 +116,7 @@ async function saveCursors(
   { cursors, hasCursor }: { readonly cursors: Cursors; readonly hasCursor: () => boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  // Saved at the start too: agents that are killed again and again would otherwise never save.
+  // Saves at the start too, because an agent that is killed again and again would otherwise never save.
   if (hasCursor()) await cursors.save();
   while (!isOver(signal)) {
     await clock.sleep(SAVE_MS, signal).catch(() => undefined);
@@ -141,7 +141,7 @@ async function openOutput(
   if (mqtt !== undefined) {
     return { ...opened, status, run: (signal) => outputLoop(output, () => plainSpeaker(output, mqtt), signal) };
   }
-  if (sparkplug === undefined) throw new Error("an output of no kind passed the checks"); // checkOutput refuses it
+  if (sparkplug === undefined) throw new Error("an output of no kind passed the checks"); // checkOutput rejects such an output
   const { sparkplugSpeaker } = await import("./sparkplug.ts");
   return { ...opened, status, run: (signal) => outputLoop(output, () => sparkplugSpeaker(output, sparkplug), signal) };
 }

@@ -49,7 +49,7 @@ export function plainSpeaker(
     return figureMessages(config, subject(booth), { figures: news, ...now });
   };
   const skips_backlog = !config.history || config.home_assistant !== undefined;
-  // An output that continues in the log gets the current values from it.
+  // Sends no current values at first if the output continues in the log, because the log already has them.
   const startsWithPresent = ({ state }: OutputBooth): boolean =>
     skips_backlog || (since === undefined && cursors.after(name, state.log.reach.stream) === null);
   return {
@@ -74,12 +74,12 @@ function nowOf({ state: { log } }: OutputBooth) {
   return { at: log.now(), is_confirmed: waitingForClock(log.reach) === 0 };
 }
 
-/** Topics that were announced, by booth. */
+/** The topics that were announced to Home Assistant, by booth. */
 type Announced = Readonly<Record<BoothId, readonly string[]>>;
 
 /**
- * Returns a function that keeps the announcements that changed, and takes back with an empty message those that are no longer
- * made. Topics are noted with the cursors, so that a later start can take them back too.
+ * Returns a function that filters announcements: it returns those that changed, and an empty message for each topic that is no longer
+ * announced. The topics are noted with the cursors, so that a later start can also withdraw them.
  */
 function announcements(
   output: string,
@@ -93,7 +93,8 @@ function announcements(
     const gone = before.filter((topic) => !topics.includes(topic));
     const changed = all.filter(({ topic, payload }) => sent.get(topic) !== payload);
     for (const { topic, payload } of changed) sent.set(topic, payload);
-    // Noted before they are sent: taking one back twice is harmless, one that is never taken back stays at the broker for ever.
+    // Notes the topics before they are sent. Withdrawing an announcement twice is harmless, but a forgotten one would stay at the broker
+    // forever.
     if (gone.length > 0 || topics.length !== before.length) {
       void cursors.setNote(output, { ...noted, [booth]: topics });
     }

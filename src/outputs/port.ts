@@ -13,15 +13,15 @@ import type { Identity, Store } from "../store/port.ts";
 
 export type Message = BrokerMessage;
 
-/** A booth as outputs see it. */
+/** The parts of a booth that outputs use. */
 export interface OutputBooth {
   readonly state: BoothState;
-  /** The last reading of each tag. */
+  /** Returns the last reading of each tag. */
   readings(): readonly LiveReading[];
   durationsToday(): Promise<DurationsToday>;
 }
 
-/** Time by mode since the local midnight. */
+/** The time in each mode since the local midnight. */
 export type DurationsToday = Readonly<Partial<Record<Mode, Milliseconds>>>;
 
 /** The parts of the machine and the agent that outputs use. */
@@ -33,24 +33,26 @@ export interface OutputMachine {
   readonly identity: Pick<Identity, "kept" | "keep">;
   readonly gateway_id: string;
   readonly version: string;
-  /** A file on a tmpfs, which keeps the cursors when the process is killed. */
+  /** The path of a file on a tmpfs, which keeps the cursors when the process is killed. */
   readonly cursor_file: string;
-  /** Counts the network traffic; absent: it is not counted. */
+  /** Counts the network traffic; absent if it is not counted. */
   readonly meter?: Meter | undefined;
-  /** The agent's metrics now, of these booths. */
+  /** Returns the agent's current metrics of these booths. */
   readonly metrics: (booths: readonly BoothId[]) => Promise<readonly Metric[]>;
-  /** Reads a secret's file. Throws an error that names the file and the remedy. */
+  /** Reads a secret's file. Throws an error that names the file and says how to correct it. */
   readonly secret: (path: string) => string;
-  /** Takes secrets out of each text of a peer. */
+  /** Removes secrets from each text of a peer. */
   readonly scrubber: Scrubber;
   readonly connect: ConnectBroker;
 }
 
-/** Connects once. Rejects with a ServiceLinkError, or with the error of an unusable file. Implemented in `broker.ts`. */
+/**
+ * Connects to an output's broker once. Rejects with a ServiceLinkError, or with the error of an unusable file. Implemented in `broker.ts`.
+ */
 export type ConnectBroker = (
   config: OutputConfig,
   opening: {
-    /** Published by the broker if the session breaks off. */
+    /** The message that the broker publishes if the session breaks off. */
     readonly will: Message;
     /** Called for each message on a topic without a subscription. */
     readonly ignored: () => void;
@@ -62,23 +64,23 @@ export type ConnectBroker = (
 
 /** A session with an output's broker. */
 export interface BrokerSession {
-  /** Resolves once the broker has confirmed all messages that it accepts; rejects with the reason of the session's end. */
+  /** Sends messages. Resolves when the broker has confirmed all messages that it accepts; rejects with the reason why the session ended. */
   send(messages: readonly Message[]): Promise<void>;
-  /** Subscribes to a topic, whose last level may be `+`. `on` is the topic of the message. */
+  /** Subscribes to a topic, whose last level may be `+`. `on` is the topic of a received message. */
   subscribe(topic: string, heard: (payload: Uint8Array, retained: boolean, on: string) => void): Promise<void>;
   /** Resolves with the reason when the session ends. */
   readonly ended: Promise<ServiceLinkError>;
-  /** Sends the last messages as far as the broker still accepts them, and disconnects. */
+  /** Sends the last messages, as far as the broker still accepts them, and disconnects. */
   close(last: readonly Message[]): Promise<void>;
 }
 
 export interface Outputs {
   status(): readonly OutputStatus[];
-  /** Starts the outputs' loops, which end with the signal. */
+  /** Starts the outputs' loops, which end when the signal aborts. */
   run(signal: AbortSignal): readonly Promise<unknown>[];
   /**
-   * Changes to these entries and booths. An output that differs ends in order and starts again from the cursor of its name; the
-   * others continue. One call at a time.
+   * Changes the outputs to these entries and booths. A changed output ends its session normally and starts again from the cursor of its
+   * name. The other outputs continue. Must not be called again before it resolves.
    */
   become(configs: readonly OutputConfig[], booths: readonly OutputBooth[]): Promise<void>;
 }

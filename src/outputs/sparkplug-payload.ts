@@ -3,13 +3,13 @@ import type { EpochMs } from "../domain/units.ts";
 import { type Datatype, DATATYPE, type Metric } from "./rules/sparkplug.ts";
 
 /**
- * A payload of Sparkplug B, by the field numbers of its sparkplug_b.proto (specification 6.4). Only the library's writer and reader
- * are used: a description of the message at run time would cost more memory than this module.
+ * A payload of Sparkplug B, by the field numbers of sparkplug_b.proto (specification 6.4). Only the protobuf library's writer and reader
+ * are used, because a run-time description of the message would cost more memory than this module.
  */
 export interface Payload {
   readonly timestamp: EpochMs;
   readonly metrics: readonly Metric[];
-  /** 0 to 255; null: a node's death has none. */
+  /** The sequence number from 0 to 255; null for a node's death, which has none. */
   readonly seq: number | null;
 }
 
@@ -19,7 +19,7 @@ const FIXED64 = 1;
 const BYTES = 2;
 const key = (field: number, type: number): number => (field << 3) | type;
 
-/** The field of a metric that holds a value of each type. */
+/** The field of a metric that holds the value, by the metric's type. */
 const VALUE_FIELD: Readonly<Record<Datatype, number>> = {
   [DATATYPE.int64]: 11,
   [DATATYPE.double]: 13,
@@ -27,7 +27,7 @@ const VALUE_FIELD: Readonly<Record<Datatype, number>> = {
   [DATATYPE.string]: 15,
 };
 
-/** Types of properties: Int32 and String. */
+/** Data types of properties: Int32 and String. */
 const PROPERTY = { int32: 3, string: 12 } as const;
 
 export function encodePayload({ timestamp, metrics, seq }: Payload): Uint8Array {
@@ -80,7 +80,7 @@ function writeValue(writer: protobuf.Writer, datatype: Datatype, value: number |
 
 interface Command {
   readonly name: string;
-  /** null: not a boolean. */
+  /** The value; null if it isn't a boolean. */
   readonly value: boolean | null;
 }
 

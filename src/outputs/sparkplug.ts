@@ -37,26 +37,29 @@ import { commandsIn, encodePayload } from "./sparkplug-payload.ts";
 type SparkplugConfig = NonNullable<OutputConfig["sparkplug"]>;
 type Topics = ReturnType<typeof topicsOf>;
 
-/** A host that asks for births in a loop would get nothing else. */
+/** The shortest time between two rebirths. A host that asks for births in a loop would otherwise receive nothing else. */
 const REBIRTH_EVERY_MS: Milliseconds = MINUTE_MS;
-/** The host's retained state arrives with the subscription. Without one after this time, the next server is tried. */
+/** The longest wait for the host's retained state, which arrives with the subscription. After that time the next server is tried. */
 const HOST_WITHIN_MS: Milliseconds = 5_000;
-/** A longer command is not from a host that knows this node. */
+/** The maximum size of a command in bytes. A longer command is not from a host that knows this node. */
 const MAX_COMMAND_BYTES = 4_096;
-/** Ids of other hosts that are reported, and characters of each: a site has one or two hosts. */
+/** The maximum number of other hosts whose ids are reported. A site has one or two hosts. */
 const MOST_HOSTS = 5;
 const MOST_ID_CHARS = 64;
 
-/** A device whose birth was sent in this session, and no death since. */
+/** A device whose birth was sent in this session, with no death after it. */
 interface Device {
   readonly births: Births;
-  /** Readings taken before this are sent as historical. */
+  /** The time of the birth. Readings taken earlier are sent as historical. */
   readonly born: Instant;
-  /** The value of Clock/Confirmed that the host has. */
+  /** The value of Clock/Confirmed that the host received last. */
   readonly is_confirmed: boolean;
 }
 
-/** Returns a function that makes messages with the next number, from 0 to 255. They must be sent in the order they are made. */
+/**
+ * Returns a function that makes messages with the next sequence number, from 0 to 255. The messages must be sent in the order they are
+ * made.
+ */
 function numberedMessages({ clock }: Output["machine"]) {
   let seq = 0;
   return (topic: string, metrics: readonly Metric[]): Message => {
@@ -74,7 +77,7 @@ function createDevices({ machine, booths }: Output, topics: Topics, bd_seq: numb
   const changed = changedFigures();
   let aliases = 0;
   let message = numberedMessages(machine);
-  /** `wanted`: values that are about to be sent, which the last birth did not name, or named with another type. */
+  /** Returns a birth message. `wanted`: values that are about to be sent, which the last birth did not name, or named with another type. */
   const birth = (booth: OutputBooth, figures: readonly Figure[], wanted: readonly MetricValue[] = []): Message => {
     const { booth: id, log } = booth.state;
     const is_confirmed = waitingForClock(log.reach) === 0;
@@ -93,7 +96,7 @@ function createDevices({ machine, booths }: Output, topics: Topics, bd_seq: numb
     ];
   };
   const death = (id: BoothId): readonly Message[] => (devices.delete(id) ? [message(topics.device_death(id), [])] : []);
-  /** Returns the data of one instant, after another birth if the last one does not fit. */
+  /** Returns the messages for one instant's values, with a new birth first if the last birth does not fit. */
   const data = (booth: OutputBooth, values: readonly MetricValue[]): readonly Message[] => {
     const { booth: id } = booth.state;
     const device = devices.get(id);
@@ -104,7 +107,7 @@ function createDevices({ machine, booths }: Output, topics: Topics, bd_seq: numb
     const { births, born } = devices.get(id) ?? device;
     return [again, message(topics.device_data(id), dataMetrics(values, births, born))];
   };
-  /** Returns Clock/Confirmed if the host has another value. */
+  /** Returns a message with Clock/Confirmed if the host has another value. */
   const clockNews = (booth: OutputBooth): readonly Message[] => {
     const { booth: id, log } = booth.state;
     const device = devices.get(id);
@@ -116,7 +119,7 @@ function createDevices({ machine, booths }: Output, topics: Topics, bd_seq: numb
   return { devices, latest, changed, birth, nodeBirth, death, data, clockNews };
 }
 
-/** Makes the messages of a session in Sparkplug B: births, data by alias, and deaths. It obeys one command, a rebirth. */
+/** Makes the messages of a session in Sparkplug B: births, data by alias, and deaths. Obeys only one command, a rebirth. */
 export function sparkplugSpeaker(output: Output, config: SparkplugConfig): Speaker {
   const { machine, booths, state } = output;
   const topics = topicsOf(config.group_id, config.edge_node_id ?? machine.gateway_id);
@@ -124,7 +127,7 @@ export function sparkplugSpeaker(output: Output, config: SparkplugConfig): Speak
   const host = config.primary_host_id === undefined ? null : primaryHost(output, config.primary_host_id);
   const { devices, latest, changed, birth, nodeBirth, death, data, clockNews } = createDevices(output, topics, bd_seq);
   let is_born = false;
-  /** The broker publishes it if the session breaks off, the gateway if it ends in order. */
+  /** Returns the node's death message. The broker publishes it if the session breaks off, the gateway if the session ends normally. */
   const nodeDeath = (): Message => {
     const timestamp = machine.clock.wall();
     const metrics = nodeMetrics(bd_seq, timestamp).slice(0, 1);
@@ -137,12 +140,12 @@ export function sparkplugSpeaker(output: Output, config: SparkplugConfig): Speak
     ...(host === null ? {} : { lost: host.lost }),
     isReady: ({ state: { booth } }) => devices.has(booth),
     async begin(session, signal) {
-      // Sent from here and not through the booth's news, which would wake all other loops and restart their waits.
+      // Sends births directly, because the booth's news would wake all other loops and restart their waits.
       const rebirth = (): void => {
         if (!is_born) return;
         const births = nodeBirth();
         state.sent += births.length;
-        session.send(births).catch(() => undefined); // the session has ended, and reports why
+        session.send(births).catch(() => undefined); // a failure ends the session, which reports the reason
       };
       await output.cursors.setNote(output.config.name, { bd_seq });
       await hearCommands(output, { session, topics, rebirth });
@@ -152,7 +155,7 @@ export function sparkplugSpeaker(output: Output, config: SparkplugConfig): Speak
       await session.send(nodeBirth());
     },
     records: (booth, records) => [...clockNews(booth), ...instantsOf(records).flatMap((values) => data(booth, values))],
-    // A birth has all current values, including Clock/Confirmed.
+    // Sends a birth, because it has all current values, including Clock/Confirmed.
     confirmed: (booth, figures) => (devices.has(booth.state.booth) ? [birth(booth, figures)] : []),
     news(booth, figures) {
       const { booth: id, log } = booth.state;
@@ -169,13 +172,13 @@ function isAlive({ state }: OutputBooth): boolean {
   return state.link.plc.kind !== "down";
 }
 
-/** Returns the next session's bdSeq, by which a host matches a death to a birth. A session that never started uses none. */
+/** Returns the next session's bdSeq, by which a host matches a death to a birth. A session that never started uses up no number. */
 function nextBdSeq({ cursors, config }: Output): number {
   const { bd_seq } = (cursors.note(config.name) ?? {}) as { readonly bd_seq?: number };
   return bd_seq === undefined ? 0 : (bd_seq + 1) % SEQ_MODULUS;
 }
 
-/** Obeys a rebirth once a minute. All other commands are counted and ignored: nothing here can be written to. */
+/** Obeys a rebirth command at most once a minute. Counts and ignores all other commands, because nothing here can be written to. */
 async function hearCommands(
   { machine, state, booths }: Output,
   {
@@ -204,21 +207,21 @@ function isRebirth(payload: Uint8Array): boolean {
   try {
     return asksRebirth(commandsIn(payload));
   } catch {
-    // Not a Sparkplug payload.
+    // Ignores bytes that are not a Sparkplug payload.
     return false;
   }
 }
 
 /**
- * Follows the state of the primary host, the application that the data is for. `online` resolves once the host is online, and
- * rejects if there is another server to try first. `lost` resolves if the host goes offline after it was online.
+ * Follows the state of the primary host, the application that receives the data. `online` resolves when the host is online, and rejects if
+ * another server should be tried first. `lost` resolves if the host goes offline after it was online.
  */
 function primaryHost(output: Output, id: string) {
   const { state, machine, config } = output;
   const { promise: lost, resolve: lose } = Promise.withResolvers<ServiceLinkError>();
   const { promise: came, resolve: come } = Promise.withResolvers<undefined>();
   const away = Promise.withResolvers<never>();
-  // Nothing waits for it if there is only one server.
+  // Prevents an unhandled rejection, because no code waits for this promise if there is only one server.
   away.promise.catch(() => undefined);
   const reason = message("output.host_away", { id });
   const isAway = (): void => away.reject(new ServiceLinkError("closed", reason));
@@ -240,7 +243,7 @@ function primaryHost(output: Output, id: string) {
       state.link = linkDown(machine.clock.wall(), reason, message("output.host_todo"));
       await session.subscribe(hostTopic(id), hear);
       await session.subscribe(hostTopic22(id), hear);
-      // Needed only to report a misspelled id, so a broker may refuse it.
+      // Ignores a refused subscription, which is needed only to report a misspelled host id.
       for (const topic of [hostTopic("+"), hostTopic22("+")])
         await session.subscribe(topic, hearOther).catch(() => undefined);
       const text = `output ${config.name} waits for the primary host ${id}`;
@@ -253,7 +256,7 @@ function primaryHost(output: Output, id: string) {
   };
 }
 
-/** Returns a handler for the states of other hosts: if the configured host has published none, its id may be misspelled. */
+/** Returns a handler for the states of other hosts. If the configured host has published no state, its id may be misspelled. */
 function otherHosts({ state, machine, config }: Output, id: string, isAwaited: () => boolean) {
   const seen = new Set<string>();
   return (_payload: Uint8Array, _retained: boolean, topic: string): void => {

@@ -7,23 +7,26 @@ import type { AgentStatus, BoothStatus } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import { type Call, CommandError, EXIT, type Values } from "./command.ts";
 
-/** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
+/** Node's HTTP client, loaded without `import`: an import would also load WebSocket and undici, which cost 14 MB and 40 ms of CPU. */
 const { request } = process.getBuiltinModule("node:http");
 
 const TIMEOUT_MS = 10_000;
 const TIMED_OUT = "ETIMEDOUT";
 
 export const SOCKET_NAME = "agent.sock";
-/** The socket for calls that only root may make, in a folder that only root can enter. */
+/** The path of the socket for calls that only root may make, in a folder that only root can enter. */
 export const ADMIN_SOCKET_NAME = "admin/admin.sock";
 const USUAL_SOCKET = join(DEFAULT_RUNTIME_DIR, SOCKET_NAME);
 
-/** The agent's socket: in $RUNTIME_DIRECTORY, else where the package puts it, else in the configuration's runtime_dir. */
+/**
+ * Returns the path of the agent's socket: in $RUNTIME_DIRECTORY, else where the package puts the socket, else in `runtime_dir` of the
+ * configuration.
+ */
 async function socketPath({ values, io }: Pick<Call, "values" | "io">): Promise<string> {
   const given = io.environment["RUNTIME_DIRECTORY"];
   if (given !== undefined) return join(given, SOCKET_NAME);
   if (values["config"] === undefined && existsSync(USUAL_SOCKET)) return USUAL_SOCKET;
-  // The YAML parser costs as much as all the rest of a command that asks the agent.
+  // Loads the YAML parser only here, because it costs as much as the rest of such a command.
   const { runtimeDirOf } = await import("../config/yaml-source.ts");
   return join(runtimeDirOf(configPath(values)), SOCKET_NAME);
 }
@@ -35,8 +38,8 @@ export function configPath(values: Values): string {
 export type Agent = Awaited<ReturnType<typeof agentOf>>;
 
 /**
- * Finds the agent that the command's options mean. Rejects if no configuration says where it is. Answers of the agent are not
- * checked, because it is the same program. All methods reject as askAgent does.
+ * Returns a client of the agent that the command's options mean. Rejects if no configuration says where the agent's socket is. The agent's
+ * answers are not checked, because the agent is the same program. All methods reject as `askAgent` does.
  */
 export async function agentOf(call: Pick<Call, "values" | "io">) {
   const socket = await socketPath(call);
@@ -58,13 +61,16 @@ export async function agentOf(call: Pick<Call, "values" | "io">) {
       progress: (text: string) => void,
     ) => conversation(socket, { method: "POST", path, body, patience_ms }, progress),
     status,
-    /** The status of the named booth, or of the first. Rejects with a CommandError for an unknown booth. */
+    /**
+     * Returns the status of the named booth; if no name is given, the status of the first booth. Rejects with a CommandError for an unknown
+     * booth.
+     */
     async booth(named: string | undefined): Promise<BoothStatus> {
       const found = (await status()).booths.find(({ booth }) => named === undefined || booth === named);
       if (found === undefined) throw new CommandError("the agent reads no booth of that name");
       return found;
     },
-    /** The name of the booth that --booth names, else of the only one. Rejects with a CommandError if there are several. */
+    /** Returns the name of the booth that --booth names, else of the only booth. Rejects with a CommandError if there are several. */
     async boothName(): Promise<string> {
       const named = call.values["booth"];
       if (typeof named === "string") return named;
@@ -73,7 +79,7 @@ export async function agentOf(call: Pick<Call, "values" | "io">) {
       if (only !== undefined && names.length === 1) return only;
       throw new CommandError(message("tool.which_booth", { names: names.join(", ") }), EXIT.usage);
     },
-    /** A report of a booth. */
+    /** Fetches a report of a booth. */
     report: <T>(booth: string, operation: string, query: URLSearchParams): Promise<T> =>
       get(`/api/booths/${encodeURIComponent(booth)}/${operation}`, query),
   };
@@ -83,13 +89,13 @@ export interface AgentCall {
   readonly method: "GET" | "POST" | "PUT";
   readonly path: string;
   readonly body?: unknown;
-  /** The longest silence of the agent; absent: 10 s. */
+  /** The longest time to wait while the agent sends nothing; absent: 10 s. */
   readonly patience_ms?: number | undefined;
 }
 
 /**
- * Asks the running agent. A call that only root may make is repeated at the socket that only root can open. Rejects with a CommandError
- * if the agent isn't running, if the person may not ask it, or if it refuses.
+ * Sends a call to the running agent. If only root may make the call, repeats it at root's socket. Rejects with a CommandError if the agent
+ * isn't running, if the user may not make the call, or if the agent refuses.
  */
 export async function askAgent(socket: string, call: AgentCall): Promise<unknown> {
   const first = await exchange(socket, call);
@@ -97,7 +103,7 @@ export async function askAgent(socket: string, call: AgentCall): Promise<unknown
   return answerOf(await exchange(join(dirname(socket), ADMIN_SOCKET_NAME), call).catch(() => first));
 }
 
-/** Reads the events of the API's `looking` stream. */
+/** Sends a call and reads the answer's `looking` stream: progress events, then the result. */
 async function conversation(socket: string, call: AgentCall, progress: (text: string) => void): Promise<unknown> {
   let rest = "";
   let failed = "the agent closed the connection before its answer was complete";
@@ -132,7 +138,7 @@ function answerOf({ status, text }: Answer): unknown {
   throw new CommandError(said, status === FORBIDDEN ? EXIT.rights : EXIT.failed);
 }
 
-/** Node's codes for a socket without a listener. */
+/** Node's error codes for a socket on which no process listens. */
 const NOT_RUNNING = ["ENOENT", "ECONNREFUSED", "ENOTSOCK"];
 
 function unavailable(socket: string, patience_ms: Milliseconds, error: unknown): CommandError {
@@ -148,7 +154,7 @@ function unavailable(socket: string, patience_ms: Milliseconds, error: unknown):
   return new CommandError(text, code === "EACCES" ? EXIT.rights : EXIT.unavailable, error);
 }
 
-/** Sends one request. Rejects with a CommandError if no whole answer comes. `onChunk` gets each piece of an answer of status 200. */
+/** Sends one request. Rejects with a CommandError if the answer is incomplete. `onChunk` gets each piece of an answer of status 200. */
 async function exchange(
   socketPath: string,
   { method, path, body, patience_ms = TIMEOUT_MS }: AgentCall,

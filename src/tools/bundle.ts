@@ -6,13 +6,13 @@ import type { AgentStatus } from "../domain/status.ts";
 import { createScrubber, LEFT_OUT } from "../scrubber.ts";
 
 /**
- * The parts of a value that a bundle may hold, as an allow-list: `true` for a text, number, boolean or null; a record for an object's
- * fields by name, with "*" for any name. The elements of an array all have the array's shape. Everything else is left out, so a new
- * field of a source stays out of the bundle until it is named here.
+ * The parts of a value that a support bundle may contain, as an allow-list. `true` allows a text, number, boolean or null. A record allows
+ * an object's fields by name, with "*" for any name. The elements of an array all have the array's shape. Everything else is left out, so a
+ * new field of a source stays out of the bundle until this list names it.
  */
 export type Shape = true | { readonly [name: string]: Shape };
 
-/** An object with these fields, separated by blanks. `parts`: fields with a shape of their own. */
+/** Returns the shape of an object with the fields that `names` lists, separated by blanks. `parts`: fields with a shape of their own. */
 function fields(names: string, parts: Readonly<Record<string, Shape>> = {}): Shape {
   return { ...Object.fromEntries(names.split(" ").map((name) => [name, true as const])), ...parts };
 }
@@ -25,7 +25,7 @@ export const STATUS_SHAPE = fields("agent_version gateway_id at started_at boot 
   certificates: fields("link server expires state advice"),
   disabled: fields("booth serial since file line reason advice"),
   booths: fields("booth serial stream time", {
-    // Without account and facility: names of customers don't help.
+    // Account and facility are left out, because they are customers' names and don't help.
     provisioning: fields("state since generation delivery refused_revision reason advice", {
       entered_at: fields("*"),
       choices: fields("name"),
@@ -57,13 +57,13 @@ export const COUNTS_SHAPE = fields("booth polls_answered polls_failed late_sum_m
 
 export const READINGS_SHAPE: Shape = { "*": fields("tag unit group value quality reason age_ms") };
 
-/** The newest lines of the agent's log. */
+/** The allowed fields of the newest lines of the agent's log. */
 export const LOG_SHAPE = fields("at level text");
 
-/** A line of the journal: the fields of every line, and those that give a reason. */
+/** The allowed fields of a journal line: those of every line, and those that give a reason. */
 export const JOURNAL_SHAPE = fields("time level event booth msg reason advice");
 
-/** Files with secrets appear by name only. */
+/** The allowed settings of the configuration. Files with secrets appear by name only. */
 export const CONFIG_SHAPE = fields(
   "data_dir runtime_dir profile_dirs log_level commit_interval_ms heartbeat_interval_ms clock_file",
   {
@@ -101,12 +101,15 @@ export function pick(value: unknown, shape: Shape): unknown {
 }
 
 const PEM = /-----BEGIN [^-]+-----[^]*?-----END [^-]+-----/g;
-/** A line of a private key has 64 characters. Shorter lines are its frame. */
+/**
+ * The minimum number of characters in a line that counts as part of a private key. Full lines have 64; the lines around the key are
+ * shorter.
+ */
 const LEAST_LINE = 16;
 
 /**
- * Returns a function that removes known secrets, names of customers and everything that looks like PEM from a text, however they are
- * quoted. A second barrier after the allow-lists.
+ * Returns a function that removes known secrets, customers' names and everything that looks like PEM from a text, however they are quoted.
+ * It is a second barrier after the allow-lists.
  */
 export function bundleScrubber(marked: readonly MarkedSetting[], status: AgentStatus | null): (text: string) => string {
   const scrubber = createScrubber();
@@ -122,7 +125,7 @@ export function bundleScrubber(marked: readonly MarkedSetting[], status: AgentSt
   return (text) => scrubber.scrub(text.replaceAll(PEM, LEFT_OUT));
 }
 
-/** A file's text. A file that can't be read here can't have reached the bundle either. */
+/** Returns a file's text. Skips an unreadable file, because its content can't have reached the bundle either. */
 function contentOf(file: string): readonly string[] {
   try {
     return [readFileSync(file, "utf8").trim()];
@@ -139,7 +142,7 @@ const LINES = 2_000;
 const TIMEOUT_MS = 20_000;
 const MAX_BYTES = 16_000_000;
 
-/** The agent's newest lines in the journal; none without a journal or without the right to read it. */
+/** Returns the agent's newest lines in the journal; empty without a journal or without the right to read it. */
 export async function journalLines(): Promise<readonly unknown[]> {
   if (!existsSync("/run/systemd/system")) return [];
   const argv = ["-u", "booth-gateway.service", "-n", LINES.toString(), "-o", "cat", "--no-pager"];
@@ -154,21 +157,23 @@ export function journalLine(line: string): unknown[] {
     const parsed: unknown = JSON.parse(line);
     return typeof parsed === "object" && parsed !== null ? [pick(parsed, JOURNAL_SHAPE)] : [];
   } catch {
-    // Lines of systemd about starts and ends are not JSON and could quote anything.
+    // Leaves out systemd's lines about starts and stops: they are not JSON and could quote anything.
     return [];
   }
 }
 
 /** A file of an archive. */
 export interface ArchiveFile {
-  /** ASCII, at most 100 characters. */
+  /** The file's name: ASCII, at most 100 characters. */
   readonly name: string;
   readonly text: string;
 }
 
 const BLOCK = 512;
 
-/** POSIX ustar (IEEE Std 1003.1-1988): regular files of mode 0600, all with one time (epoch seconds). Pure. */
+/**
+ * Returns an archive in the POSIX ustar format (IEEE Std 1003.1-1988): regular files of mode 0600 with the same time (epoch seconds). Pure.
+ */
 export function tarOf(files: readonly ArchiveFile[], time: number): Buffer {
   const parts = files.flatMap(({ name, text }) => {
     const content = Buffer.from(text, "utf8");
@@ -183,7 +188,7 @@ function headerOf(name: string, size: number, time: number): Buffer {
   if (!/^[\x21-\x7e]{1,100}$/.test(name)) throw new Error(`${name} is not a valid file name in an archive`);
   const octal = (value: number, width: number): string => `${value.toString(8).padStart(width - 1, "0")}\0`;
   const owner = octal(0, 8);
-  // The sum of the bytes counts its own eight places as blanks.
+  // The checksum is the sum of the header's bytes, where its own eight bytes count as blanks.
   const checksum = " ".repeat(8);
   const numbers = octal(0o600, 8) + owner + owner + octal(size, 12) + octal(Math.floor(time), 12) + checksum;
   const start = `${name.padEnd(100, "\0")}${numbers}0`;

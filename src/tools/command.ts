@@ -1,36 +1,40 @@
 import { message, type Text } from "../domain/message.ts";
 import { MessageError } from "../domain/messages/message-error.ts";
-/** The terminal of a command: standard output for the answer, standard error for everything else. */
+/** The input and output of a command: standard output for the answer, standard error for everything else. */
 export interface Io {
   out(text: Text): void;
   err(text: Text): void;
-  /** Writes rows to standard output, each cell in its column; columns with numbers to the right. */
+  /** Writes rows to standard output in aligned columns; numbers are aligned to the right. */
   table(rows: readonly TableRow[]): void;
   readonly isTerminal: boolean;
   /** True if standard output is a terminal and NO_COLOR isn't set. */
   readonly colours: boolean;
-  /** Shows one line on standard error, which the next replaces and "" removes; not shown without a terminal. */
+  /** Shows one line on standard error. The next line replaces it, and "" removes it. Does nothing without a terminal. */
   progress(text: Text): void;
   /**
-   * Asks on the terminal, which puts a blank after the question, and [y/N] after one of the kind "agree". Resolves with null if there is no terminal.
-   * @param kind what the page offers instead of a text field
+   * Asks on the terminal, which adds a blank after the question, and [y/N] after a question of the kind "agree". Resolves with null if
+   * there is no terminal.
+   * @param kind the kind of question, which decides what the page offers instead of a text field
    * @param choices for the kind "choose": the reply is a choice's value
    */
   ask(question: Text, kind?: QuestionKind, choices?: readonly Choice[]): Promise<string | null>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Aborts at SIGINT and SIGTERM, and at SIGHUP unless `reloads` handles it. */
+  /** Aborts at SIGINT and SIGTERM. Aborts at SIGHUP too, unless `reloads` handles that signal. */
   readonly signal: AbortSignal;
-  /** Calls `act` at each SIGHUP from now on; not for a process with a terminal, where SIGHUP means that the terminal was closed. */
+  /** Calls `act` at each SIGHUP from now on. Absent if the process has a terminal, where SIGHUP means that the terminal was closed. */
   readonly reloads?: (act: () => void) => void;
   /** Ends the process at once. Absent if the command runs within another program. */
   readonly exit?: (code: number) => void;
-  /** Says that the command is loaded and begins. A signal before that ends the process at once. */
+  /** Called when the command is loaded and begins. A signal before that ends the process at once. */
   readonly begins?: () => void;
 }
 
 export type TableRow = readonly (Text | number)[];
 
-/** agree: "y", anything else is no. ready: an empty reply once it is done, "s" to skip it. choose: the value of a choice. */
+/**
+ * Kinds of questions. agree: "y" means yes, anything else no. ready: an empty reply means done, "s" means skip. choose: the reply is a
+ * choice's value.
+ */
 export type QuestionKind = "agree" | "ready" | "choose";
 
 export interface Choice {
@@ -39,7 +43,7 @@ export interface Choice {
   readonly text: Text;
 }
 
-/** Option values: a text, true for a switch, undefined if not given. */
+/** Option values: a text, true for an option without a value, undefined if not given. */
 export type Values = Readonly<Record<string, string | boolean | undefined>>;
 
 export interface Call {
@@ -48,7 +52,7 @@ export interface Call {
   readonly io: Io;
 }
 
-/** Runs a command and resolves with its exit code. Rejects with a CommandError or ConfigError if it can't. */
+/** Runs a command and resolves with its exit code. Rejects with a CommandError or ConfigError if the command can't run. */
 export type Run = (call: Call) => Promise<number>;
 
 /** Exit codes of every command; 69, 77 and 78 as in sysexits.h. */
@@ -63,7 +67,7 @@ export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
   [EXIT.config]: "configuration error",
 };
 
-/** A failure that a person can act on: a sentence that says what to do, and the exit code. */
+/** A failure that the user can fix: a sentence that says what to do, and the exit code. */
 export class CommandError extends MessageError {
   readonly exit: number;
   constructor(text: Text, exit: number = EXIT.failed, cause?: unknown) {
@@ -72,13 +76,16 @@ export class CommandError extends MessageError {
   }
 }
 
-/** Asks a question. Returns true for a yes, false for any other reply or if there is no terminal. */
+/** Asks a yes-or-no question. Returns true for a yes, false for any other reply or without a terminal. */
 export async function agrees(io: Pick<Io, "ask">, question: Text): Promise<boolean> {
   const reply = await io.ask(question, "agree");
   return /^y/i.test(reply?.trim() ?? "");
 }
 
-/** Asks a question that needs a yes. Throws a CommandError: with `nobody` if there is no terminal, with `no` for another reply. */
+/**
+ * Asks a question that needs a yes. Throws a CommandError: with the text `nobody` without a terminal, with the text `no` for any other
+ * reply.
+ */
 export async function mustAgree(
   io: Io,
   { question, nobody, no }: { readonly question: Text; readonly nobody: Text; readonly no: Text },

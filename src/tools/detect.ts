@@ -25,7 +25,7 @@ import {
 import { NEAR, USUAL_TYPES } from "./rules/usual.ts";
 import { textLines } from "./texts.ts";
 
-/** `booth-gateway detect`: which address, type and order a manual means. */
+/** Makes the command `booth-gateway detect`: finds the address, type and word order that a manual means. */
 export function detectCommand(tools: PlcTools): Run {
   return async (call) => {
     const { answer, table, text } = await detected(tools, call);
@@ -35,7 +35,7 @@ export function detectCommand(tools: PlcTools): Run {
   };
 }
 
-/** Reads an address or a tag in all ways. `answer` is for programs, `table` and `text` say the same for people. */
+/** Reads an address or a tag in all possible ways. `answer` is for programs; `table` and `text` say the same for people. */
 export async function detected(tools: PlcTools, { values, operands, io }: ToolCall) {
   const wanted = wantedOf(values, operands[0] ?? "");
   const candidates = await readAll(wanted, tools, io);
@@ -79,13 +79,13 @@ function wantedOf(values: Values, operand: string) {
   };
 }
 
-/** The place to read, the profile's order for it, and the booth's device; null if --host must name the device. */
+/** Returns the place to read, the profile's word order for it, and the booth's device; the device is null if --host must name it. */
 function subjectOf(values: Values, operand: string) {
   const at = parseAddress(operand);
   const named = textOption(values, "profile");
   if (!("table" in at) && named !== undefined)
     return { ...tagIn(findProfile(named, [SHIPPED_PROFILES]), operand, at.message), device: null };
-  // An address is read at the host that is named, else at the booth's device.
+  // Reads an address at the host that --host names, else at the booth's device.
   if ("table" in at && values["host"] !== undefined) return { at, tag: null, first: undefined, unit: 1, device: null };
   const { booth, profile } = chosenBooth(values);
   const usual = profile.protocol === "modbus" ? profile.quirks.unit_id : 1;
@@ -108,7 +108,7 @@ function tagIn(profile: Profile, name: string, notAnAddress: Text) {
   return { at: { table, address }, tag, first, unit: quirks.unit_id };
 }
 
-/** The types that are given, separated by commas, else the usual ones. Throws a CommandError for one that can't be detected. */
+/** Returns the given types (separated by commas), else the usual types. Throws a CommandError for a type that can't be detected. */
 export function typesIn(given: string | undefined, usual: readonly string[]): readonly DetectableType[] {
   const names = given?.split(",").map((name) => name.trim()) ?? usual;
   return names.map((name) => {
@@ -118,7 +118,7 @@ export function typesIn(given: string | undefined, usual: readonly string[]): re
   });
 }
 
-/** Reads the places in all ways. Rejects with a CommandError if the device does not answer. */
+/** Reads each place as every type in every word order. Rejects with a CommandError if the device does not answer. */
 export function readAll(
   wanted: Omit<Wanted, "clues">,
   tools: PlcTools,
@@ -134,7 +134,9 @@ export function readAll(
   });
 }
 
-/** Reads each width by itself: a wide read may be refused where a narrow one isn't. A refused read gives no candidates. */
+/**
+ * Reads a place once for each width, because a device may refuse a wide read and answer a narrow read. A refused read gives no candidates.
+ */
 async function readPlace(
   connection: ToolConnection,
   place: Place,
@@ -157,14 +159,14 @@ async function readPlace(
   return candidates;
 }
 
-/** A way of reading that doesn't fit, and how far off it is, as a share of the expected value. */
+/** A candidate that doesn't fit, and its distance from the expected value as a share of that value. */
 interface Near extends Candidate {
   readonly off: number;
 }
 
 const MOST_NEAREST = 3;
 
-/** The best way of reading, and others that fit as well. */
+/** The best candidate, and other candidates that fit as well. */
 type Finding = ReturnType<typeof findingOf>;
 
 function findingOf(ranked: readonly Ranked[]) {
@@ -172,21 +174,21 @@ function findingOf(ranked: readonly Ranked[]) {
   const [best = null] = fitting;
   return {
     best,
-    /** Keys of a profile's tag; null if nothing fits. */
+    /** The best candidate as the keys of a profile's tag; null if no candidate fits. */
     point:
       best === null
         ? null
         : { address: `${best.place.table}:${best.place.address}`, type: best.type, ...orderKeys(best) },
-    // The same registers read in another way with the same result are no second opinion.
+    // Leaves out candidates that read the same registers with the same result, because they are no real alternative.
     also: fitting.slice(1).filter((candidate) => !isSame(candidate, best)),
-    /** If nothing fits a value that is expected: the nearest readings, each value once. */
+    /** The candidates nearest to the expected value, each value once, if no candidate fits. */
     nearest: best === null ? nearestOf(ranked) : [],
   };
 }
 
 function nearestOf(ranked: readonly Ranked[]): readonly Near[] {
   const near = ranked.flatMap(({ candidate, off }) => (off === null ? [] : [{ ...candidate, off }]));
-  // Floats within half a percent are ranked by other clues, but people see the distance.
+  // The ranking treats floats within half a percent as equal, but people see the distance, so the nearest candidates are sorted by it.
   return near
     .filter((one, index) => near.findIndex((other) => isSame(other, one)) === index)
     .slice(0, MOST_NEAREST)
@@ -197,7 +199,7 @@ function isSame(a: Candidate, b: Candidate | null): boolean {
   return a.place === b?.place && a.value === b.value;
 }
 
-/** Shows each place and type on a line, with all orders in columns. Marks the best reading. */
+/** Returns a line for each place and type, with the values in all word orders as columns. Marks the best candidate with an asterisk. */
 function candidateRows(candidates: readonly Candidate[], { best }: Finding): readonly TableRow[] {
   const rows = Map.groupBy(candidates, ({ place, type }) => `${place.table}:${place.address} ${type}`);
   if (rows.size === 0) return [];
@@ -217,12 +219,12 @@ function candidateRows(candidates: readonly Candidate[], { best }: Finding): rea
   return [head, ...lines];
 }
 
-/** A value with as many digits as people read. */
+/** Formats a value for people: at most 7 significant digits of a fraction. */
 export function shown(value: number | null): string {
   return value === null ? "-" : String(Number.isInteger(value) ? value : Number(value.toPrecision(7)));
 }
 
-/** The finding in sentences. `candidates` are all readings. */
+/** Describes the finding in sentences. `candidates` are all readings. */
 function findingText(
   { best, point, also, nearest }: Finding,
   { expect, min, max }: Clues,
@@ -248,7 +250,7 @@ function findingText(
   return textLines([first, others]);
 }
 
-/** Address, type and order of a reading. */
+/** Returns a candidate's address, type and word order as a text. */
 function wayOf({ place, type, order }: Candidate): string {
   return `${place.table}:${place.address}, ${type}, ${order.letters}`;
 }
@@ -261,7 +263,7 @@ function nothingNear(expect: number, nearest: readonly Near[]): Text {
   return textLines([found, ...lines, ...(nearest.length === 0 ? [] : [check])]);
 }
 
-/** A share in percent with two significant digits, up to 1000 %. */
+/** Formats a share in percent with two significant digits, up to 1000 %. */
 function percent(share: number): string {
   return share >= 10 ? "> 1000 %" : `${Number((share * 100).toPrecision(2))} %`;
 }

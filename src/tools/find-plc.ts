@@ -12,12 +12,12 @@ import { connectedTo } from "./plc-tools.ts";
 import { ownSubnets, type Subnet } from "./rules/subnets.ts";
 import { OPCUA_PORT } from "./rules/usual.ts";
 
-/** On the box's own network an answer takes some milliseconds, from a busy PLC longer. */
+/** The time limit of an address. On the box's own network a PLC answers within milliseconds, a busy PLC later. */
 const ANSWERS_WITHIN_MS = 500;
-/** Addresses asked at the same time: switches of machine networks are small. */
+/** The number of addresses that are tried at the same time, few because the switches of machine networks are small. */
 const AT_ONCE = 32;
 const SERIAL_TIMES = { connect_ms: 1_000, answer_ms: 400 } as const;
-/** Settings that devices are delivered with, the most usual first. */
+/** Factory settings of serial devices, the most usual first. */
 const SERIAL_SETTINGS = [
   [19_200, "even"],
   [9_600, "none"],
@@ -38,14 +38,14 @@ interface FoundHost {
 interface FoundLine {
   readonly serial: SerialSettings;
   readonly unit_id: number;
-  /** The texts of the unit's identification. */
+  /** The texts of the unit's identification, e.g. maker and model. */
   readonly said: readonly string[];
 }
 
 interface SearchedSubnets {
   readonly where: "subnets";
   readonly subnets: readonly string[];
-  /** The number of addresses that were asked. */
+  /** The number of addresses that were tried. */
   readonly looked: number;
   readonly found: readonly FoundHost[];
 }
@@ -63,12 +63,12 @@ export type Looked =
 
 type SearchIo = Pick<Io, "signal" | "progress">;
 
-/** The networks and serial lines in which PLCs can be searched for. */
+/** Lists the networks and serial lines in which PLCs can be searched for. */
 export function nearby() {
   return { subnets: subnetsHere().map(({ cidr, hosts }) => ({ cidr, hosts: hosts.length })), lines: serialLines() };
 }
 
-/** Searches for PLCs by opening connections and reading. Rejects with an error that a person can act on. */
+/** Searches for PLCs by opening connections and reading. Rejects with an error that tells the user what to do. */
 export async function findPlcs(
   tools: PlcTools,
   wish: BodyOf<"set_up_find">,
@@ -100,7 +100,7 @@ function subnetsHere(): readonly Subnet[] {
   return ownSubnets(tableOf("/proc/net/route"), typedAddresses());
 }
 
-/** The serial lines that this user may open, by names that stay with an adapter if there are such names. */
+/** Lists the serial lines that this user may open, if possible by the names that stay with an adapter. */
 function serialLines(): readonly string[] {
   const stable = "/dev/serial/by-id";
   const named = existsSync(stable) ? readdirSync(stable).map((name) => join(stable, name)) : [];
@@ -112,12 +112,12 @@ function serialLines(): readonly string[] {
       accessSync(path, constants.R_OK | constants.W_OK);
       return true;
     } catch {
-      return false; // it can't be set up without the right to open it
+      return false; // a line can only be set up with the right to open it
     }
   });
 }
 
-/** Asks every address whether something listens at the ports of PLCs. */
+/** Tries every address and checks whether a device listens on the ports of PLCs. */
 export async function lookThrough(tools: PlcTools, subnets: readonly Subnet[], io: SearchIo): Promise<SearchedSubnets> {
   const waiting = subnets.flatMap(({ hosts }) => hosts);
   const total = waiting.length;
@@ -149,7 +149,7 @@ async function atHost(tools: PlcTools, host: string): Promise<readonly FoundHost
   ];
 }
 
-/** Returns the value for a failed link and throws anything else. */
+/** Returns an error handler: it returns the value for a failed link and throws any other error. */
 function noLink<T>(value: T): (error: unknown) => T {
   return (error) => {
     if (error instanceof LinkError) return value;
@@ -164,7 +164,7 @@ async function lookOnLines(tools: PlcTools, path: string | undefined, io: Search
   return { where: "serial", lines, found };
 }
 
-/** Finds the first settings with which units answer: a line has one speed. */
+/** Tries the usual settings in turn and returns the units that answer with the first settings that work: a line has a single speed. */
 async function lookOnLine(tools: PlcTools, path: string, io: SearchIo): Promise<readonly FoundLine[]> {
   for (const [baud_rate, parity] of SERIAL_SETTINGS) {
     const serial: SerialSettings = { path, baud_rate, parity, data_bits: 8, stop_bits: 1 };

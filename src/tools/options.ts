@@ -4,13 +4,16 @@ import { CommandError, EXIT, type Values } from "./command.ts";
 
 const UNITS_MS: Readonly<Record<string, Milliseconds>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** The text of an option; undefined if it isn't given. */
+/** Returns the text of an option; undefined if the option isn't given. */
 export function textOption(values: Values, name: string): string | undefined {
   const text = values[name];
   return typeof text === "string" ? text : undefined;
 }
 
-/** The duration of an option, as 90s, 10m or 2h; undefined if it isn't given. Throws a CommandError if it is invalid or too long. */
+/**
+ * Returns the duration of an option such as 90s, 10m or 2h; undefined if not given. Throws a CommandError for an invalid or too long
+ * duration.
+ */
 export function lengthOption(values: Values, name: string, longest_h: number): Milliseconds | undefined {
   const text = textOption(values, name);
   if (text === undefined) return undefined;

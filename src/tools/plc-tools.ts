@@ -14,7 +14,7 @@ import type { LinkSharer, PlcAsk } from "../domain/agent-control.ts";
 import { type Agent, agentOf, configPath } from "./agent-client.ts";
 import { type Call, CommandError, EXIT, type Io, type Values } from "./command.ts";
 
-/** A tool's call. The io is the part that also exists without a terminal. */
+/** A call of a tool for PLCs. Its `io` is the part that also exists without a terminal. */
 export interface ToolCall extends Pick<Call, "values" | "operands"> {
   readonly io: Pick<Io, "progress" | "signal">;
 }
@@ -22,11 +22,11 @@ export interface ToolCall extends Pick<Call, "values" | "operands"> {
 export interface ChosenBooth {
   readonly config: Config;
   readonly booth: BoothConfig;
-  /** With the booth's own poll intervals. */
+  /** The booth's profile, with the poll intervals of the booth's own configuration. */
   readonly profile: Profile;
 }
 
-/** The booth that --booth names, else all booths. Throws a CommandError for an unknown name. */
+/** Returns the booth that --booth names, else all booths. Throws a CommandError for an unknown name. */
 export function chosenBooths(values: Values): readonly ChosenBooth[] {
   const config = loadConfig(configPath(values));
   const name = values["booth"];
@@ -41,12 +41,12 @@ export function chosenBooths(values: Values): readonly ChosenBooth[] {
   });
 }
 
-/** The poll groups that have tags, with their intervals. */
+/** Returns the poll groups that have tags, with the groups' settings. */
 export function polledGroups({ profile }: Pick<ChosenBooth, "profile">): [string, Profile["groups"][string]][] {
   return Object.entries(profile.groups).filter(([group]) => tagsOfGroup<ProfileTag>(profile, group).length > 0);
 }
 
-/** The booth that --booth names, else the only one. Throws a CommandError if there are several. */
+/** Returns the booth that --booth names, else the only booth. Throws a CommandError if there are several. */
 export function chosenBooth(values: Values): ChosenBooth {
   const [only, ...others] = chosenBooths(values);
   if (only === undefined || others.length > 0) {
@@ -56,7 +56,7 @@ export function chosenBooth(values: Values): ChosenBooth {
   return only;
 }
 
-/** The booth's Modbus device, even if its profile can't be used yet; null if no configuration names one. */
+/** Returns the booth's Modbus device, even if its profile can't be used yet; null if no configuration names a device. */
 export function chosenDevice(values: Values): ModbusConfig | null {
   const given = givenLink(values);
   if (given !== null) return given.modbus ?? null;
@@ -67,7 +67,7 @@ export function chosenDevice(values: Values): ModbusConfig | null {
   return only === undefined || others.length > 0 ? null : (only.modbus ?? null);
 }
 
-/** A link that is not in the configuration yet: the page passes it as JSON during set-up. Throws a ConfigError. */
+/** Returns a link that is not configured yet: during set-up the page passes the link as JSON. Throws a ConfigError. */
 function givenLink(values: Values): BoothConfig | null {
   const link = values["link"];
   if (typeof link !== "string") return null;
@@ -75,12 +75,12 @@ function givenLink(values: Values): BoothConfig | null {
   return parseConfig(JSON.stringify({ booths: [entry] }), "what was entered").booths[0] ?? null;
 }
 
-/** The device that --host, --port and --rtu name, else the booth's. Throws a CommandError if there is neither. */
+/** Returns the device that --host, --port and --rtu name, else the booth's device. Throws a CommandError if neither is named. */
 export function deviceAddress(values: Values): ModbusAddress {
   return addressOf(values, chosenDevice(values));
 }
 
-/** The device that --host, --port and --rtu name, else this device. Throws a CommandError if there is neither. */
+/** Returns the device that --host, --port and --rtu name, else `device`. Throws a CommandError if neither is given. */
 export function addressOf(values: Values, device: ModbusAddress | null): ModbusAddress {
   const port = numberOption(values, "port", { min: 1, max: 65_535 });
   const named = device === null || "serial" in device ? null : device;
@@ -93,7 +93,10 @@ export function addressOf(values: Values, device: ModbusAddress | null): ModbusA
   return { host, port: port ?? named?.port ?? MODBUS_PORT, ...(framing === undefined ? {} : { framing }) };
 }
 
-/** The number that an option gives; undefined if it isn't given. Throws a CommandError if it is no number or out of bounds. */
+/**
+ * Returns an option's number; undefined if the option isn't given. Throws a CommandError for a text that isn't a number or is out of
+ * bounds.
+ */
 export function numberOption(
   values: Values,
   name: string,
@@ -109,13 +112,16 @@ export function numberOption(
   throw new CommandError(problem, EXIT.usage);
 }
 
-/** The unit that --unit names, else that of the booth's device; undefined if neither does, or --host names another device. */
+/**
+ * Returns the unit id that --unit names, else that of the booth's device. Returns undefined if neither is known, or if --host names another
+ * device.
+ */
 export function unitOption(values: Values): number | undefined {
   const own = values["host"] === undefined ? chosenDevice(values)?.unit_id : undefined;
   return numberOption(values, "unit", { min: 0, max: 255 }) ?? own;
 }
 
-/** The error to throw for a failed link: for the person at the PLC, with exit code 69; after an abort the signal's reason. */
+/** Returns the error to throw for a failed link: advice for the user with exit code 69, or after an abort the signal's reason. */
 export function unreachable(error: unknown, address: string, signal?: AbortSignal): unknown {
   if (signal?.aborted === true) return signal.reason;
   if (!(error instanceof LinkError)) return error;
@@ -123,7 +129,7 @@ export function unreachable(error: unknown, address: string, signal?: AbortSigna
   return new CommandError(message("text.at", { place: address, text }), EXIT.unavailable, error);
 }
 
-/** Opens a connection for `use` and closes it afterwards. Rejects with a LinkError if the device does not answer. */
+/** Opens a connection, calls `use` with it and closes it afterwards. Rejects with a LinkError if the device does not answer. */
 export async function connectedTo<T>(connection: ToolConnection, use: (connection: ToolConnection) => Promise<T>) {
   try {
     await connection.open();
@@ -135,7 +141,7 @@ export async function connectedTo<T>(connection: ToolConnection, use: (connectio
 
 const TIMES = { connect_ms: 2500, answer_ms: 2000 } as const;
 
-/** Lets `use` read over one connection, which an abort closes. Rejects with a CommandError if the device does not answer. */
+/** Calls `use` with an open connection, which an abort closes. Rejects with a CommandError if the device does not answer. */
 export async function withConnection<T>(
   { tools, device, io }: { readonly tools: PlcTools; readonly device: ModbusAddress; readonly io: ToolCall["io"] },
   use: (connection: ToolConnection) => Promise<T>,
@@ -158,14 +164,17 @@ const NOTHING: LinkSharer = {
   ask: () => Promise.reject(new LinkError("config", message("tool.no_link"))),
 };
 
-/** The links that the running agent shares; none if no agent runs. Throws a CommandError if the person may not ask the agent. */
+/**
+ * Returns the PLC links that the running agent shares; empty if no agent is running. Throws a CommandError if the user may not call the
+ * agent.
+ */
 export async function linksToShare(values: Values, io: Io): Promise<LinkSharer> {
   try {
     const agent = await agentOf({ values, io });
     const { links } = localPlcLinksShape.parse(await agent.get("/plc/links"));
     return { links, ask: (link, ask) => askOver(agent, link, ask) };
   } catch (error) {
-    // If no agent runs, or no configuration says where it is, no agent holds a link.
+    // No agent holds a link if no agent is running or no configuration names the agent's socket.
     const isNobody = error instanceof ConfigError || (error instanceof CommandError && error.exit === EXIT.unavailable);
     if (isNobody) return NOTHING;
     throw error;
@@ -182,7 +191,10 @@ async function askOver(agent: Agent, link: string, { unit, pdu }: PlcAsk): Promi
   return Buffer.from(answer.pdu, "hex");
 }
 
-/** The device that a profile is made for: the one that --host names, else the booth's. Throws a CommandError if there is neither. */
+/**
+ * Returns the device for which a profile is made: the device that --host names, else the booth's. Throws a CommandError if neither is
+ * named.
+ */
 export function deviceLink(values: Values, protocol: Profile["protocol"]) {
   if (protocol === "opcua") {
     const { data_dir, booths } = loadConfig(configPath(values));

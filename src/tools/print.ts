@@ -5,22 +5,22 @@ import { type Call, CommandError, EXIT, type TableRow } from "./command.ts";
 import { ownSequence } from "./terminal-text.ts";
 
 const REDRAW_MS = 1000;
-/** Moves the cursor home and clears everything below it. */
+/** Escape sequences that move the cursor home and clear everything below it. */
 const CLEAR = `${ownSequence("[H")}${ownSequence("[J")}`;
 
 /** The part of a command's call that decides the form of its answer. */
 type Asked = Pick<Call, "values" | "io">;
 
-/** Names of instants in answers, as "since", "undo_until" and "last_commit_at". */
+/** Names of the fields that hold instants, such as "since", "undo_until" and "last_commit_at". */
 const INSTANT = /(^|_)(at|since|until|from|to|start|end|time)$/;
-/** An object of instants by the names of states. */
+/** A field that holds an object of instants by the names of states. */
 const INSTANTS_BY_STATE = "entered_at";
-/** 1973 in epoch ms. A smaller number is no instant. */
+/** The smallest number that counts as an instant, in epoch ms (the year 1973). */
 const LEAST_INSTANT = 100_000_000_000;
-/** The last instant of Date. */
+/** The latest instant that a Date can hold. */
 const LAST_INSTANT = 8_640_000_000_000_000;
 
-/** Writes the instants of an answer as ISO 8601 in UTC, for programs. */
+/** Converts the instants of an answer to ISO 8601 in UTC, for programs. */
 export function forPrograms(answer: unknown, name = ""): unknown {
   if (typeof answer === "number") return isInstant(answer, name) ? new Date(answer).toISOString() : answer;
   if (Array.isArray(answer)) return answer.map((one) => forPrograms(one));
@@ -35,20 +35,21 @@ function isInstant(value: number, name: string): boolean {
   return value >= LEAST_INSTANT && value <= LAST_INSTANT && INSTANT.test(name);
 }
 
-/** Prints the answer of a command: one JSON document with --json, else the text for people. */
+/** Prints a command's answer: a JSON document with --json, else the text for people. */
 export function print<T>({ values, io }: Asked, answer: T, text: (answer: T) => Text): void {
   io.out(values["json"] === true ? `${JSON.stringify(forPrograms(rendered(answer)), null, 2)}\n` : text(answer));
 }
 
-/** An answer for programs, and the same for people. */
+/** An answer for programs, and the same answer as text for people. */
 interface Picture {
   readonly answer: unknown;
   readonly text: string;
 }
 
 /**
- * Shows an answer once, or with --watch every second until the signal aborts: in place on a terminal, else below the last one, as a
- * line of JSON with --json. If the agent or the PLC does not answer, shows that and asks again.
+ * Shows an answer once, or with --watch every second until the signal aborts. On a terminal, each answer replaces the last one. Elsewhere,
+ * each answer is written below the last one, with --json as a line of JSON. If the agent or the PLC does not answer, shows the failure and
+ * asks again.
  */
 export async function show(call: Asked, ask: () => Promise<Picture>): Promise<number> {
   const { values, io } = call;
@@ -77,7 +78,7 @@ export function tableText(head: readonly Text[], rows: readonly TableRow[]): str
   return alignedText([head, ...rows]);
 }
 
-/** Renders rows of cells in English, aligned in columns, numbers to the right. */
+/** Renders rows of cells in English in aligned columns, numbers aligned to the right. */
 export function alignedText(rows: readonly TableRow[]): string {
   const cells = rows.map((row) => row.map((cell) => (typeof cell === "number" ? String(cell) : render(cell))));
   const columns = Array.from({ length: cells.reduce((most, row) => Math.max(most, row.length), 0) });

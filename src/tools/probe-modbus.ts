@@ -6,17 +6,17 @@ import type { Io } from "./command.ts";
 
 const TIMES = { connect_ms: 2500, answer_ms: 1000 } as const;
 const ROUND_TRIPS = 10;
-/** A gateway, an HMI and a programmer need no more. */
+/** The maximum number of connections to try. A gateway, an HMI and a programmer need no more connections. */
 const MOST_CONNECTIONS = 4;
-/** A small PLC frees the place of a connection some time after its end. */
+/** The number of attempts to connect again, because a small PLC frees a connection only some time after it was closed. */
 const REOPEN_TRIES = 3;
 const REOPEN_PAUSE_MS = 300;
-/** A gateway's exceptions for a device that isn't there (Modbus Application Protocol V1.1b3, 7). */
+/** Exception codes of a gateway whose target device does not answer (Modbus Application Protocol V1.1b3, 7). */
 const ABSENT: readonly number[] = [10, 11];
 const NOT_COUNTED = { connections: null, connections_tried: 0 };
 const BLOCK = { table: "holding", address: 0, count: 1 } as const;
 
-/** breaks_off: the connection ends at this unit id, although another unit has answered. */
+/** The answer at a unit id. breaks_off: the connection ends at this unit id, although another unit has answered. */
 export type UnitAnswer = "answers" | "silent" | "absent" | "breaks_off";
 
 export type ModbusFinding =
@@ -26,15 +26,18 @@ export type ModbusFinding =
       /** The median of the round trips; null if none succeeded. */
       readonly round_trip_ms: Milliseconds | null;
       readonly round_trips: number;
-      /** Connections that were open and answered at the same time, at most four; null if not counted, as on the agent's shared link. */
+      /**
+       * The number of connections that were open and answered at the same time, at most four; null if not counted, as on the agent's shared
+       * link.
+       */
       readonly connections: number | null;
       readonly connections_tried: number;
-      /** The identification of the first unit that answers; null if it gives none. */
+      /** The identification of the first unit that answers; null if that unit gives no identification. */
       readonly identification: readonly DeviceObject[] | null;
-      /** How the connection failed at the request for the identification; null if it didn't. */
+      /** The connection's failure at the request for the identification; null without a failure. */
       readonly identification_failure: LinkErrorKind | null;
     }
-  /** It connects, and none of the units is there. */
+  /** The device accepts connections, but none of the units answers. */
   | { readonly kind: "no_unit"; readonly tried: readonly number[]; readonly absent: boolean }
   | { readonly kind: "none"; readonly why: LinkErrorKind; readonly reason: Text };
 
@@ -43,10 +46,10 @@ interface Device {
   readonly port: number;
 }
 
-/** The answers at an address. */
+/** The result of probing an address. */
 export interface ProbeFinding extends Device {
   readonly modbus: ModbusFinding;
-  /** Whether an OPC UA server answers at its usual port. */
+  /** True if an OPC UA server answers at its usual port. */
   readonly opcua: boolean;
   readonly opcua_port: number;
 }
@@ -56,9 +59,9 @@ interface Ask extends Pick<Io, "signal" | "progress"> {
 }
 
 /**
- * Probes a device over one connection, and over a new one after each failure: the late answer to a timed out request would be taken
- * for the next one's, and many servers close the connection at a request that they don't know. Results before a failure are kept.
- * Identification comes last, because some servers close at it. Rejects with the LinkError that says why there is no Modbus.
+ * Probes a device. Opens a new connection after each failure, for two reasons: a late answer could be taken for the next request's answer,
+ * and many servers close the connection at an unknown request. Keeps the results before a failure. Asks for the identification last,
+ * because some servers close the connection at that request. Rejects with the LinkError that says why the device does not answer Modbus.
  */
 export async function probeModbus(device: Device, units: readonly number[], ask: Ask): Promise<ModbusFinding> {
   const link = reopening(device, ask);
@@ -85,7 +88,7 @@ async function askUnits(link: Reopening, units: readonly number[], ask: Ask) {
   for (const [index, unit] of units.entries()) {
     ask.progress(message("probe.unit_step", { unit, number: index + 1, of: units.length }));
     const isKnown = answers.some(({ answer }) => answer === "answers");
-    // A device that has answered and accepts no more connections has given all that it will.
+    // Stops if a device that has answered accepts no more connections, because further units would not answer either.
     if (isKnown && !(await link.connects())) break;
     const answer = await link
       .use(async (connection): Promise<UnitAnswer> => {
@@ -98,7 +101,10 @@ async function askUnits(link: Reopening, units: readonly number[], ask: Ask) {
   return answers;
 }
 
-/** If no unit has answered yet, a closed connection or an answer that isn't Modbus holds for all units. */
+/**
+ * Returns the unit's result for a failed request. Throws if no unit has answered yet and the connection was closed or the answer isn't
+ * Modbus: such a failure concerns all units.
+ */
 function failedAnswer(error: unknown, isKnown: boolean): UnitAnswer {
   if (!(error instanceof LinkError)) throw error;
   if (error.kind === "timeout" && error.message.startsWith("no answer")) return "silent";
@@ -106,7 +112,7 @@ function failedAnswer(error: unknown, isKnown: boolean): UnitAnswer {
   throw error;
 }
 
-/** Measures up to ROUND_TRIPS round trips, fewer if the connection fails. */
+/** Measures up to ROUND_TRIPS round trips, or fewer if the connection fails. */
 async function measure(link: Reopening, unit: number, { tools, progress }: Ask): Promise<readonly number[]> {
   progress(message("probe.round_trip"));
   const times: number[] = [];
@@ -136,7 +142,7 @@ async function identificationOf(link: Reopening, unit: number, { tools, signal, 
 
 type Reopening = ReturnType<typeof reopening>;
 
-/** A connection that is opened when it is needed, and again after each failure. */
+/** Returns a connection that opens when it is first used, and again after each failure. */
 function reopening(device: Device, { tools, signal }: Ask) {
   let current: ToolConnection | null = null;
   let hasConnected = false;
@@ -172,7 +178,7 @@ function reopening(device: Device, { tools, signal }: Ask) {
       signal.removeEventListener("abort", close);
     }
   };
-  /** Whether the device accepts a connection. */
+  /** Returns true if the device accepts a connection. */
   const connects = (): Promise<boolean> =>
     use(() => Promise.resolve(true)).catch((error: unknown) => {
       if (error instanceof LinkError) return false;
@@ -181,7 +187,10 @@ function reopening(device: Device, { tools, signal }: Ask) {
   return { close, use, connects };
 }
 
-/** Opens connections in turn and closes none before the last. Counts those that answer, because a PLC may accept and then drop one. */
+/**
+ * Opens connections one after the other and keeps all of them open. Counts those that answer, because a PLC may accept a connection and
+ * then drop it.
+ */
 async function countConnections(device: Device, unit: number, { tools, signal, progress }: Ask) {
   progress(message("probe.counting"));
   const open: ToolConnection[] = [];

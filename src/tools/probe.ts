@@ -10,12 +10,12 @@ import { print } from "./print.ts";
 import { MODBUS_PORT } from "../domain/plc-address.ts";
 import { OPCUA_PORT, USUAL_UNITS } from "./rules/usual.ts";
 
-/** An OPC UA server that is usable for a booth answers faster. */
+/** The time limit of an OPC UA server's first answer. A server that is usable for a booth answers faster. */
 const OPCUA_GREETING_MS = 1000;
-/** Each silent unit costs a second. */
+/** The maximum number of units to try, because each silent unit costs a second. */
 const MOST_UNITS = 32;
 
-/** `booth-gateway probe`: what answers at an address, and how. */
+/** Makes the command `booth-gateway probe`: shows whether and how a device answers at an address. */
 export function probeCommand(tools: PlcTools): Run {
   return async (call) => {
     const { answer, text } = await probed(tools, call);
@@ -27,7 +27,7 @@ export function probeCommand(tools: PlcTools): Run {
 /** Probes an address. `text` says the same as `answer` in words. */
 export async function probed(tools: PlcTools, { values, operands, io }: ToolCall) {
   const target = targetOf(operands[0] ?? "");
-  // Over the agent's link only the agent's units are asked, because a silence would cost the agent its connection.
+  // Over the agent's link only the agent's units are tried, because a silent unit would cost the agent its connection.
   const units = unitsOf(values) ?? tools.sharedLink(target)?.units ?? USUAL_UNITS;
   try {
     const greeting = tools.greetsOpcua({ host: target.host, port: OPCUA_PORT }, OPCUA_GREETING_MS);
@@ -61,7 +61,7 @@ function unitsOf(values: Values): readonly number[] | null {
   throw new CommandError(message("probe.units", { text, most: MOST_UNITS }), EXIT.usage);
 }
 
-/** Modbus Application Protocol V1.1b3, 6.21, table of objects. */
+/** The names of the identification's objects (Modbus Application Protocol V1.1b3, 6.21). */
 const OBJECTS: Readonly<Record<number, string>> = {
   0: "vendor",
   1: "product code",
@@ -74,7 +74,7 @@ const OBJECTS: Readonly<Record<number, string>> = {
 
 type Found = Extract<ModbusFinding, { kind: "modbus" }>;
 
-/** The finding in words. If nothing answers, also the possible reasons and what to do. */
+/** Describes the finding. If no device answers, adds possible reasons and advice. */
 function probeText({ host, port, modbus, opcua, opcua_port }: ProbeFinding): Text {
   const at = `${host}:${port}`;
   const missing = modbus.kind === "modbus" ? null : message("probe.no_modbus", { at, why: missingText(modbus) });

@@ -15,9 +15,9 @@ import { polledGroups } from "./plc-tools.ts";
 import { joinedTexts } from "./texts.ts";
 import { type ProfileReading, type RankedProfile, rankProfiles } from "./rules/rank.ts";
 
-/** The limit for one profile. If the profile doesn't fit, most reads are refused at once. */
+/** The time limit of reading by one profile. If a profile doesn't fit, the PLC refuses most reads at once. */
 const EACH_WITHIN_MS = 15_000;
-/** A PLC with one connection needs time to notice that the last one is closed. */
+/** The pause between profiles: a PLC with a single connection needs time to notice that the last connection was closed. */
 const PAUSE_MS = 300;
 
 interface Ask extends Pick<Io, "signal" | "progress"> {
@@ -31,7 +31,7 @@ export interface Ranking {
 }
 
 /**
- * Reads the PLC once by each profile of its protocol and ranks the profiles. Rejects with a CommandError if the link is invalid or the
+ * Reads the PLC once with each profile of its protocol and ranks the profiles. Rejects with a CommandError if the link is invalid or the
  * PLC does not answer.
  */
 export async function rankAt(
@@ -64,7 +64,7 @@ export async function rankAt(
   return { answer: { address, profiles: ranked }, text: lines.join("") };
 }
 
-/** All profiles that are valid. */
+/** Returns all valid profiles. */
 function knownProfiles(dirs: readonly string[]): readonly Profile[] {
   return profileNames(dirs).flatMap((name) => {
     try {
@@ -76,7 +76,7 @@ function knownProfiles(dirs: readonly string[]): readonly Profile[] {
   });
 }
 
-/** The booth as it would be configured. Throws a CommandError for an invalid link. */
+/** Returns the booth as the set-up would configure it. Throws a CommandError for an invalid link. */
 function candidate(profile: Profile, link: Omit<BodyOf<"set_up_rank">, "said">): BoothConfig {
   const entry = { id: "candidate", profile: profile.name, ...link };
   try {
@@ -98,7 +98,7 @@ async function readBy(profile: Profile, booth: BoothConfig, { tools, config, sig
     return { profile, samples, failed: null };
   } catch (error) {
     signal.throwIfAborted();
-    // Samples before the failure count: a PLC may close the connection at an address that it doesn't know.
+    // Keeps the samples from before the failure: a PLC may close the connection at an address that it doesn't know.
     return { profile, samples, failed: samples.length > 0 ? null : failureText(error, plcAddress(booth)) };
   } finally {
     await driver.close();

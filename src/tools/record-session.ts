@@ -4,22 +4,22 @@ import { LinkError } from "../domain/link-error.ts";
 import type { TraceLine } from "../domain/trace.ts";
 import type { Milliseconds } from "../domain/units.ts";
 
-/** The pause between a failure and the next try: a recording shows an outage and need not end it at once. */
+/** The pause between a failure and the next try. A recording may include an outage, so a retry need not follow at once. */
 const RETRY_MS = 1000;
 
 interface RecordedSession {
   readonly groups: Readonly<Record<string, { readonly poll_interval_ms: Milliseconds }>>;
   readonly for_ms: Milliseconds;
-  /** Makes a new driver for each connection. */
+  /** Makes a driver. Called once for each connection. */
   readonly driver: (tap: WireTap) => Driver;
   readonly write: (line: TraceLine) => void;
   readonly mono: () => Milliseconds;
   readonly sleep: (ms: Milliseconds, signal: AbortSignal) => Promise<void>;
-  /** Called after each read with the share of the time that has passed, 0 to 1. */
+  /** Called after each read with the share of the recording time that has passed, 0 to 1. */
   readonly progress: (share: number) => void;
 }
 
-/** `trouble`: how the last connection failed; null if none did. */
+/** Counts of a recording. `trouble`: the last connection failure; null without a failure. */
 export interface RecordedCounts {
   readonly answers: number;
   readonly silences: number;
@@ -28,8 +28,8 @@ export interface RecordedCounts {
 }
 
 /**
- * Polls a device as the agent would, until the time is over or the signal aborts. Writes every request with its answer, each silence,
- * each failure of the connection, and the end.
+ * Polls a device as the agent would, until the time is over or the signal aborts. Writes every request with its answer, each missing
+ * answer, each failure of the connection, and the end.
  */
 export async function recordSession(session: RecordedSession, signal: AbortSignal): Promise<RecordedCounts> {
   const { groups, for_ms, mono, write } = session;
@@ -72,7 +72,7 @@ export async function recordSession(session: RecordedSession, signal: AbortSigna
   return { ...pairs.counts, failures, trouble };
 }
 
-/** Writes each request with its answer. A request without an answer is a silence. */
+/** Returns a tap that writes each request with its answer. A request without an answer is written as a silence. */
 function pairExchanges(write: RecordedSession["write"], at: () => Milliseconds) {
   let open: { readonly at_ms: Milliseconds; readonly request: string } | null = null;
   const counts = { answers: 0, silences: 0 };

@@ -1,8 +1,9 @@
 import { withControlsEscaped } from "../domain/control-characters.ts";
 
 /**
- * Marks the gateway's own escape sequences. Texts of services, PLCs, brokers and files cannot contain the mark, because each process
- * draws a new one. The writer (`src/cli/terminal.ts`) passes marked colours and cursor movements, and escapes everything else.
+ * The mark in front of the gateway's own escape sequences. Texts of services, PLCs, brokers and files cannot contain the mark, because each
+ * process chooses a random mark. The writer (`src/cli/terminal.ts`) passes marked colours and cursor movements, and escapes everything
+ * else.
  */
 const MARK = `\u001b${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}`;
 
@@ -11,7 +12,7 @@ export function ownSequence(sequence: string): string {
   return `${MARK}${sequence}`;
 }
 
-/** The text for a terminal: marked sequences work, all other control characters are escaped. */
+/** Prepares a text for a terminal: marked sequences take effect, all other control characters are escaped. */
 export function terminalText(text: string): string {
   return text.split(MARK).map(withControlsEscaped).join("\u001b");
 }

@@ -7,13 +7,13 @@ import { missingText, type LinkStatus, type StorageStatus } from "../domain/stat
 
 const BAR_WIDTH = 30;
 
-/** A progress bar for a share from 0 to 1: [######....] 60 % */
+/** Returns a progress bar for a share from 0 to 1: [######....] 60 % */
 export function barText(share: number): string {
   const done = Math.round(Math.min(1, Math.max(0, share)) * BAR_WIDTH);
   return `[${"#".repeat(done)}${".".repeat(BAR_WIDTH - done)}] ${Math.floor(share * 100)} %`;
 }
 
-/** A duration for people: 850 ms, 12 s, 4 min, 3 h 20 min, 5 d 2 h. */
+/** Formats a duration for people: 850 ms, 12 s, 4 min, 3 h 20 min, 5 d 2 h. */
 export function lasting(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   const seconds = Math.floor(ms / 1_000);
@@ -30,14 +30,14 @@ export function linesText(lines: readonly (string | null)[]): string {
   return lines.flatMap((line) => (line === null ? [] : [`${line}\n`])).join("");
 }
 
-/** Colours for words that say whether all is well. */
+/** Functions that colour a word as good, as a warning or as bad. */
 export type Style = Readonly<Record<"good" | "warn" | "bad", (text: string) => string>>;
 
 export const PLAIN: Style = { good: (text) => text, warn: (text) => text, bad: (text) => text };
 
 const coloured = (code: number) => (text: string) => `${ownSequence(`[${code}m`)}${text}${ownSequence("[0m")}`;
 
-/** SGR 32, 33 and 31: green, yellow and red of the terminal's theme. */
+/** The terminal theme's green, yellow and red (SGR codes 32, 33 and 31). */
 const COLOURED: Style = { good: coloured(32), warn: coloured(33), bad: coloured(31) };
 
 export function styleOf({ colours }: { readonly colours: boolean }): Style {
@@ -61,7 +61,7 @@ export function linkText(link: LinkStatus, now: number, style: Style = PLAIN): s
   }
 }
 
-/** Renders the texts that are not empty on one line, so that a peer's text can't look like a line of ours. For the terminal. */
+/** Renders the texts that are not empty on one line for the terminal, so that a peer's text can't look like a line of ours. */
 export function sayings(...texts: readonly Text[]): string {
   return texts
     .map((text) => render(text))
@@ -70,15 +70,15 @@ export function sayings(...texts: readonly Text[]): string {
     .replaceAll(/\s*\n\s*/g, " ");
 }
 
-/** The advice for a box that is not set up. */
+/** Advice for a gateway that is not set up. */
 export const SET_UP_HOW = 'open the gateway\'s page ("booth-gateway page --for 30m"), or run "booth-gateway setup"';
 
-/** Says which parts are not set up, and how to set them up. */
+/** Names the parts that are not set up, with advice. */
 export function lackText(lacks: readonly Lacking[]): string {
   return `no ${lacks.join(" and no ")} yet; ${SET_UP_HOW}`;
 }
 
-/** Describes in a line how full the store is, and damage. */
+/** Describes on one line how full the store is, and any damage. */
 export function storageText(storage: StorageStatus): string {
   const { used_bytes, max_bytes, hours_to_full, health } = storage;
   const missing = missingText(storage);
@@ -102,12 +102,12 @@ export function joinedTexts([first = "", ...others]: readonly Text[]): Text {
   return others.reduce<Text>((text, todo) => message("text.todo", { text, todo }), first);
 }
 
-/** Returns a text with its hint in brackets if there is one. */
+/** Returns a text followed by its hint in brackets, or the text alone without a hint. */
 export function hinted(text: Text, hint: Text | undefined): Text {
   return hint === undefined ? text : message("text.hint", { text, hint });
 }
 
-/** Returns a text that says what does not exist, with the nearest of the names: "there is no x (did you mean y?)". */
+/** Appends the nearest of the names to a text about an unknown name: "there is no x (did you mean y?)". */
 export function withNearest(text: Text, word: string, names: readonly string[]): Text {
   const name = nearest(word, names);
   return hinted(text, name === undefined ? undefined : message("text.did_you_mean", { name }));

@@ -17,7 +17,7 @@ interface Named extends Pick<TagParameters, "unit" | "factor"> {
   readonly role?: TagRole | undefined;
 }
 
-/** Says why a tag's unit cannot be used, with the nearest valid spelling. Returns null if it can be used. */
+/** Says why a tag's unit cannot be used, with the nearest valid spelling. Returns null if the unit can be used. */
 export function unitTrouble(tag: Named): Message | null {
   const fault = unitFaultOf(tag);
   return fault === null ? null : troubleText(tag, fault);
@@ -32,10 +32,10 @@ function troubleText({ name, role = "mode", unit }: Named, { kind, expected }: U
   return message("unit.unknown", { tag: name, unit, units });
 }
 
-/** A shorter text is equally near to several units. */
+/** The minimum length of a text to correct. A shorter text is equally near to several units. */
 const LEAST_LETTERS = 3;
 
-/** The canonical spelling of the unit that was probably meant. */
+/** Returns the canonical spelling of the unit that was probably meant. */
 function nearestUnit(text: string, dimension: Dimension | undefined): string | undefined {
   const spellings = unitSpellings(dimension);
   const longer = [...spellings.keys()].filter((one) => one.length >= LEAST_LETTERS);
@@ -44,8 +44,8 @@ function nearestUnit(text: string, dimension: Dimension | undefined): string | u
 }
 
 /**
- * The largest plausible deadbands. A larger one hides everything that a booth does (pressures of tens of Pa, temperatures of some tens
- * of degrees, loads up to 100 %), so it was meant in another unit.
+ * The largest plausible deadbands. A larger deadband hides every change of a booth's values, so its unit is probably wrong. Usual values
+ * are tens of Pa, tens of degrees, and loads up to 100 %.
  */
 const MOST_DEADBAND: Readonly<Partial<Record<Dimension, readonly [unit: string, most: number]>>> = {
   pressure: ["Pa", 50],
@@ -78,7 +78,9 @@ function deadbandTrouble({ name, role, unit, deadband }: ProfileTag): Message | 
   });
 }
 
-/** The warnings of `check` for a profile in use: units from which no figure can be made, and deadbands that hide every change. */
+/**
+ * Returns the warnings of `check` for a profile in use: units that no figure can be computed from, and deadbands that hide every change.
+ */
 export function unitWarnings({ tags }: Pick<Profile, "tags">): readonly Message[] {
   return tags.flatMap((tag: ProfileTag) => {
     const trouble = unitTrouble({ ...tag, role: tag.role ?? tag.unfit_role });

@@ -6,7 +6,7 @@ const LEAVING_NOTES = [
   "The agent continues to read the PLC and to keep the readings.",
 ] as const;
 
-/** The commands of the agent and of the booth's binding. */
+/** The commands that run or query the agent, or bind booths. */
 export const AGENT_TABLE = [
   {
     name: "run",

@@ -1,7 +1,7 @@
 import type { CommandSpec } from "../spec.ts";
 import { AGENT, JSON_OPTION } from "../spec.ts";
 
-/** The commands of configuration, store and the program itself. */
+/** The commands for the configuration, the store and the program itself. */
 export const CARE_TABLE = [
   {
     name: "check",

@@ -11,11 +11,11 @@ import { MODBUS_PORT } from "../../domain/plc-address.ts";
 import type { CommandSpec } from "../spec.ts";
 import { AGENT, BOOTH, CONFIG, JSON_OPTION, WATCH } from "../spec.ts";
 
-/** A note of every command at the PLC. */
+/** A note in the help of every command that reads a PLC. */
 const SHARES =
   "It only reads. If the running agent reads the same PLC, it uses the agent's connection between polls; otherwise it opens a connection of its own.";
 
-/** The commands at the PLC: they only read, and need no agent. */
+/** The commands that read a PLC. They never write, and need no running agent. */
 export const PLC_TABLE = [
   {
     name: "probe",

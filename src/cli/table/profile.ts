@@ -3,7 +3,7 @@ import { LEARN_COUNTERS_FOR, LEARN_MODE_FOR, LEARNED_MODES, TEST_FOR } from "../
 import type { CommandSpec } from "../spec.ts";
 import { AGENT, BOOTH, YES } from "../spec.ts";
 
-/** The command of the profile workshop. */
+/** The command `profile`, with which users make their own profiles. */
 export const PROFILE_TABLE = [
   {
     name: "profile",

@@ -1,7 +1,7 @@
 import type { CommandSpec } from "../spec.ts";
 import { AGENT, BOOTH, BY, REPORT, REPORT_NOTES } from "../spec.ts";
 
-/** The figures of reports/explain.ts, which isn't imported: it would load half of all reports. */
+/** The figures of reports/explain.ts. That file isn't imported, because it would load half of all reports. */
 const FIGURES = {
   duration_by_mode: "time in each mode",
   frequency_by_mode: "number of starts of each mode",
@@ -22,7 +22,7 @@ const FIGURES = {
   validation_incidents: "validation incidents",
 } as const;
 
-/** The commands of reports. */
+/** The commands that show reports. */
 export const REPORTS_TABLE = [
   {
     name: "durations",

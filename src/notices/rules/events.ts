@@ -10,22 +10,22 @@ import type { BoothSummary } from "../../domain/summary.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { EpochMs } from "../../domain/units.ts";
 
-/** The subject of an event. `key` names it within the booth. */
+/** The subject of an event or a condition. `key` identifies the subject within the booth. */
 export interface Subject {
   readonly key: string;
   readonly class: NoticeClass;
   readonly what: string;
 }
 
-/** A condition of a booth or the gateway at a moment. */
+/** A condition of a booth or the gateway at an instant. */
 export interface Condition extends Subject {
-  /** unsure: the present state doesn't tell, so that the last known one holds. */
+  /** The state. unsure: the present data doesn't show the state, so the last known state holds. */
   readonly is: "on" | "off" | "unsure";
-  /** When it became so. */
+  /** The time since when the condition is in this state. */
   readonly since: EpochMs;
 }
 
-/** A change that a record of the log tells. passed: it began and ended since the record before. */
+/** A change of a subject, as a record of the log shows it. passed: the subject began and ended between two records. */
 export type Change =
   | ({ readonly kind: "began"; readonly at: EpochMs } & Subject)
   | { readonly kind: "ended"; readonly key: string; readonly at: EpochMs }
@@ -37,7 +37,7 @@ const ALARM_MODES = { estop: "E-stop", fault: "fault" } as const;
 
 type Thresholds = Pick<NoticeConfig, "link_minutes" | "service_minutes" | "mode_minutes">;
 
-/** Returns the conditions of a booth. `now`: wall clock; `time`: corrected, as the summary's instants are. */
+/** Returns the conditions of a booth. `now` is the wall clock; `time` is the corrected time, as in the summary. */
 export function conditionsOf(
   {
     summary,
@@ -62,8 +62,8 @@ export function conditionsOf(
 }
 
 /**
- * Returns a condition for each open incident, with the keys of the log's facts. Used while facts wait for a confirmed clock: alarms
- * don't wait.
+ * Returns a condition for each open incident, with the same keys as in the log. Used while the log's facts (records derived from readings)
+ * wait for a confirmed clock, because alarms don't wait.
  */
 export function incidentConditions(incidents: readonly OpenIncident[]): readonly Condition[] {
   return incidents
@@ -76,7 +76,7 @@ function incidentSubject({ check, tag_name, reason }: Pick<OpenIncident, "check"
   return { key: `${INCIDENT} ${check} ${tag_name}`, class: INCIDENT, what };
 }
 
-/** Returns the condition of the link to the service. null: no link is wanted. */
+/** Returns the condition of the link to the service; null if no link is configured. */
 export function serviceCondition(
   link: LinkStatus | null,
   { service_minutes: minutes }: Thresholds,
@@ -91,7 +91,7 @@ function modeConditions(
   { mode_minutes }: Thresholds,
   time: EpochMs,
 ): readonly Condition[] {
-  // null: unknown, as the booth isn't read.
+  // Sets the mode to null (unknown) if the booth isn't read.
   const mode = summary === null || summary.in_gap || summary.mode === "no_data" ? null : summary.mode;
   const since = summary?.since ?? time;
   const stateOf = (of: string, isLong: boolean): Pick<Condition, "is" | "since"> => {
@@ -119,7 +119,7 @@ function filterConditions({ filters }: BoothSummary, time: EpochMs): readonly Co
     const near = { key: `filter_warning ${type}`, class: "filter_warning" } as const;
     return [
       { ...over, what: `${name} is used beyond its limit`, is: is(state === "overuse"), since: overuse_since ?? time },
-      // A filter beyond its limit is still near it.
+      // Keeps the warning on for a filter beyond its limit.
       { ...near, what: `${name} has used 80 % of its life`, is: is(state !== "good"), since: time },
     ];
   });
@@ -132,7 +132,7 @@ function linkCondition(
 ): Condition {
   const named = { key: name, class: name, since: link.since } as const;
   if (link.kind !== "down") return { ...named, what, is: "off" };
-  // A link that was never up since the start tells nothing of the time before.
+  // Reports "unsure" for a short downtime: if the link was never up since the start, the downtime may have begun earlier.
   const isLong = now - link.since >= minutes * MINUTE_MS;
   return {
     ...named,
@@ -153,8 +153,8 @@ function storageCondition(storage: StorageStatus | null, trouble: Text, since: E
 }
 
 /**
- * Returns the changes that the records of a booth's log tell, in their order: incidents, and stages of alarm modes, however short, as
- * conditions may be looked at too late for them. Corrections by a rebuild are ignored.
+ * Returns the changes that the records of a booth's log show, in their order: incidents, and every stage of an alarm mode. Even short
+ * stages are included, because the conditions may miss them. Corrections by a rebuild are ignored.
  */
 export function changesIn(records: readonly Placed[]): readonly Change[] {
   return records.flatMap((record): Change[] => {
@@ -172,7 +172,10 @@ function incidentChange(value: Extract<Placed, { kind: "i" }>["value"]): Change[
   return [{ kind: "began", ...subject, at: first_seen_at }];
 }
 
-/** Ignores a stage that ended with the data: whether the alarm is over is unknown. */
+/**
+ * Returns the change that a stage shows. Ignores a stage that ended with a gap in the data, because it is unknown whether the alarm is
+ * over.
+ */
 function stageChange({ bay, mode, start, end, end_reason }: Extract<Placed, { kind: "m" }>["value"]): Change[] {
   if (bay !== 0 || end_reason === "gap" || (mode !== "estop" && mode !== "fault")) return [];
   return [{ kind: "passed", key: mode, class: mode, what: ALARM_MODES[mode], began: start, ended: end }];

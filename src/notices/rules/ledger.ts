@@ -5,41 +5,40 @@ import type { BoothId, EpochMs, Milliseconds, Seq, StreamId } from "../../domain
 import { type Change, type Condition, INCIDENT, type Subject } from "./events.ts";
 
 /**
- * The sent and waiting events of one notice.
+ * The ledger has the sent and waiting events of one notice.
  *
- * An event opens when a condition is on or the log tells its beginning, and waits until a message may be sent. Then all waiting
- * events go in one message, so that the end of quiet hours, the limit per hour and an outage of the mail server each cause one
- * message and no flood. The end of an event is sent if its beginning was; an event that ended before it was sent goes as one,
- * "passed".
+ * An event opens when a condition is on or the log shows its beginning, and waits until a message may be sent. Then a single message
+ * reports all waiting events. The end of quiet hours, the limit per hour, or an outage of the mail server therefore cause one message each.
+ * The end of an event is sent if its beginning was sent. An event that ended before it was sent is reported once, as "passed".
  *
  * Everything is bounded. If too many events wait, the oldest is dropped and counted ("and N more").
  *
- * A message under way stays in `sending`, and is written before it is sent. If nobody knows whether it was delivered, as after a
- * kill, it is sent again unchanged under the same id. If it was not delivered, its events wait again.
+ * The current message stays in `sending`, and is written before it is sent. If it is unknown whether the message was delivered, as after a
+ * kill, the message is sent again unchanged under the same id. If it was not delivered, its events wait again.
  *
  * The ledger is written as JSON, so its field names are a disk format.
  */
 export interface Ledger {
-  /** The last record of each log that was looked through. */
+  /** The last examined record of each log. */
   readonly cursors: Readonly<Record<StreamId, Seq>>;
-  /** Logs whose newest records wait for a confirmed clock: the booth's conditions are used instead of them. */
+  /** Logs whose newest records wait for a confirmed clock. Their booths' conditions are used instead of those records. */
   readonly unconfirmed: readonly StreamId[];
   /** Events that have begun and not ended, by booth and key. */
   readonly open: Readonly<Record<string, Open>>;
-  /** When the newest event of each booth and key ended: the log may tell of it again. */
+  /** The end of the newest event of each booth and key, because the log may report the same event again. */
   readonly until: Readonly<Record<string, EpochMs>>;
   readonly waiting: readonly NoticeEvent[];
-  /** Events that were dropped from `waiting`, sent as "and N more". */
+  /** The number of events that were dropped from `waiting`, sent as "and N more". */
   readonly cut: number;
   readonly sending: Bundle | null;
-  /** When the messages of the last hour were delivered. */
+  /** The times at which the last hour's messages were delivered. */
   readonly sent: readonly EpochMs[];
   readonly last: { readonly at: EpochMs; readonly what: string; readonly answer: string } | null;
 }
 
 interface Open extends Omit<Subject, "key"> {
   readonly began: EpochMs;
-  /** Its beginning was sent, or is being sent. */
+  /** True if the event's beginning was sent, or is being sent. */
   readonly told: boolean;
 }
 
@@ -66,13 +65,16 @@ export type Plan = Pick<NoticeConfig, "events" | "urgent" | "max_per_hour"> & {
   readonly quiet: { readonly from_ms: Milliseconds; readonly to_ms: Milliseconds; readonly tz: string } | null;
 };
 
-/** Events that wait at most. A day with more has one cause, which is among these. */
+/** The maximum number of waiting events. If a day has more events, they have a common cause, which is among these. */
 export const MAX_WAITING = 100;
-/** Open events: some for each of 64 booths. */
+/** The maximum number of open events: several for each of 64 booths. */
 const MAX_OPEN = 500;
-/** Events named in one message. */
+/** The maximum number of events that a message names. */
 export const MAX_LINES = 20;
-/** The log and the booth's state give the same end of a stage, except if the clock was set in between. */
+/**
+ * The accepted difference between two ends of the same stage. The log and the booth's state give the same end, unless the clock was set in
+ * between.
+ */
 const SAME_MS: Milliseconds = 1_000;
 
 export function emptyLedger(): Ledger {
@@ -89,26 +91,26 @@ export function emptyLedger(): Ledger {
   };
 }
 
-/** Key of an event in `open` and `until`. */
+/** Returns the key of an event in `open` and `until`. */
 const placeOf = (booth: BoothId | null, key: string): string => `${booth ?? ""} ${key}`;
 
 const isSameSubject = (one: NoticeEvent, other: Pick<NoticeEvent, "booth" | "key">): boolean =>
   one.key === other.key && one.booth === other.booth;
 
 interface Observation {
-  /** null: the gateway. */
+  /** The booth; null for the gateway itself. */
   readonly booth: BoothId | null;
   readonly conditions: readonly Condition[];
-  /** null: unknown. */
+  /** The number of open incidents; null if it is unknown. */
   readonly open_incidents: number | null;
-  /** The conditions include all open incidents. */
+  /** True if the conditions include all open incidents. */
   readonly has_incidents?: boolean;
   readonly time: EpochMs;
 }
 
 /**
- * Applies the present conditions of a booth. Open events without a condition (a filter or limit that was removed) are forgotten.
- * Incidents come from the log; they end if the booth has none open, because the log may have been restored from an old copy.
+ * Applies the present conditions of a booth. Forgets open events without a condition (a filter or limit that was removed). Incidents come
+ * from the log. They end if the booth has no open incident, because the log may have been restored from an old copy.
  */
 export function observed(
   ledger: Ledger,
@@ -134,7 +136,7 @@ export function observed(
   return withoutOpen(now, gone);
 }
 
-/** Applies the changes that the booth's log tells. */
+/** Applies the changes that the booth's log shows. */
 export function withChanges(
   ledger: Ledger,
   { booth, changes }: { readonly booth: BoothId; readonly changes: readonly Change[] },
@@ -149,7 +151,7 @@ export function withChanges(
   }, ledger);
 }
 
-/** Forgets open events of booths that are not configured any more. */
+/** Forgets the open events of booths that are not configured. */
 export function ofBooths(ledger: Ledger, booths: readonly BoothId[]): Ledger {
   const gone = Object.keys(ledger.open).filter((place) => !["", ...booths].includes(place.split(" ")[0] ?? ""));
   return withoutOpen(ledger, gone);
@@ -193,7 +195,7 @@ function end(
   return { ...over, waiting };
 }
 
-/** Applies an event that is over: its end if its beginning is open, else both as one if it is new. */
+/** Applies an event that is over. If its beginning is open, queues its end; if the event is new, queues it as "passed". */
 function pass(ledger: Ledger, event: Begun & { readonly ended: EpochMs }, plan: Plan): Ledger {
   const place = placeOf(event.booth, event.key);
   const open = ledger.open[place];
@@ -203,7 +205,7 @@ function pass(ledger: Ledger, event: Begun & { readonly ended: EpochMs }, plan: 
   return queued({ ...ledger, until }, [...ledger.waiting, { ...event, state: "passed" }]);
 }
 
-/** Sets the waiting events. The oldest ones are dropped and counted if there are too many. */
+/** Sets the waiting events. If there are too many, drops and counts the oldest events. */
 function queued(ledger: Ledger, waiting: readonly NoticeEvent[]): Ledger {
   const over = Math.max(0, waiting.length - MAX_WAITING);
   return { ...ledger, waiting: waiting.slice(over), cut: ledger.cut + over };
@@ -214,12 +216,12 @@ function withoutOpen(ledger: Ledger, places: readonly string[]): Ledger {
   return { ...ledger, open: Object.fromEntries(Object.entries(ledger.open).filter(([at]) => !places.includes(at))) };
 }
 
-/** The next step. `until` null: wait for news. */
+/** The next step of the notice. `until` null: wait for news. */
 export type Step =
   | { readonly kind: "send"; readonly ledger: Ledger; readonly bundle: Bundle }
   | { readonly kind: "wait"; readonly until: EpochMs | null };
 
-/** Returns the next step. `id` is used if a new message is made. */
+/** Returns the next step. `id` becomes the id of a new message. */
 export function nextStep(
   ledger: Ledger,
   plan: Plan,
@@ -256,7 +258,7 @@ export function delivered(ledger: Ledger, last: NonNullable<Ledger["last"]>): Le
   return { ...ledger, sending: null, sent: [...ledger.sent, last.at], last };
 }
 
-/** Queues the events of a message that was not delivered again, before newer ones. One that has ended meanwhile goes as one. */
+/** Queues the events of an undelivered message again, before newer events. An event that has ended in the meantime becomes "passed". */
 export function putBack(ledger: Ledger): Ledger {
   const { sending } = ledger;
   if (sending === null) return ledger;
@@ -271,7 +273,7 @@ export function putBack(ledger: Ledger): Ledger {
   return withTold(queued({ ...ledger, sending: null, cut: ledger.cut + sending.more }, waiting), sending.events, false);
 }
 
-/** Returns the end of the quiet hours at `now`, null outside of them. */
+/** Returns the end of the quiet hours at `now`; null outside the quiet hours. */
 export function quietUntil({ quiet }: Plan, now: EpochMs): EpochMs | null {
   if (quiet === null) return null;
   const { from_ms, to_ms, tz } = quiet;

@@ -13,7 +13,7 @@ export interface Sender {
   readonly tz: string;
   readonly urgent: readonly NoticeClass[];
   readonly serials: Readonly<Record<BoothId, Serial | null>>;
-  /** False: no time source has confirmed the gateway's clock, so that times may be wrong. */
+  /** False if no time source has confirmed the gateway's clock, so times may be wrong. */
   readonly is_confirmed: boolean;
 }
 
@@ -44,7 +44,7 @@ export function messageOf({ id, events, more }: Bundle, sender: Sender): NoticeM
   return { id, subject, text: `${lines.join("\n")}\n`, document };
 }
 
-/** Returns the message of a test that a person asked for. */
+/** Returns the test message that a person asked for. */
 export function testMessage(
   id: string,
   at: EpochMs,
@@ -64,7 +64,7 @@ function whenText({ began, ended }: NoticeEvent, tz: string): string {
   return ended === null ? `since ${localText(began, tz)}` : `${localText(began, tz)} to ${localText(ended, tz)}`;
 }
 
-/** 2026-03-02 15:05 */
+/** Formats a local time such as 2026-03-02 15:05. */
 function localText(at: EpochMs, tz: string): string {
   return utcText(at + zoneOffsetMs(tz, at)).slice(0, "2026-03-02 15:05".length);
 }
@@ -84,7 +84,7 @@ function eventOf(event: NoticeEvent, { serials, urgent }: Sender): object {
   };
 }
 
-/** Puts a text on one line: names from profiles and PLCs and reasons from servers must not start a line or header of their own. */
+/** Puts a text on one line, because names from profiles and PLCs and reasons from servers must not start a new line or header. */
 function oneLine(text: string): string {
   const plain = text.replaceAll(/\p{Cc}+/gu, " ").trim();
   return plain.length > MAX_LINE_CHARS ? `${plain.slice(0, MAX_LINE_CHARS)}...` : plain;

@@ -9,12 +9,12 @@ import type { DurationsToday } from "../port.ts";
 export interface Figure {
   readonly figure: string;
   readonly label: string;
-  /** null: unknown. */
+  /** The value; null if it is unknown. */
   readonly value: number | string | null;
   readonly unit: string;
-  /** How Home Assistant treats it. */
+  /** The kind of value, which decides how Home Assistant shows the figure. */
   readonly sort: "mode" | "time" | "count" | "total" | "minutes" | "percent" | "hours" | "state";
-  /** About the gateway or its connections, not about the booth's work. */
+  /** True if the figure describes the gateway or its connections instead of the booth's work. */
   readonly diagnostic: boolean;
 }
 
@@ -28,7 +28,7 @@ type Row = readonly [
 
 const MIN_PER_H = 60;
 
-/** Returns the booth's figures now: always the same ones in the same order. */
+/** Returns the booth's current figures, always the same figures in the same order. */
 export function figuresOf({
   summary,
   plc,
@@ -38,7 +38,7 @@ export function figuresOf({
   readonly summary: BoothSummary | null;
   readonly plc: LinkStatus;
   readonly durations: DurationsToday;
-  /** Records that wait for a confirmed clock. */
+  /** The number of records that wait for a confirmed clock. */
   readonly waiting_for_clock: number;
 }): readonly Figure[] {
   const ofWork: readonly Row[] = [
@@ -72,7 +72,7 @@ function timeOf(at: EpochMs | null | undefined): string | null {
   return at === null || at === undefined ? null : isoTime(at);
 }
 
-/** Returns no rows for a filter type that is not fitted. */
+/** Returns the rows of a filter type; empty if the filter is not fitted. */
 function filterRows(type: string, filter: BoothSummary["filters"][keyof BoothSummary["filters"]]): readonly Row[] {
   if (filter === undefined) return [];
   const name = type.replace("_filter", " filter");
@@ -89,7 +89,7 @@ function rounded(value: number | null): number | null {
   return value === null ? null : Math.round(value * 100) / 100;
 }
 
-/** Returns a function that keeps the figures whose value or quality differs from its last call. */
+/** Returns a function that returns the figures whose value or quality has changed since the last call. */
 export function changedFigures(): (booth: BoothId, figures: readonly Figure[], quality?: Quality) => readonly Figure[] {
   const before = new Map<string, { readonly value: TagValue; readonly quality: Quality }>();
   return (booth, figures, quality = "good") => {

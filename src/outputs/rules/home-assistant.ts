@@ -5,20 +5,20 @@ import type { Message } from "../port.ts";
 import type { Figure } from "./figures.ts";
 import { type PlainConfig, statusTopic, type Subject, topicOf } from "./plain.ts";
 
-/** A booth as Home Assistant's discovery announces it: one device with an entity for each figure and each tag. */
+/** A booth as Home Assistant's discovery announces it: a device with an entity for each figure and each tag. */
 export interface Announced extends Subject {
   readonly version: string;
   readonly parameters: Parameters | null;
   readonly figures: readonly Figure[];
   /** Tags with boolean values. */
   readonly switches: ReadonlySet<TagName>;
-  /** The PLC's firmware; null: unknown. */
+  /** The firmware of the PLC; null if it is unknown. */
   readonly firmware_version: string | null;
 }
 
 type Entity = Readonly<Record<string, unknown>>;
 
-/** Returns the retained discovery messages of a booth, one for each entity; none if discovery is not configured. */
+/** Returns the retained discovery messages of a booth, one for each entity; empty if discovery is not configured. */
 export function discoveryOf(config: PlainConfig, booth: Announced): readonly Message[] {
   const prefix = config.home_assistant?.prefix;
   if (prefix === undefined) return [];
@@ -42,7 +42,7 @@ export function discoveryOf(config: PlainConfig, booth: Announced): readonly Mes
   ];
 }
 
-/** Replaces what a discovery topic does not allow: it takes letters, digits, dashes and underscores. */
+/** Replaces characters that a discovery topic does not allow, which are all except letters, digits, dashes and underscores. */
 function idOf(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
 }
@@ -67,7 +67,7 @@ function sharedKeys(config: PlainConfig, booth: Announced, node: string): Entity
   };
 }
 
-/** Writes booleans in lower case, as the payloads of binary sensors; Python would write a capital. Unknown values are empty. */
+/** A template that writes booleans in lower case, as binary sensors expect; Python would write a capital. Unknown values are empty. */
 const VALUE =
   "{{ (value_json.value | string | lower) if value_json.value is boolean else ('' if value_json.value is none else value_json.value) }}";
 
@@ -96,7 +96,7 @@ const SORTS: Readonly<Record<Figure["sort"], Entity>> = {
   state: {},
 };
 
-/** Home Assistant's units for each device class, by the spelling of `src/domain/engineering-units.ts`. */
+/** Home Assistant's units by device class, keyed by the agent's spelling of the unit (`src/domain/engineering-units.ts`). */
 const CLASSES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   temperature: { C: "°C", F: "°F", K: "K" },
   pressure: { Pa: "Pa", hPa: "hPa", kPa: "kPa", bar: "bar", mbar: "mbar", psi: "psi", inHg: "inHg", mmHg: "mmHg" },
@@ -123,7 +123,7 @@ const UNITS: ReadonlyMap<string, Entity> = new Map(
   ),
 );
 
-/** Shows a unit without a device class as it is. */
+/** Returns the keys for a unit. A unit without a device class is shown as it is. */
 function unitKeys(unit: string): Entity {
   if (unit === "") return {};
   return UNITS.get(unit) ?? { unit_of_measurement: unit, state_class: "measurement" };

@@ -4,8 +4,8 @@ import { jsonOf } from "../../domain/json.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 
 /**
- * OTLP 1.x over HTTP in its JSON encoding (the message ExportMetricsServiceRequest): 64-bit integers are decimal strings,
- * enumerations are numbers, names are in camel case. All values are doubles, which hold sequence numbers exactly up to 2^53.
+ * This module writes OTLP 1.x over HTTP in its JSON encoding (the message ExportMetricsServiceRequest): 64-bit integers are decimal
+ * strings, enumerations are numbers, names are in camel case. All values are doubles, which hold sequence numbers exactly up to 2^53.
  */
 
 /** Attributes of the gateway, by OpenTelemetry's resource conventions. */
@@ -20,15 +20,15 @@ interface Times {
   readonly timeUnixNano: string;
 }
 
-/** enum AggregationTemporality of metrics.proto. */
+/** The value "cumulative" of the enum AggregationTemporality in metrics.proto. */
 const CUMULATIVE = 2;
 const SCOPE = "booth-gateway";
-/** Units by UCUM, as OpenTelemetry names them, by the suffix of the Prometheus name. */
+/** Units in UCUM, as OpenTelemetry requires, by the suffix of the Prometheus name. */
 const UNITS = { _seconds: "s", _bytes: "By", _ratio: "1" } as const;
 
 /**
- * Returns the request for one set of metrics. Suffixes of the Prometheus names become unit and kind, so that receivers that translate
- * back to Prometheus show the names of /metrics.
+ * Returns the request for one set of metrics. Suffixes of the Prometheus names become unit and kind. Receivers that translate back to
+ * Prometheus therefore show the names of /metrics.
  */
 export function exportRequest(
   metrics: readonly Metric[],
@@ -86,7 +86,7 @@ function pointOf({ labels, value }: Sample, times: Partial<Times>) {
   return { ...attributesIn(labels), ...times, asDouble: value };
 }
 
-/** Converts cumulative buckets to OTLP's counts per bucket. The last bucket has no bound. */
+/** Converts cumulative buckets to OTLP's counts per bucket. The last bucket has no upper bound. */
 function histogramPoint({ labels, buckets, sum }: Distribution, times: Times) {
   return {
     ...attributesIn(labels),
@@ -102,7 +102,7 @@ function attributesOf(named: Readonly<Record<string, string>>) {
   return Object.entries(named).map(([key, text]) => ({ key, value: { stringValue: text } }));
 }
 
-/** Omits an empty list, as protobuf does. */
+/** Returns the attributes of labels. Omits an empty list, as protobuf does. */
 function attributesIn(labels: Readonly<Record<string, string>>) {
   const attributes = attributesOf(labels);
   return attributes.length === 0 ? {} : { attributes };
@@ -112,28 +112,28 @@ function nanos(at: EpochMs): string {
   return `${Math.round(at)}000000`;
 }
 
-/** The result of a request. `again`: to be retried after `after_ms`; null: after the backoff. */
+/** The result of a request. `again`: retry after `after_ms`, or after the backoff if that is null. */
 export type PushOutcome =
   | { readonly kind: "taken"; readonly rejected: number; readonly reason: Text }
   | {
       readonly kind: "again";
       readonly after_ms: Milliseconds | null;
       readonly reason: Text;
-      /** Advice, if a person has to change something. */
+      /** Advice if a person has to change something. */
       readonly advice?: Text;
     }
   | { readonly kind: "refused"; readonly status: number; readonly reason: Text };
 
-/** The only answers that may be retried (OTLP specification, "Retryable Response Codes"). */
+/** The only statuses that may be retried (OTLP specification, "Retryable Response Codes"). */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
-/** Characters of the collector's message that are shown. */
+/** The maximum number of characters in the collector's message that are shown. */
 const MOST_CHARS = 200;
 
 export function outcomeOf(
   { status, text }: { readonly status: number; readonly text: string },
   after_ms: Milliseconds | null,
 ): PushOutcome {
-  // The body only explains the status, so an unreadable one is ignored.
+  // Ignores an unreadable body, because it only explains the status.
   const body = objectOf(jsonOf(text));
   if (status === 200) {
     const partial = objectOf(body["partialSuccess"]);

@@ -7,25 +7,25 @@ import type { BoothId, EpochMs, Seq, Serial, TagName } from "../../domain/units.
 import type { Message } from "../port.ts";
 import type { Figure } from "./figures.ts";
 
-/** Plain MQTT: a topic for each tag and each figure. */
+/** The configuration of plain MQTT: a topic for each tag and each figure. */
 export type PlainConfig = NonNullable<OutputConfig["mqtt"]>;
 
-/** The booth of a message. */
+/** The booth that a message is about. */
 export interface Subject {
   readonly gateway: string;
   readonly booth: BoothId;
-  /** null: none entered; topics then have the booth's id in place of it. */
+  /** The serial number; null if none was entered. Topics then contain the booth's id instead. */
   readonly serial: Serial | null;
 }
 
-/** Returns the topic of a template, with its places filled in. */
+/** Returns the topic that a template describes, with its placeholders filled in. */
 export function topicOf(
   template: string,
   of: Subject,
   last: { readonly tag?: TagName; readonly figure?: string } = {},
 ): string {
   const named: Readonly<Record<string, string | undefined>> = { ...of, serial: of.serial ?? of.booth, ...last };
-  // Names come from profiles and PLCs: what would add a level or a wildcard becomes an underscore.
+  // Replaces characters that would add a level or a wildcard, because names come from profiles and PLCs.
   return template.replaceAll(/\{([a-z]+)\}/g, (_, place: string) =>
     (named[place] ?? place).replaceAll(/[/+#\p{Cc}]/gu, "_"),
   );
@@ -47,7 +47,7 @@ function unconfirmedQuality(quality: Quality): Quality {
   return quality === "good" ? "uncertain" : quality;
 }
 
-/** Returns messages for the readings among the records. Records after `confirmed_to` have the time of an unconfirmed clock. */
+/** Returns messages for the readings among the records. Records after `confirmed_to` carry times of an unconfirmed clock. */
 export function readingMessages(
   config: PlainConfig,
   of: Subject & { readonly units: Readonly<Record<TagName, string>> },
@@ -91,7 +91,7 @@ export function figureMessages(
   );
 }
 
-/** Returns no message for an unknown value if payloads are bare values: they cannot express it. */
+/** Returns the message for a value. Returns none for an unknown value if payloads are bare values, because they cannot express it. */
 function message(
   { payload, retain }: PlainConfig,
   topic: string,

@@ -7,39 +7,39 @@ import type { BoothId, BootId, EpochMs, Milliseconds, TagName } from "../../doma
 import type { Figure } from "./figures.ts";
 
 /**
- * Sparkplug B 3.0 (Eclipse Foundation, 2022): the messages of an edge node. The gateway is the edge node, each booth a device of
- * it. A birth names every metric with its type and an alias; data refers to metrics by alias.
+ * This module makes the messages of a Sparkplug B 3.0 edge node (Eclipse Foundation, 2022). The gateway is the edge node, and each booth is
+ * a device of it. A birth message names every metric with its type and a numeric alias. A data message refers to metrics by alias.
  */
 
-/** Types of metrics by their numbers in the specification (6.4.16). */
+/** The data types of metrics, by their numbers in the specification (6.4.16). */
 export const DATATYPE = { double: 10, boolean: 11, string: 12, int64: 4 } as const;
 export type Datatype = (typeof DATATYPE)[keyof typeof DATATYPE];
 
 export interface Metric {
-  /** Only in births. */
+  /** The metric's name; only in birth messages. */
   readonly name?: string;
   readonly alias?: number;
   readonly timestamp: EpochMs;
   readonly datatype: Datatype;
-  /** null: unknown. */
+  /** The value; null if it is unknown. */
   readonly value: number | boolean | string | null;
-  /** Read before this session, so not the current value. */
+  /** True if the value was read before this session, so it is not the current value. */
   readonly is_historical: boolean;
-  /** Sparkplug's own code: 500 stale, 0 bad. Absent: good. */
+  /** Sparkplug's quality code: 500 stale, 0 bad. Absent: good. */
   readonly quality?: number;
   readonly unit?: string;
 }
 
-/** Sparkplug has no "uncertain"; stale is the nearest. */
+/** Sparkplug's codes of our qualities. Sparkplug has no "uncertain"; stale is the nearest. */
 const QUALITY: Readonly<Record<Quality, number>> = { good: 192, uncertain: 500, bad: 0 };
 
 const CLOCK_CONFIRMED = "Clock/Confirmed";
 const REBIRTH = "Node Control/Rebirth";
 const BD_SEQ = "bdSeq";
-/** seq and bdSeq go from 0 to 255 and start again. */
+/** The number of values of seq and bdSeq, which count from 0 to 255 and start again. */
 export const SEQ_MODULUS = 256;
 
-/** The metrics of a device by name, as its birth named them. */
+/** The metrics of a device by name, as its birth message declared them. */
 export type Births = ReadonlyMap<string, { readonly alias: number; readonly datatype: Datatype }>;
 
 function tagMetric(tag: TagName): string {
@@ -53,7 +53,7 @@ export interface MetricValue {
   readonly at: EpochMs;
   readonly quality: Quality;
   readonly unit: string;
-  /** When a reading was taken, by the monotonic clock. */
+  /** The time when the reading was taken, by the monotonic clock. */
   readonly read_at?: Instant;
 }
 
@@ -63,14 +63,14 @@ export interface Instant {
   readonly mono: Milliseconds;
 }
 
-/** Returns the type of a value, null for an unknown value. Integers beyond 2^53 are strings. */
+/** Returns the type of a value; null for an unknown value. Integers beyond 2^53 are strings. */
 function datatypeOf(value: TagValue): Datatype | null {
   if (value === null) return null;
   if (typeof value === "number") return DATATYPE.double;
   return typeof value === "boolean" ? DATATYPE.boolean : DATATYPE.string;
 }
 
-/** The booth at an instant. */
+/** The values of a booth at an instant. */
 interface Present {
   readonly readings: readonly LiveReading[];
   readonly figures: readonly Figure[];
@@ -78,7 +78,7 @@ interface Present {
   readonly is_confirmed: boolean;
 }
 
-/** Returns the present value of each metric of a booth, for its birth. A `wanted` metric without a present value is null. */
+/** Returns the present value of each metric of a booth, for its birth message. A `wanted` metric without a present value gets null. */
 export function presentValues(booth: Present, wanted: readonly MetricValue[]): readonly MetricValue[] {
   const { readings, figures, at, is_confirmed } = booth;
   const tags = readings.map(({ tag, value, quality, unit, age_ms }): MetricValue => {
@@ -90,7 +90,7 @@ export function presentValues(booth: Present, wanted: readonly MetricValue[]): r
   return [...known, ...others.map((one): MetricValue => ({ ...one, value: null, at, quality: "bad" }))];
 }
 
-/** Returns the metric that says whether the clock is confirmed. Its quality stays 192, so that hosts show live values. */
+/** Returns the metric that says whether the clock is confirmed. Its quality stays 192 (good), so that hosts show live values. */
 export function clockValue(is_confirmed: boolean, at: EpochMs): MetricValue {
   return { name: CLOCK_CONFIRMED, value: is_confirmed, at, quality: "good", unit: "" };
 }
@@ -102,8 +102,8 @@ export function figureValues(figures: readonly Figure[], at: EpochMs): readonly 
 }
 
 /**
- * Returns names, types and aliases for a birth. The type of a metric is that of the value about to be sent (`wanted`), else of the
- * present value, else the type in the last birth, else a number. `first` is the first free alias.
+ * Returns names, types and aliases for a birth message. A metric's type is that of the first known of these: the value about to be sent
+ * (`wanted`), the present value, the last birth. Otherwise the type is a number. `first` is the first free alias.
  */
 export function birthsOf(
   values: readonly MetricValue[],
@@ -118,7 +118,7 @@ export function birthsOf(
   );
 }
 
-/** Returns the metrics of a birth. */
+/** Returns the metrics of a birth message. */
 export function birthMetrics(values: readonly MetricValue[], births: Births): readonly Metric[] {
   return values.flatMap((one) => {
     const born = births.get(one.name);
@@ -131,8 +131,8 @@ export function birthMetrics(values: readonly MetricValue[], births: Births): re
 }
 
 /**
- * Returns the metrics of data, without those that the birth did not name, or named with another type. Readings taken before `born`
- * are historical. That is judged by the monotonic clock: the wall clock may have been wrong at the birth.
+ * Returns the metrics of a data message. Leaves out metrics that the birth did not name, or named with another type. Readings taken before
+ * `born` are historical. The monotonic clock decides this, because the wall clock may have been wrong at the birth.
  */
 export function dataMetrics(values: readonly MetricValue[], births: Births, born: Instant): readonly Metric[] {
   return values.flatMap((one) => {
@@ -149,7 +149,7 @@ function valueOf({ value, at: timestamp, quality }: MetricValue): Pick<Metric, "
   return quality === "good" ? { timestamp, value } : { timestamp, value, quality: QUALITY[quality] };
 }
 
-/** Returns the edge node's own metrics. Its death has only the first. */
+/** Returns the edge node's own metrics. Its death message has only the first metric. */
 export function nodeMetrics(bd_seq: number, timestamp: EpochMs): readonly Metric[] {
   return [
     { name: BD_SEQ, timestamp, datatype: DATATYPE.int64, value: bd_seq, is_historical: false },
@@ -157,12 +157,12 @@ export function nodeMetrics(bd_seq: number, timestamp: EpochMs): readonly Metric
   ];
 }
 
-/** Whether a command asks for a rebirth and nothing else. A command that sets more is meant for another node. */
+/** Returns whether a command asks for a rebirth and nothing else. A command that sets more is meant for another node. */
 export function asksRebirth(commands: readonly { readonly name: string; readonly value: boolean | null }[]): boolean {
   return commands.length === 1 && commands[0]?.name === REBIRTH && commands[0].value === true;
 }
 
-/** Returns the readings among the records in their order, those of one instant together. */
+/** Returns the readings among the records in their order, grouped by instant. */
 export function instantsOf(records: readonly Placed[]): readonly (readonly MetricValue[])[] {
   const instants: MetricValue[][] = [];
   for (const record of records) {
@@ -170,14 +170,14 @@ export function instantsOf(records: readonly Placed[]): readonly (readonly Metri
     const { tag, value, time: at, quality, boot, mono } = record;
     const reading = { name: tagMetric(tag), value, at, quality, unit: "", read_at: { boot, mono } };
     const last = instants.at(-1);
-    // With an unconfirmed clock, two instants may have the same time.
+    // Compares the monotonic time too, because two instants may have the same time while the clock is unconfirmed.
     if (last?.[0]?.at === at && last[0].read_at?.mono === mono) last.push(reading);
     else instants.push([reading]);
   }
   return instants;
 }
 
-/** Returns the topics of a node in the namespace spBv1.0 (chapter 4). */
+/** Returns a node's topics in the namespace spBv1.0 (chapter 4). */
 export function topicsOf(group: string, node: string) {
   const ofNode = (type: string): string => `spBv1.0/${group}/${type}/${node}`;
   const ofDevice =
@@ -204,30 +204,30 @@ export function hostTopic22(host: string): string {
   return `STATE/${host}`;
 }
 
-/** Returns the host id in a topic of either version, null for other topics. */
+/** Returns the host id in a state topic of either Sparkplug version; null for other topics. */
 export function hostIn(topic: string): string | null {
   return /^(?:spBv1\.0\/)?STATE\/([^/]+)$/.exec(topic)?.[1] ?? null;
 }
 
-/** The state of a host application. `timestamp` null: Sparkplug 2.2 has none. */
+/** The state of a host application. `timestamp` is null in Sparkplug 2.2, which has no time stamps. */
 export interface HostState {
   readonly online: boolean;
   readonly timestamp: EpochMs | null;
 }
 
-/** Reads a state: JSON, or the text of Sparkplug 2.2. Returns null if it is neither. */
+/** Reads a host's state: JSON, or the text of Sparkplug 2.2. Returns null for any other text. */
 export function hostStateOf(payload: string): HostState | null {
   if (payload === "ONLINE" || payload === "OFFLINE") return { online: payload === "ONLINE", timestamp: null };
   const { online, timestamp } = (jsonOf(payload) ?? {}) as { readonly online?: unknown; readonly timestamp?: unknown };
   return typeof online === "boolean" && typeof timestamp === "number" ? { online, timestamp } : null;
 }
 
-/** Accepted difference between the clocks of host and gateway. */
+/** The accepted difference between the clocks of host and gateway. */
 const CLOCKS_DIFFER_MS: Milliseconds = MINUTE_MS;
 
 /**
- * Whether a state is older than the last one; the broker may deliver an old one late. A last state from the future is ignored: it
- * would block all later ones.
+ * Returns whether a state is older than the last one, because a broker may deliver an old state late. Ignores a last state from the future,
+ * which would block all later states.
  */
 export function isOlderState(last: HostState | null, state: HostState, now: EpochMs): boolean {
   if (last === null || last.timestamp === null || state.timestamp === null) return false;

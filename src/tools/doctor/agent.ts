@@ -40,7 +40,7 @@ function certificateFinding({ link, server, expires, state, advice }: AgentStatu
   return state === "expired" ? bad(what, text, advice) : warn(what, text, advice);
 }
 
-/** Reports an open page as well: only the person knows whether it is meant to be open. */
+/** Reports the page even if it is meant to be open: only the user knows whether that is so. */
 function pageFindings(page: AgentStatus["page"]): Finding[] {
   if (page === undefined) return [];
   const { network, devices, scraped } = page;
@@ -63,7 +63,7 @@ function outputFindings({ name, link, pushed }: OutputStatus, now: number): Find
   return [found, warn(`figures of ${what}`, text, message("doctor.collector_log"))];
 }
 
-/** The month's data budget; a warning for as long as it stretches anything. */
+/** Reports the month's data budget. The finding is a warning while the budget slows down any traffic. */
 function trafficFinding(traffic: AgentStatus["traffic"]): Finding | false {
   if (traffic === undefined || traffic.budget_bytes === null) return false;
   const { month, budget_bytes, reason, advice } = traffic;
@@ -72,7 +72,7 @@ function trafficFinding(traffic: AgentStatus["traffic"]): Finding | false {
   return ok(what, message("doctor.data_used", { used: megabytes(month.metered), budget: megabytes(budget_bytes) }));
 }
 
-/** The finding if the agent does not answer. `why` also says what to do. */
+/** Returns the finding for an agent that does not answer. `why` also says what to do. */
 export function noAgentFinding(why: Text): Finding {
   return bad("agent", why, message("doctor.start_agent"));
 }
@@ -106,7 +106,7 @@ function boothFindings({ booth, log, provisioning, plc, serial }: BoothStatus, n
         message("log.too_long", { count: too_long.count, ...too_long.newest }),
         message("log.too_long_todo"),
       ),
-    // A service that confirms no readings, or takes none, is no fault.
+    // A service that does not confirm readings, or does not accept any, is not a fault.
     delivery === "none" && ok(`readings of ${booth}`, message("doctor.kept_here")),
     delivery === "broker" && ok(`readings of ${booth}`, message("doctor.unconfirmed")),
     forked !== null && warn(`log of ${booth}`, forked.reason, forked.advice),

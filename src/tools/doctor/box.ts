@@ -12,22 +12,22 @@ import { inspectConfig, type UsableConfig } from "../../config/usable.ts";
 import type { StoreCheck, StoreFiles, StoreProgress } from "../../store/port.ts";
 import { bad, type Finding, joined, ok, present, skipped, warn } from "./finding.ts";
 
-/** A file that holds a secret or decides what the agent does, so others must not have some rights. */
+/** A file that holds a secret or decides what the agent does, so other users must not read or change it. */
 interface Guarded {
   readonly what: string;
   readonly path: string;
-  /** Bits that must not be set. */
+  /** Permission bits that must not be set. */
   readonly forbidden: number;
-  /** The mode that `chmod` corrects it with. */
+  /** The mode that the suggested `chmod` sets. */
   readonly mode: string;
-  /** Why it may be missing. */
+  /** The reason why the file may be missing. */
   readonly mayLack?: Text | undefined;
 }
 
 const OTHERS = 0o077;
 const WRITABLE_BY_OTHERS = 0o002;
 
-/** Checks the modes of important files without opening them. */
+/** Checks the permissions of important files without opening the files. */
 export function examineFiles(configFile: string, config: Config): readonly Finding[] {
   const { api_key_file, api_key_credential: name } = config.service;
   const given = name === undefined ? message("doctor.no_key") : message("doctor.credential", { name });
@@ -75,7 +75,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }
 
-/** Why this user can't read and write a serial line's device; null if the user can. */
+/** Returns the reason why this user can't read and write a serial line's device; null if the user can. */
 export function serialTrouble(path: string): Text | null {
   if (!existsSync(path)) return message("doctor.line_missing");
   try {
@@ -115,7 +115,7 @@ function broken(what: string, error: ConfigError): Finding {
   return bad(what, error.brief(), message("doctor.correct_file", { file: error.file }));
 }
 
-/** Checks the whole store, also while an agent runs. */
+/** Checks the whole store, even while an agent is running. */
 export function examineStore(files: StoreFiles, folder: string, progress: StoreProgress): Finding {
   if (!existsSync(join(folder, "store.db"))) return skipped("store", message("doctor.no_store", { folder }));
   try {
@@ -127,7 +127,7 @@ export function examineStore(files: StoreFiles, folder: string, progress: StoreP
   }
 }
 
-/** Pure. */
+/** Turns the result of a store check into a finding. Pure. */
 export function storeFinding({ file, bytes, sound, problems, streams }: StoreCheck): Finding {
   const place = `${file}, ${(bytes / MB).toFixed(1)} MB`;
   if (sound) return ok("store", `${place}: sound`);
@@ -137,13 +137,13 @@ export function storeFinding({ file, bytes, sound, problems, streams }: StoreChe
   return bad("store", message("text.at", { place, text: why }), message("doctor.mends"));
 }
 
-/** Magic number of tmpfs, statfs(2). */
+/** The file system type of tmpfs (statfs(2)). */
 const TMPFS = 0x01021994;
-/** With less the agent can't even store what it must keep. */
+/** The minimum free space. With less space the agent can't even store the records that it must keep. */
 const LEAST_FREE_BYTES = 20_000_000;
 const MB = 1_000_000;
 
-/** Checks the space for the data, and whether the runtime folder wears the flash. */
+/** Checks the free space for the data, and whether the runtime folder is on flash, which the agent's writes would wear out. */
 export function examineDisk({ data_dir, runtime_dir, store, booths }: Config): readonly Finding[] {
   const { bavail, bsize, ffree, files } = statfsSync(existing(data_dir));
   const wanted = store.max_bytes * Math.max(1, booths.length);
@@ -157,7 +157,10 @@ function existing(path: string): string {
   return existsSync(path) || path === dirname(path) ? path : existing(dirname(path));
 }
 
-/** Pure. `files`: free inodes, null if the file system counts none; `wanted`: what all booths may use, partly used already. */
+/**
+ * Turns the free space into a finding. Pure. `files`: free inodes, null if the file system doesn't count inodes; `wanted`: the limit of all
+ * booths' stores together, part of which is already used.
+ */
 export function spaceFinding(
   folder: string,
   { free, files, wanted }: { readonly free: number; readonly files: number | null; readonly wanted: number },
@@ -169,7 +172,7 @@ export function spaceFinding(
   return ok("disk", text);
 }
 
-/** Pure. */
+/** Turns the file system type of the runtime folder into a finding. Pure. */
 export function runtimeFinding(folder: string, type: number): Finding {
   if (type === TMPFS) return ok("runtime folder", `${folder}, in memory`);
   const todo =
@@ -186,7 +189,7 @@ const SYSTEMD = "/run/systemd/system";
 const TIMEOUT_MS = 5_000;
 const PROPERTIES = ["LoadState", "ActiveState", "UnitFileState", "NRestarts", "WatchdogUSec", "Result"] as const;
 
-/** Asks systemd about the agent's unit. */
+/** Checks the state of the agent's systemd unit. */
 export async function examineUnit(): Promise<readonly Finding[]> {
   if (!existsSync(SYSTEMD)) return [skipped("systemd unit", message("doctor.no_systemd"))];
   const argv = ["show", UNIT, `--property=${PROPERTIES.join(",")}`];
@@ -198,7 +201,7 @@ export async function examineUnit(): Promise<readonly Finding[]> {
   }
 }
 
-/** Pure. `shown`: lines NAME=VALUE as `systemctl show` prints them. */
+/** Turns the unit's properties into findings. Pure. `shown`: lines NAME=VALUE as `systemctl show` prints them. */
 export function unitFindings(shown: string): readonly Finding[] {
   const pairs = shown.split("\n").map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]);
   const now = Object.fromEntries(pairs) as Readonly<Partial<Record<(typeof PROPERTIES)[number], string>>>;
@@ -223,7 +226,7 @@ export function unitFindings(shown: string): readonly Finding[] {
   ]);
 }
 
-/** Compares the installed version with the running agent's, which is null if no agent runs. */
+/** Compares the installed version with the running agent's version, which is null if no agent is running. */
 export function examineVersions(versions: { readonly installed: string; readonly running: string | null }): Finding {
   const { installed, running } = versions;
   const text = `booth-gateway ${installed}, Node ${process.versions.node}, Linux ${release()}`;

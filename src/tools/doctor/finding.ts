@@ -7,9 +7,9 @@ export interface Finding {
   /** The checked thing, e.g. "PLC of booth-1". */
   readonly what: string;
   readonly state: FindingState;
-  /** The facts, in one line. */
+  /** The facts, on one line. */
   readonly text: Text;
-  /** The advice; absent if nothing is to be done. */
+  /** The advice; absent if there is nothing to do. */
   readonly todo?: Text;
 }
 
@@ -21,8 +21,8 @@ export interface Examination {
 }
 
 /**
- * The causes of findings, by urgency: what stops readings, then what endangers their storage, then what stops their delivery, then
- * the rest. Checks of one cause are next to each other, the closest check last.
+ * The causes of findings, the most urgent first: faults that stop readings, then storage, then delivery, then the rest. Checks of the same
+ * cause are next to each other, with the most detailed check last.
  */
 const CAUSES: readonly (readonly [cause: string, checks: RegExp])[] = [
   ["configuration", /^(configuration|entry of|profile of)/],
@@ -35,7 +35,9 @@ const CAUSES: readonly (readonly [cause: string, checks: RegExp])[] = [
   ["broker", /^broker/],
   ["binding", /^(binding of|readings of|refused records)/],
 ];
-/** For these causes only the last check's advice is shown: it has looked closest, the others see only the consequences. */
+/**
+ * Causes of which only the last check's advice is shown: that check is the most detailed, and the other checks see only its consequences.
+ */
 const ONE_LINE = new Set(["agent", "clock", "service"]);
 
 function causeOf({ what }: Finding): number {
@@ -45,7 +47,7 @@ function causeOf({ what }: Finding): number {
 
 /** Sorts findings by cause and collects what to do. */
 export function examinationOf(findings: readonly Finding[]): Examination {
-  // systemd knows why an agent doesn't run, so its check comes after the agent's.
+  // systemd knows why an agent isn't running, so its check comes after the agent's.
   const place = (one: Finding): number => 2 * causeOf(one) + (one.what === "systemd unit" ? 1 : 0);
   const ordered = findings.toSorted((a, b) => place(a) - place(b));
   const todos = (state: FindingState): Text[] =>
@@ -64,7 +66,7 @@ export function examinationOf(findings: readonly Finding[]): Examination {
   };
 }
 
-/** Equal messages are different objects, so texts are compared by their content. */
+/** Removes repeated texts. Compares texts by content, because equal messages are different objects. */
 function withoutRepeats(texts: readonly Text[]): readonly Text[] {
   return [...new Map(texts.map((text) => [JSON.stringify(text), text])).values()];
 }
@@ -74,12 +76,14 @@ export const skipped = (what: string, text: Text): Finding => ({ what, state: "s
 export const warn = (what: string, text: Text, todo: Text): Finding => ({ what, state: "warn", text, todo });
 export const bad = (what: string, text: Text, todo: Text): Finding => ({ what, state: "bad", text, todo });
 
-/** The findings that exist: `condition && finding` is false if the condition is. */
+/** Returns the findings without `false`, which `condition && finding` gives if the condition does not hold. */
 export function present(findings: readonly (Finding | false)[]): Finding[] {
   return findings.filter((one) => one !== false);
 }
 
-/** Joins two texts on one line, so that the words of a peer can't look like a line of ours. Either may be "". */
+/**
+ * Joins two texts on one line. Either text may be "". Line breaks are removed, because a peer's words must not look like a line of ours.
+ */
 export function joined(first: Text, second: Text): Text {
   const [one, other] = [inOneLine(first), inOneLine(second)];
   if (one === "" || other === "") return one === "" ? other : one;

@@ -15,19 +15,19 @@ import { OPCUA_PORT } from "../rules/usual.ts";
 import { serialTrouble } from "./box.ts";
 import { bad, type Finding, ok, warn } from "./finding.ts";
 
-/** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
+/** Node's HTTP client, loaded without `import`: an import would also load WebSocket and undici, which cost 14 MB and 40 ms of CPU. */
 const { request: httpRequest } = process.getBuiltinModule("node:http");
 
-/** The limit of each step. */
+/** The time limit of each step. */
 const STEP_MS = 5_000;
 
 export interface Target {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
-  /** Whether to send an HTTP request as well. */
+  /** True to send an HTTP request as well. */
   readonly http: boolean;
-  /** PEM of authorities in addition to the public ones. */
+  /** Certificates of authorities, in PEM, in addition to the public authorities. */
   readonly ca?: string | undefined;
   /** The HTTP proxy to connect through. */
   readonly proxy?: { readonly host: string; readonly port: number } | undefined;
@@ -35,19 +35,22 @@ export interface Target {
 
 export type Step = "DNS" | "TCP" | "proxy" | "TLS" | "HTTP";
 
-/** How far the way to a server works. `code` is the error code of the system or of the TLS library. */
+/**
+ * The result of connecting to a server step by step: the step that failed, or success. `code` is the error code of the system or of the TLS
+ * library.
+ */
 export type Reached =
   | { readonly kind: "failed"; readonly step: Step; readonly code: string; readonly reason: Text }
   | {
       readonly kind: "reached";
       readonly address: string;
-      /** End of the certificate; null without TLS. */
+      /** The time when the certificate expires; null without TLS. */
       readonly certificate_ends: number | null;
-      /** The server's clock, from its answer; null if the answer has no date. */
+      /** The server's clock, from the answer's Date header; null without that header. */
       readonly server_time: number | null;
     };
 
-/** Checks name, connection, certificate and answer in turn. Sends nothing but a GET without a key. Never rejects. */
+/** Checks name, connection, certificate and answer in turn. Sends only a GET, without a key. Never rejects. */
 export async function reach(target: Target): Promise<Reached> {
   let step: Step = "DNS";
   const open: Socket[] = [];
@@ -75,7 +78,7 @@ export async function reach(target: Target): Promise<Reached> {
 
 function secured(socket: Socket, { host, ca }: Target, open: Socket[]): Promise<TLSSocket> {
   const roots = ca === undefined ? {} : { ca: [...rootCertificates, ca], allowPartialTrustChain: hasIntermediate(ca) };
-  // An IP address is no server name (RFC 6066, 3). The certificate must be for `host`.
+  // Leaves out the server name for an IP address, which is not allowed as a server name (RFC 6066, 3). The certificate must be for `host`.
   const name = isIP(host) === 0 ? { servername: host } : {};
   return connected(connectTls({ socket, host, ...name, minVersion: "TLSv1.2", ...roots }), "secureConnect", open);
 }
@@ -90,7 +93,7 @@ function connected<S extends Socket>(socket: S, event: string, open: Socket[]): 
   );
 }
 
-/** Asks the proxy for a tunnel to the target (CONNECT, RFC 9110, 9.3.6). The socket is the tunnel afterwards. */
+/** Asks the proxy for a tunnel to the target (CONNECT, RFC 9110, 9.3.6). Afterwards the socket leads to the target. */
 function tunnel(socket: Socket, { host, port }: Target): Promise<void> {
   const path = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
   return new Promise((resolve, reject) => {
@@ -123,7 +126,7 @@ function within<T>(work: Promise<T>): Promise<T> {
 
 const TIMES = { connect_ms: 3_000, answer_ms: 1_000 } as const;
 
-/** Checks whether the booth's PLC answers. Only for a booth without a running agent, because many PLCs allow one connection. */
+/** Checks whether the booth's PLC answers. Called only if no agent is running, because many PLCs allow a single connection. */
 export async function examinePlc({ config: booth, profile }: ReadyBooth, tools: PlcTools): Promise<Finding> {
   const what = `PLC of ${booth.id}`;
   const at = plcAddress(booth);
@@ -156,8 +159,8 @@ function adviceAtPlc(place: string, failure: Pick<LinkError, "kind" | "advice">)
 }
 
 /**
- * Why the connection can't be opened; null if it can. With a unit, also why the unit does not answer a read: a serial line can always
- * be opened. A refusal is an answer.
+ * Returns the error that opening the connection causes; null if it opens. If a unit is given, also reads from it, because a serial line
+ * always opens. A refusal by the unit counts as an answer.
  */
 function failureOf(connection: ToolConnection, unit?: number): Promise<LinkError | null> {
   const use = async (): Promise<null> => {
@@ -170,7 +173,9 @@ function failureOf(connection: ToolConnection, unit?: number): Promise<LinkError
   });
 }
 
-/** A larger difference between the clocks of the box and the server harms certificates and time stamps. */
+/**
+ * The largest harmless difference between the clocks of the box and of the server. A larger difference breaks certificates and time stamps.
+ */
 const MAX_CLOCK_OFF_MS = 120_000;
 const SOON_MS = 30 * DAY_MS;
 
@@ -183,7 +188,7 @@ const PORTS: Readonly<Record<string, number>> = {
   "ws:": 80,
 };
 
-/** The server of a URL in the configuration. */
+/** Returns the server that a URL of the configuration names. */
 export function targetOf(url: string, ca: string | undefined): Target {
   const { protocol, hostname, port } = new URL(url);
   return {
@@ -195,7 +200,7 @@ export function targetOf(url: string, ca: string | undefined): Target {
   };
 }
 
-/** The result of `reach` in words, with what to do. Pure. `checks_clock`: the box's clock is real time. */
+/** Turns the result of `reach` into findings with advice. Pure. `checks_clock`: true if the box's clock shows real time. */
 export function serverFindings(
   what: string,
   { target, reached }: { readonly target: Target; readonly reached: Reached },
@@ -225,7 +230,7 @@ function certificateFinding(what: string, ends: number, now: number): Finding {
 }
 
 function adviceAt({ step, code }: Extract<Reached, { readonly kind: "failed" }>, target: Target): Text {
-  // DNS and TCP lead to the proxy, if there is one.
+  // With a proxy, the steps DNS and TCP lead to the proxy.
   const { host, port } = step === "DNS" || step === "TCP" ? (target.proxy ?? target) : target;
   const at = `${host}:${port}`;
   switch (step) {

@@ -15,7 +15,7 @@ import { type Draft, type Keys, openDraft, pairsIn, protocolOf, quirksOf, today 
 import { faultText } from "./import-asks.ts";
 import { meantEntry, type UsualTag, usualFor } from "./usual-tags.ts";
 
-/** A value found at the PLC: the keys of its tag, where they came from, and lines for the person. */
+/** A value that was found at the PLC: its tag's keys, their origin, and lines to show to the user. */
 interface Finding {
   readonly keys: Keys;
   readonly from: string;
@@ -44,7 +44,7 @@ interface Target extends Wanted {
   readonly io: Call["io"];
 }
 
-/** `profile add TAG`: reads an address as `detect` does, and adds the tag to the file after a yes. */
+/** Makes the command `profile add TAG`: reads an address as `detect` does, and adds the tag to the file after a yes. */
 export function addCommand(tools: PlcTools): Run {
   return async (call) => {
     const { values, operands } = call;
@@ -80,7 +80,7 @@ function findAt(wanted: Wanted, tools: PlcTools, { values, io }: Call): Promise<
   const target = { ...wanted, device, unit: unitOption(values) ?? quirks.unit_id, at, quirks, tools, io };
   if (isBitTable(at.table) || wanted.type === "bool" || "bit" in more) return findBit(target);
   const type = wanted.type ?? (expect === undefined ? usual?.type : undefined);
-  // A version such as 3.41 is a text, though it looks like a number.
+  // Detects a text by the usual tag (the tag of a shipped profile) or the display, because a version such as 3.41 looks like a number.
   const isUsuallyText = wanted.type === undefined && usual?.type === "string";
   const isText = type === "string" || isUsuallyText || (expect !== undefined && Number.isNaN(Number(expect)));
   return isText ? findText(target) : findNumber({ ...target, type });
@@ -108,7 +108,7 @@ async function findBit(target: Target): Promise<Finding> {
   };
 }
 
-/** Registers of a text if neither --with nor the usual tag says how long it is. */
+/** The length of a text in registers if neither --with nor the usual tag says how long the text is. */
 const TEXT_REGISTERS = 8;
 
 async function findText(target: Target): Promise<Finding> {
@@ -172,7 +172,10 @@ async function findNumber(target: Target): Promise<Finding> {
   return numberFinding(target, { candidate, scale, isExact: true }, 0);
 }
 
-/** @param others how many other places fit as well */
+/**
+ * Returns the finding for a number.
+ * @param others the number of other addresses that fit as well
+ */
 function numberFinding({ typed, expect }: Target, { candidate, scale, isExact }: Fit, others: number): Finding {
   const { place, type, order, words, value } = candidate;
   const letters = words.length > 1 ? `, ${order.letters}` : "";

@@ -10,10 +10,10 @@ import { meantBy } from "./import-asks.ts";
 import { requestRate } from "./read.ts";
 import { meantEntry, meaningText, usualTags } from "./usual-tags.ts";
 
-/** The standard's own variables say nothing about a booth. */
+/** The namespace of the OPC UA standard, whose variables say nothing about a booth. */
 const STANDARD = "http://opcfoundation.org/UA/";
 
-/** `profile browse [PART]`: adds the variables that an OPC UA server shows as tags. */
+/** Makes the command `profile browse [PART]`: adds the variables of an OPC UA server as tags. */
 export function browseCommand(tools: PlcTools): Run {
   return async (call) => {
     const draft = openDraft(call.values);
@@ -41,7 +41,7 @@ export function browseCommand(tools: PlcTools): Run {
     const tags = fresh.map((one) => {
       const { name, type, keys, path } = one;
       const usual = one === newMode ? usualTags().get("mode") : meanings.get(one);
-      // The variable may have another unit than the usual tag, so the usual limits may be wrong for it.
+      // Drops the limits of the usual tag (the tag of a shipped profile), because the variable may have another unit.
       const entry = meantEntry(usual, { name, min: undefined, max: undefined, ...keys, type });
       return { entry, from: `${path.join(" / ")}, browsed on ${today()}${meaningText(usual, name)}` };
     });
@@ -65,7 +65,9 @@ async function browsed(tools: PlcTools, { values, io }: Call): Promise<readonly 
   }
 }
 
-/** A name made of the variable's own; if that is used, of its parent's name and its own. Adds it to the used names. */
+/**
+ * Makes an unused name from the variable's name, with its parent's name in front if the name is used. Adds the result to the used names.
+ */
 function freeNameOf(path: readonly string[], used: Set<string>): string {
   const own = tagNameOf(path.at(-1) ?? "") || "variable";
   const long = tagNameOf(path.slice(-2).join("_")) || own;

@@ -18,10 +18,10 @@ import { type PlaceValues, placeOf, withPlaceReader } from "./read.ts";
 import { counterIn, meantEntry, type UsualTag, usualFor } from "./usual-tags.ts";
 
 const LONGEST_H = 24;
-/** Enough to tell a counter from a sensor. More would fill the memory of a small box. */
+/** The maximum number of readings to keep: enough to distinguish a counter from a sensor. More would fill the memory of a small box. */
 const MOST_READINGS = 240;
 
-/** `profile learn counters`: finds registers that only grow while the booth works, with their rates and modes. */
+/** Makes the command `profile learn counters`: finds registers that only grow while the booth works, with their rates and modes. */
 export function learnCountersCommand(tools: PlcTools): Run {
   return async (call) => {
     const { values, io } = call;
@@ -54,7 +54,7 @@ export function learnCountersCommand(tools: PlcTools): Run {
   };
 }
 
-/** Reads the mode by what the draft knows so far. */
+/** Returns a function that reads the mode from values. Its result is null if the draft (the unfinished profile) doesn't map modes yet. */
 function modeReader(text: string): (values: PlaceValues) => string | null {
   const modes = modesOf(text);
   const tag = tagEntries(text).find(({ role }) => role === "mode");
@@ -73,7 +73,7 @@ function rowOf({ place, type, word_order, last, per_h, growth }: CounterFinding)
   return [place, `${type}${letters}`, last, Number(per_h.toPrecision(3)), modes(true), modes(false)];
 }
 
-/** Asks which tag it is, and what the machine's display shows: that proves word order and scale. */
+/** Asks for the counter's tag and for the value on the machine's display, which proves the word order and the scale. */
 async function named({ io, values }: Call, finding: CounterFinding, source: string): Promise<Entered<TagEntry>[]> {
   const { place, type, last, per_h, growth } = finding;
   const guess = guessOf(finding);
@@ -103,15 +103,15 @@ async function named({ io, values }: Call, finding: CounterFinding, source: stri
 interface Known {
   readonly guess: Guess | null;
   readonly usual: UsualTag | undefined;
-  /** The text on the machine's display; "": not known. */
+  /** The text on the machine's display; "" if not known. */
   readonly shown: string;
 }
 
 const SCALES = [1, 0.1, 0.01, 0.001, 10] as const;
-/** The counter may grow while a person reads the display. */
+/** The accepted relative difference from the display: the counter may grow while a person reads the display. */
 const CLOSE = 0.01;
 
-/** Finds registers, word order and scale. Throws a CommandError if the display shows another value. */
+/** Finds a counter's registers, word order and scale. Throws a CommandError if the display shows another value. */
 function readAs(finding: CounterFinding, { guess, usual, shown }: Known) {
   const { place: first, also } = finding;
   if (shown === "") {

@@ -19,17 +19,19 @@ import {
   withTags,
 } from "./file.ts";
 
-/** Lines to add to a draft. */
+/** Tags and modes to add to a draft (an unfinished profile). */
 export interface Change {
   readonly tags: readonly Entered<TagEntry>[];
   readonly modes?: readonly EnteredMode[];
-  /** Lines about the finding, shown before the question. */
+  /** Lines about what was found, shown before the question. */
   readonly told: readonly Text[];
-  /** Further fields of the answer for programs. */
+  /** Further fields of the command's JSON answer. */
   readonly answer?: object;
 }
 
-/** Shows what was found and the new lines, asks, and writes the file. Throws a ConfigError, and writes nothing, if a new line is wrong. */
+/**
+ * Shows the finding and the new lines, asks for a yes, and writes the file. Throws a ConfigError and writes nothing if a new line is wrong.
+ */
 export async function enter(call: Call, draft: Draft, change: Change): Promise<number> {
   const { values, io } = call;
   const { modes = [], told } = change;
@@ -64,7 +66,7 @@ export async function enter(call: Call, draft: Draft, change: Change): Promise<n
   return EXIT.ok;
 }
 
-/** The tag with the canonical spelling of its unit. Throws a CommandError for a unit that is unknown or does not fit. */
+/** Returns the tag with its unit in canonical spelling. Throws a CommandError for a unit that is unknown or does not fit the tag. */
 function withKnownUnit({ entry, from }: Entered<TagEntry>): Entered<TagEntry> {
   const { name, type, unit = "", factor = 1 } = entry;
   if (type === "bool" || type === "string" || typeof unit !== "string" || typeof factor !== "number")
@@ -74,13 +76,13 @@ function withKnownUnit({ entry, from }: Entered<TagEntry>): Entered<TagEntry> {
   return { entry: entryOf({ ...entry, unit: unitOf(unit)?.unit }), from };
 }
 
-/** Whether the profile can be used, else what it lacks. */
+/** Says that the profile can be used, or what is missing. */
 export function missingText(missing: readonly Text[]): Message {
   if (missing.length === 0) return message("workshop.usable");
   return message("workshop.missing", { missing: joinedTexts(missing) });
 }
 
-/** Throws for problems of the new tags themselves. What else the profile lacks may come later. */
+/** Throws for problems of the new tags. Other missing parts of the profile may be added later. */
 function refuseWrong(
   problems: readonly Problem[],
   { file, names }: { readonly file: string; readonly names: readonly string[] },

@@ -9,7 +9,7 @@ import { print } from "../print.ts";
 import { textLines } from "../texts.ts";
 import { type Keys, openDraft, tagEntries, type TagEntry } from "./file.ts";
 
-/** The heads of the list, as `profile import` knows them. */
+/** The column heads of the list, as `profile import` recognises them. */
 const HEADS = [
   "Name",
   "Modbus Address",
@@ -34,7 +34,7 @@ const HEADS = [
 ] as const;
 type Row = Readonly<Partial<Record<(typeof HEADS)[number], string>>>;
 
-/** `profile export`: writes the profile as a list that people in an office can read and `profile import` reads back. */
+/** `profile export`: writes the profile as a list that people can read in a spreadsheet and `profile import` can read back. */
 export const exportCommand: Run = (call) => {
   const draft = openDraft(call.values);
   const file = textOption(call.values, "out");
@@ -57,7 +57,7 @@ const FUNCTIONS: Readonly<Record<ModbusTable, string>> = {
   input: "FC=04",
 };
 const FIRST: Readonly<Record<ModbusTable, number>> = { coil: 1, discrete: 100_001, holding: 400_001, input: 300_001 };
-/** The keys that have columns of their own. */
+/** The keys that have their own columns. */
 const SHOWN = new Set(
   "name address type length word_order byte_order string_order bit scale offset unit role filter bay group node path label".split(
     " ",
@@ -96,7 +96,9 @@ function rowOf(tag: ProfileTag, profile: Profile, entry: TagEntry): Row {
   };
 }
 
-/** The orders of a Modbus tag, also those that are the profile's own: a reader of the list doesn't know the profile. */
+/**
+ * Returns the word and byte orders of a Modbus tag, even if they are the profile's defaults: a reader of the list doesn't know the profile.
+ */
 function ordersOf(point: ProfileTag["point"], profile: Profile): Row {
   if (!("table" in point) || profile.protocol !== "modbus") return {};
   const { quirks } = profile;

@@ -16,12 +16,12 @@ import { configPath } from "../agent-client.ts";
 import { CommandError, EXIT, type Values } from "../command.ts";
 
 /**
- * A profile that a person makes step by step in the workshop: one YAML file in the folder of their own profiles. Each workshop command
- * reads the file, adds or replaces tags and modes, and writes it back whole. The comment after a line says where the line came from
- * (a list and its line, an address and the value read there, a day).
+ * A draft: a profile that a user makes step by step, as a YAML file in the folder of the user's own profiles. Each `profile` command reads
+ * the file, adds or replaces tags and modes, and writes the whole file. The comment after a line names the line's origin: a list and its
+ * line, or an address with the value read there, and the day.
  *
- * A draft may lack anything: tags, modes, a tag for the mode. It can't be used for a booth until `problemsIn` is empty. A change is
- * refused only if one of the new tags is itself wrong. The file is replaced at once, so after a power cut it is the old or the new one.
+ * A draft may lack tags, modes, or the tag for the mode. It can't be used for a booth until `problemsIn` is empty. A change is refused only
+ * if one of the new tags is itself wrong. The file is replaced atomically, so after a power cut it is the old file or the new file.
  */
 export interface Draft {
   readonly name: string;
@@ -31,11 +31,11 @@ export interface Draft {
 
 type DraftText = Pick<Draft, "path" | "text">;
 
-/** Keys and values as a profile's file has them. */
+/** Keys and values as in the file of a profile. */
 export type Keys = Readonly<Record<string, unknown>>;
 export type TagEntry = Keys & { readonly name: string };
 
-/** A line of the file, and where it came from: the comment after it. */
+/** A line of the file, and its origin, which becomes the comment after the line. */
 export interface Entered<T> {
   readonly entry: T;
   readonly from: string;
@@ -43,21 +43,23 @@ export interface Entered<T> {
 
 export type EnteredMode = Entered<{ readonly code: string; readonly mode: ProfileMode }>;
 
-/** Families without a shipped profile: the protocol's own defaults. */
+/** The first lines of a draft that is made from a protocol instead of a shipped profile, with the protocol's defaults. */
 const PLAIN_FAMILIES: Readonly<Record<string, string>> = {
   modbus: "protocol: modbus\nmodbus: { unit_id: 1 }\n",
   opcua: "protocol: opcua\nopcua: { max_nodes_per_read: 100 }\n",
 };
 const PLAIN_GROUPS = "groups:\n  fast: { poll_interval_ms: 1000 }\n  slow: { poll_interval_ms: 10000 }\n";
 
-/** The names that `profile new --from` takes. */
+/** Returns the names that `profile new --from` accepts. */
 export function familyNames(): readonly string[] {
   return [...Object.keys(PLAIN_FAMILIES), ...profileNames()];
 }
 
-/** The folder of a person's own profiles: the first that the configuration names, else `profiles` next to the configuration. */
+/**
+ * Returns the folder of the user's own profiles: the first folder that the configuration names, else `profiles` next to the configuration.
+ */
 export function ownFolder(values: Values): string {
-  // The page passes a folder, because the agent may write to no other.
+  // The page passes the only folder that the agent may write to.
   if (typeof values["folder"] === "string") return values["folder"];
   const path = configPath(values);
   const usual = join(dirname(resolve(path)), "profiles");
@@ -74,7 +76,7 @@ function draftAt(folder: string, name: string): Draft {
   return { name, path, text: readSource(path) };
 }
 
-/** Opens the draft that --profile names, else the only one in the folder. Throws a CommandError if there is no such draft. */
+/** Opens the draft that --profile names, else the only draft in the folder. Throws a CommandError if no such draft exists. */
 export function openDraft(values: Values): Draft {
   const folder = ownFolder(values);
   const names = draftNames(folder);
@@ -92,7 +94,7 @@ export function openDraft(values: Values): Draft {
   return draftAt(folder, name);
 }
 
-/** A draft, and what it lacks. */
+/** A draft, with the parts that it lacks. */
 export interface MadeProfile {
   readonly name: string;
   readonly tags: number;
@@ -108,8 +110,8 @@ export function madeProfilesIn(folder: string): readonly MadeProfile[] {
 }
 
 /**
- * Replaces the draft's file at once: after a power cut the file is the old one or the new one. Throws a CommandError, and leaves the
- * file as it is, if the text can't be parsed.
+ * Replaces the draft's file atomically: after a power cut the file is the old or the new one. Throws a CommandError, and leaves the file as
+ * it is, if the text can't be parsed.
  */
 export function saveDraft({ path }: Pick<Draft, "path">, text: string): void {
   const [fault] = parsed(text).errors;
@@ -120,7 +122,7 @@ export function saveDraft({ path }: Pick<Draft, "path">, text: string): void {
   renameSync(`${path}.new`, path);
 }
 
-/** Lists what is wrong with the profile or missing in it, in the file's order. */
+/** Lists the faults and missing parts of the profile, in the file's order. */
 export function problemsIn({ text, path }: DraftText): readonly Problem[] {
   try {
     parseProfile(text, path);
@@ -131,7 +133,7 @@ export function problemsIn({ text, path }: DraftText): readonly Problem[] {
   }
 }
 
-/** Reads a file that the person named. Throws a CommandError if it can't be read. */
+/** Reads a file that the user named. Throws a CommandError if it can't be read. */
 export function namedFile(file: string): Buffer {
   try {
     return readFileSync(file);
@@ -147,7 +149,7 @@ export function missingIn(problems: readonly Problem[]): readonly Text[] {
   );
 }
 
-/** The draft as a device without modes: so its tags can be read while no tag tells the mode yet. Throws a ConfigError. */
+/** Parses the draft as a device without modes, so its tags can be read before any tag tells the mode. Throws a ConfigError. */
 export function variablesOf({ text, path }: DraftText): Profile {
   const document = parsed(text);
   document.set("kind", "device");
@@ -162,12 +164,12 @@ export function variablesOf({ text, path }: DraftText): Profile {
   return parseProfile(textOf(document), path);
 }
 
-/** The draft's protocol; modbus if it names none. */
+/** Returns the draft's protocol; modbus if the draft names none. */
 export function protocolOf({ text, path }: DraftText): Profile["protocol"] {
   return keysIn(openYaml(text, path).data)["protocol"] === "opcua" ? "opcua" : "modbus";
 }
 
-/** How the device is talked to, which is known before any tag is. Throws the ConfigError of that part of the draft. */
+/** Returns the device's Modbus settings, which are known before any tag is. Throws a ConfigError if that part of the draft is wrong. */
 export function quirksOf({ text, path }: DraftText): ModbusQuirks {
   const source = openYaml(text, path);
   const problems = problemsOf(modbusProfileSchema, source).filter((one) => /^(protocol|modbus)/.test(one.path));
@@ -179,14 +181,14 @@ function keysIn(data: unknown): Keys {
   return typeof data === "object" && data !== null ? Object.fromEntries(Object.entries(data)) : {};
 }
 
-/** Today in UTC: the date in the comments of a draft. */
+/** Returns today's date in UTC, for the comments of a draft. */
 export function today(): string {
   return new Date().toISOString().slice(0, 10);
 }
 
 /**
- * The text of a new draft: the family's protocol settings, groups and filters, no tag and no mode. Throws a CommandError for an
- * unknown family.
+ * Returns the text of a new draft: the protocol settings, groups and filters of the named profile, without tags and modes. Throws a
+ * CommandError for an unknown name.
  */
 export function newDraft(name: string, family: string, unit?: string): string {
   const document = familyDocument(family);
@@ -230,17 +232,17 @@ export function pairsIn(text: string): Keys {
   return Object.fromEntries(pairs);
 }
 
-/** The first keys of a tag, in the order in which people read them. Other keys follow as given. */
+/** The first keys of a tag, in the order in which people read them. Other keys follow in the given order. */
 const KEY_ORDER = "name label role mode filter bay address node path bit type length".split(" ");
 
-/** A tag as the file has it: keys in the usual order, without those that are undefined. */
+/** Returns a tag with its keys in the file's order and without undefined keys. */
 export function entryOf(keys: TagEntry): TagEntry {
   const place = (key: string): number => (KEY_ORDER.includes(key) ? KEY_ORDER.indexOf(key) : KEY_ORDER.length);
   const given = Object.entries(keys).filter(([, value]) => value !== undefined);
   return { name: keys.name, ...Object.fromEntries(given.toSorted(([a], [b]) => place(a) - place(b))) };
 }
 
-/** The text with these tags: each replaces the tag of its name, or is added at the end. */
+/** Returns the draft's text with these tags: each tag replaces the tag of its name, or is added at the end. */
 export function withTags(text: string, tags: readonly Entered<TagEntry>[]): string {
   if (tags.length === 0) return text;
   const document = parsed(text);
@@ -251,7 +253,7 @@ export function withTags(text: string, tags: readonly Entered<TagEntry>[]): stri
   const places = new Map<unknown, number>();
   for (const [index, one] of list.items.entries()) if (isMap(one)) places.set(one.get("name"), index);
   for (const { entry, from } of tags) {
-    // A line break in a value would end the tag's line.
+    // Removes line breaks from a value, because each tag is on a single line.
     const pairs = Object.entries(entry).map(([key, value]) => [
       key,
       typeof value === "string" ? oneLine(value) : value,
@@ -266,7 +268,7 @@ export function withTags(text: string, tags: readonly Entered<TagEntry>[]): stri
   return textOf(document);
 }
 
-/** The text without its tags and modes. */
+/** Returns the draft's text without its tags and modes. */
 export function withoutTags(text: string): string {
   const document = parsed(text);
   document.set("tags", document.createNode([]));
@@ -274,19 +276,19 @@ export function withoutTags(text: string): string {
   return textOf(document);
 }
 
-/** The draft's tags as the file has them. */
+/** Returns the draft's tags as they are in the file. */
 export function tagEntries(text: string): readonly TagEntry[] {
   const tags: unknown = parsed(text).get("tags");
   return isSeq(tags) ? tags.items.filter((one) => isMap(one)).map((one) => one.toJSON() as TagEntry) : [];
 }
 
-/** The modes that the draft maps so far, by code. */
+/** Returns the modes that the draft maps so far, by code. */
 export function modesOf(text: string): Readonly<Record<string, string>> {
   const modes: unknown = parsed(text).get("modes");
   return isMap(modes) ? (modes.toJSON() as Record<string, string>) : {};
 }
 
-/** The text with these codes mapped, in addition to those that it has. */
+/** Returns the draft's text with these mode codes added. */
 export function withModes(text: string, modes: readonly EnteredMode[]): string {
   if (modes.length === 0) return text;
   const document = parsed(text);
@@ -306,12 +308,12 @@ export function withModes(text: string, modes: readonly EnteredMode[]): string {
   return textOf(document);
 }
 
-/** The mode of that name that a profile may map. */
+/** Returns the mode of that name; undefined if a profile can't map such a mode. */
 export function modeNamed(text: string): ProfileMode | undefined {
   return MODES_LISTED.find((one): one is ProfileMode => one === text && one !== "no_data");
 }
 
-/** Replaces line breaks, control characters and marks of direction by blanks. */
+/** Replaces line breaks, control characters and direction marks with blanks. */
 function oneLine(text: string): string {
   return text.replace(/[\s\p{Cc}\p{Cf}]+/gu, " ").trim();
 }
@@ -320,7 +322,7 @@ function parsed(text: string): Document {
   return parseDocument(text, { uniqueKeys: false });
 }
 
-/** Each tag stays on one line, however long, followed by the comment that says where it came from. */
+/** Writes the document as YAML. Each tag stays on one line, however long, followed by the comment that names its origin. */
 function textOf(document: Document): string {
   return document.toString({ lineWidth: 0, flowCollectionPadding: true });
 }

@@ -25,15 +25,19 @@ import { hinted, joinedTexts } from "../texts.ts";
 import type { TagEntry } from "./file.ts";
 import { type UsualTag, usualIn, usualTags } from "./usual-tags.ts";
 
-/** Reads these tags of a Modbus device once. Resolves with null if no PLC is named or it does not answer; a refused tag is null. */
+/**
+ * Reads these tags of a Modbus device once. Resolves with null if no PLC is named or the PLC does not answer. The value of a refused tag is
+ * null.
+ */
 export type Live = (entries: readonly TagEntry[]) => Promise<readonly (string | null)[] | null>;
 
 /**
- * Questions of `profile import`. The import asks what a list leaves open before it writes anything: on a terminal or the page, unless an
- * option answers. Without either it ends with an error that names the option.
+ * This module asks the questions of `profile import`. Before it writes anything, the import asks about everything that a list leaves
+ * undecided. It asks on the terminal or the page, unless an option answers. Without a terminal and an option, the import ends with an error
+ * that names the option.
  */
 
-/** The options that answer questions, with their values. */
+/** The options that answer questions, with the values they accept. */
 const OPTIONS = {
   base: ["0", "1"],
   table: ["holding", "input"],
@@ -47,7 +51,7 @@ const OPTIONS = {
 } as const;
 type Option = keyof typeof OPTIONS;
 
-/** The option's value; undefined if it isn't given. Throws a CommandError for a value that it doesn't have. */
+/** Returns the option's value; undefined if it isn't given. Throws a CommandError for a value that the option doesn't accept. */
 function optionOf({ values }: Pick<Call, "values">, option: Option): string | undefined {
   const text = textOption(values, option);
   const allowed: readonly string[] = OPTIONS[option];
@@ -55,12 +59,12 @@ function optionOf({ values }: Pick<Call, "values">, option: Option): string | un
   throw new CommandError(message("workshop.not_option", { option, text, values: allowed.join(", ") }), EXIT.usage);
 }
 
-/** Throws a CommandError if an option has a wrong value, whether or not its question arises. */
+/** Throws a CommandError if an option has a wrong value, even if its question is not asked. */
 export function checkOptions(call: Pick<Call, "values">): void {
   for (const option of Object.keys(OPTIONS) as Option[]) optionOf(call, option);
 }
 
-/** The option with its values: "--same-names replace, keep or skip". */
+/** Returns the option with its values: "--same-names replace, keep or skip". */
 function optionText(option: Option): string {
   return `--${option} ${new Intl.ListFormat("en-GB", { type: "disjunction" }).format(OPTIONS[option])}`;
 }
@@ -70,12 +74,12 @@ interface Question {
   readonly choices: readonly Choice[];
 }
 
-/** The value that the option has, else the choice of the person. Throws a CommandError if neither gives one. */
+/** Returns the option's value, else the user's choice. Throws a CommandError if neither gives a value. */
 export async function choose(call: Call, { option, ...asked }: Question & { readonly option: Option }) {
   return optionOf(call, option) ?? (await chosen(call, optionText(option), asked));
 }
 
-/** Asks for one of the choices. Throws a CommandError if there is no terminal, or the reply is no choice. */
+/** Asks for one of the choices. Throws a CommandError without a terminal, or if the reply is not a choice. */
 async function chosen({ io }: Call, options: string, { question, choices }: Question): Promise<string> {
   const reply = (await io.ask(question, "choose", choices))?.trim();
   if (reply === undefined) throw new CommandError(message("workshop.nobody_to_ask", { question, options }), EXIT.usage);
@@ -84,7 +88,7 @@ async function chosen({ io }: Call, options: string, { question, choices }: Ques
   return choice.value;
 }
 
-/** Why an address can't be read, with the hint if there is one. */
+/** Says why an address can't be read, with a hint if the fault has a hint. */
 export function faultText({ message: text, hint }: AddressFault): Text {
   return hinted(text, hint);
 }
@@ -94,11 +98,11 @@ export interface Asking {
   /** The tables that the device serves. */
   readonly tables: ModbusQuirks["tables"];
   readonly live: Live;
-  /** A tag by which the row's value can be read at a place. */
+  /** Makes a tag that reads the row's value at a place (table and address). */
   readonly entryAt: (row: ReadRow, place: ListPlace) => TagEntry;
 }
 
-/** Asks until the rows' places are certain. Each question settles another option, so there are six at most. */
+/** Asks until the addresses of all rows are certain. Each question decides another option, so it asks at most six questions. */
 export async function settledReading(rows: readonly ReadRow[], asking: Asking): Promise<Reading> {
   const { call, tables } = asking;
   const given = { rows, tables };
@@ -141,7 +145,7 @@ function addressOf({ row: { cells } }: ReadRow): string {
   return cells.modbus ?? cells.address ?? cells.address_hex ?? "";
 }
 
-/** Each choice with the places that it makes of three rows, and the values that the PLC holds there now. */
+/** Returns each choice with the addresses that it gives three rows, and the values that the PLC currently holds there. */
 async function shownChoices(
   { choices, examples }: ReadingQuestion,
   readings: readonly Reading[],
@@ -157,7 +161,7 @@ async function shownChoices(
   });
 }
 
-/** A row with its place; `entry` is null if it has none. */
+/** Describes a row with its place; `entry` is null if the row has no place. */
 function exampleOf(row: ReadRow, reading: Reading, entryAt: Asking["entryAt"]) {
   const place = placeOf(row, reading);
   const name = `${row.row.cells.name ?? ""} (${addressOf(row)})`;
@@ -169,7 +173,7 @@ function withValue(place: string, value: string | null | undefined): Text {
   return value === null || value === undefined ? place : message("workshop.reads_now", { place, value });
 }
 
-/** Says where the list begins to count, with three rows and their places, before anything is written. */
+/** Describes how the list counts before anything is written: the first number, and three rows with their places (table and address). */
 export async function placesText(rows: readonly ReadRow[], reading: Reading, { live, entryAt }: Asking): Promise<Text> {
   const shown = shownRows(rows, reading);
   const examples = shown.rows.map((row) => exampleOf(row, reading, entryAt));
@@ -180,10 +184,10 @@ export async function placesText(rows: readonly ReadRow[], reading: Reading, { l
     : message("workshop.places_from", { base: shown.base, rows: text });
 }
 
-/** A column of tables with more unknown words is another column. */
+/** The maximum number of unknown words in a column that still counts as a column of tables. */
 const MOST_WORDS = 4;
 
-/** Asks which tables these words of a column mean. The reply `none` leaves their rows out. */
+/** Asks which tables these words of a column mean. The reply `none` leaves out the rows with that word. */
 export async function settledWords(
   call: Call,
   { head, words }: { readonly head: string; readonly words: readonly string[] },
@@ -212,7 +216,7 @@ function tableNamed(text: string): ModbusTable | undefined {
   return MODBUS_TABLES.find((one) => one === text);
 }
 
-/** --tables WORD=TABLE,... */
+/** Parses the option --tables WORD=TABLE,... */
 function givenWords(call: Call): Map<string, ModbusTable> {
   const words = new Map<string, ModbusTable>();
   for (const pair of (textOption(call.values, "tables") ?? "").split(",").filter((one) => one !== "")) {
@@ -227,19 +231,21 @@ function givenWords(call: Call): Map<string, ModbusTable> {
   return words;
 }
 
-/** The meanings of tags: the usual tag of each, and the tag that tells the booth's mode; null if none does, or without agreement. */
+/**
+ * The meanings of tags: the usual tag (a tag of a shipped profile) for each tag, and the tag that tells the booth's mode. The mode tag is
+ * null if no tag fits or the user does not agree.
+ */
 interface Meant<T> {
   readonly meanings: ReadonlyMap<T, UsualTag>;
   readonly mode: T | null;
 }
 
-/** Names that a question lists. */
+/** The maximum number of names that a question lists. */
 const MOST_SHOWN = 10;
 
 /**
- * Finds what tags mean by their units and names. A meaning that only the name suggests is asked about, for all tags in one question;
- * without a yes such a tag gets no role.
- *
+ * Finds the meanings of tags by their units and names. For meanings that only the names suggest, asks a single question about all such
+ * tags. Without a yes these tags get no role.
  * @param tags all tags; `open`: those whose names may decide; `byCodes`: those that list codes of modes; `known`: the profile's tags
  */
 export async function meantBy<T extends Named>(
@@ -259,7 +265,7 @@ export async function meantBy<T extends Named>(
     null;
   const hasMode = mode !== null || known.some(({ role }) => role === "mode");
   const likely = hasMode ? [] : likelyModes(open);
-  // A single likely mode is part of the question about the other proposals.
+  // Includes a single likely mode tag in the question about the other proposals.
   const [withOthers = null] = proposed.size > 0 && likely.length === 1 ? likely : [];
   for (const one of withOthers === null ? likely : []) {
     if (!(await agreedByName(call, message("workshop.does_mode", { tag: one.name })))) continue;
@@ -276,7 +282,7 @@ export async function meantBy<T extends Named>(
   return { meanings: new Map([...certain, ...proposed]), mode: mode ?? withOthers };
 }
 
-/** Whether the person agrees, by --by-name or on the terminal. False if there is no terminal. */
+/** Returns whether the user agrees, by --by-name or on the terminal. False without a terminal. */
 async function agreedByName(call: Call, question: Text): Promise<boolean> {
   const given = optionOf(call, "by-name");
   if (given !== undefined) return given === "yes";

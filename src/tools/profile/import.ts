@@ -53,14 +53,14 @@ import {
 } from "./import-asks.ts";
 import { meantEntry, meaningText, usualTags } from "./usual-tags.ts";
 
-/** A row that became a tag. */
+/** A row of the list as a tag. */
 interface ListTag extends Named {
   readonly row: ListRow;
-  /** False if the name must not decide the meaning: the profile has a tag of that name, or the list's unit is not known. */
+  /** False if the name must not decide the tag's meaning: the profile has a tag of that name, or the list's unit is not known. */
   readonly canMeanByName: boolean;
 }
 
-/** A row that becomes no tag, and why. */
+/** A row that becomes no tag, and the reason. */
 interface SkippedRow {
   readonly line: number;
   readonly why: Text;
@@ -74,21 +74,23 @@ interface ImportedRows {
 interface Importing {
   readonly call: Call;
   readonly draft: Draft;
-  /** With the rows that have a name. */
+  /** The list, with only the rows that have a name. */
   readonly list: RegisterList;
   readonly live: Live;
 }
 
-/** Reads values at places of the draft's PLC, so that a question can show what each answer would read. */
+/**
+ * Returns a function that reads values from the PLC of a draft (an unfinished profile), so a question can show what each answer would read.
+ */
 export type LiveOf = (call: Call, draft: Draft) => Live;
 
 /**
- * `profile import FILE`: adds the rows of a register list, as an engineering tool exports it, to a profile.
+ * Makes the command `profile import FILE`: adds the rows of a register list, as an engineering tool exports it, to a profile.
  *
- * Never guesses an address or a unit. Asks about everything that the list leaves open (where numbers begin, which table, which block, a
- * whole scale, an unknown unit, a name that the profile has already), unless an option answers. Without either the import ends with an
- * error and writes nothing. Skips a row that can't be read, and shows its line and the reason. Gives a role only if name and unit
- * agree, or if the person agrees.
+ * Never guesses an address or a unit. Asks about everything that the list leaves undecided, unless an option answers: where numbers begin,
+ * which table or block, a whole scale, an unknown unit, a name that the profile already has. Without an answer the import ends with an
+ * error and writes nothing. Skips a row that can't be read, and shows its line and the reason. Gives a role only if name and unit agree, or
+ * if the user agrees.
  */
 export function importCommand(liveOf: LiveOf): Run {
   return async (call) => {
@@ -116,7 +118,8 @@ export function importCommand(liveOf: LiveOf): Run {
       tags: tags.map((one) => {
         const { name, type, row, keys } = one;
         const usual = one === mode ? usualTags().get("mode") : meanings.get(one);
-        // The label of a usual tag of another name could name another unit.
+        // Keeps the list's name as label if the usual tag (the tag of a shipped profile) has another name: that tag's label could name
+        // another unit.
         const label = usual === undefined || usual.name === name ? {} : { label: row.cells.name };
         const from = `${sourceOf(row)}, ${list.maker}${meaningText(usual, name)}`;
         return { entry: meantEntry(usual, { name, type, ...label, ...keys }), from };
@@ -128,7 +131,7 @@ export function importCommand(liveOf: LiveOf): Run {
   };
 }
 
-/** Says how the list was understood before anything is written. */
+/** Describes how the list was understood, before anything is written. */
 function listTexts(file: string, { maker, columns, unknown }: RegisterList): readonly Message[] {
   const isOrderKnown = "word_order" in MAKERS[maker] || columns.includes("word_order");
   return [
@@ -148,7 +151,7 @@ function skippedText(skipped: readonly SkippedRow[]): readonly Message[] {
   return more === 0 ? texts : [...texts, message("workshop.and_more", { count: more })];
 }
 
-/** An export of a whole program is far smaller, and a box has little memory. */
+/** The largest list in bytes. The export of a whole program is far smaller, and a box has little memory. */
 const MOST_LIST_BYTES = 5_000_000;
 
 function listIn(file: string): RegisterList {
@@ -171,8 +174,8 @@ function textIn(file: string): string {
 }
 
 /**
- * Decodes the bytes of a list. UTF-16 is known by its byte order mark or by zero bytes. Bytes that are not UTF-8 are Windows-1252, in
- * which any bytes are a text.
+ * Decodes the bytes of a list. Recognises UTF-16 by its byte order mark or by zero bytes. Decodes bytes that are not UTF-8 as Windows-1252,
+ * in which any bytes are valid.
  */
 export function decoded(bytes: Uint8Array): string {
   const [first, second] = bytes;
@@ -189,7 +192,7 @@ function parted(read: readonly (ListTag | SkippedRow)[]): ImportedRows {
   return { tags: read.filter((one) => "keys" in one), skipped: read.filter((one) => "why" in one) };
 }
 
-/** Tags of an OPC UA profile: each row names its node. */
+/** Returns the tags of an OPC UA profile: each row names its node. */
 function nodeTags(list: RegisterList): ImportedRows {
   const read = list.rows.map((row): ListTag | SkippedRow => {
     const known = namedRow(row);
@@ -204,7 +207,7 @@ function nodeTags(list: RegisterList): ImportedRows {
   return parted(read);
 }
 
-/** The name and type of a row's tag. */
+/** Returns the name and type of a row's tag. */
 function namedRow({ cells, line }: ListRow): { readonly name: string; readonly type: string } | SkippedRow {
   const name = tagNameOf(cells.name ?? "");
   const type = typeNamed(cells);
@@ -214,7 +217,9 @@ function namedRow({ cells, line }: ListRow): { readonly name: string; readonly t
   return { name, type };
 }
 
-/** Tags of a Modbus profile: reads each row by itself, asks what the list leaves open, then finds the place of each row. */
+/**
+ * Returns the tags of a Modbus profile. Reads each row by itself, asks what the list leaves undecided, then finds the address of each row.
+ */
 async function registerTags({ call, draft, list, live }: Importing) {
   const quirks = quirksOf(draft);
   const style = await settledStyle(call, list);
@@ -249,7 +254,7 @@ async function registerTags({ call, draft, list, live }: Importing) {
   return { tags: found.tags, skipped: [...skipped, ...found.skipped], places };
 }
 
-/** Reads each row's address as far as it can be read alone. Unknown words of a table column are asked about. */
+/** Reads each row's address as far as the row alone decides it. Asks about unknown words of a table column. */
 async function readRows(call: Call, list: RegisterList) {
   const rows: ReadRow[] = [];
   const skipped: SkippedRow[] = [];
@@ -273,7 +278,7 @@ async function readRows(call: Call, list: RegisterList) {
   return { rows, skipped };
 }
 
-/** The words of the table column that name no known table, with the column's head. */
+/** Returns the words of the table column that name no known table, with the column's head. */
 function unclearWords(list: RegisterList): { readonly head: string; readonly words: readonly string[] } {
   const none: ReadonlyMap<string, ModbusTable> = new Map();
   const column = tableColumn(list.columns);
@@ -285,7 +290,7 @@ function unclearWords(list: RegisterList): { readonly head: string; readonly wor
   return { head: column === null ? "" : (list.heads[column] ?? column), words: [...new Set(words)] };
 }
 
-/** Checks a column that counts registers, bytes or bits of a value against the row's type. */
+/** Returns an error if the row's length contradicts its type. The length may count registers, bytes or bits. */
 function contradiction({ cells: { length } }: ListRow, type: string): Message | null {
   const registers = registersOf(type);
   if (registers === null || type === "bool" || length === undefined || !/^\d+$/.test(length)) return null;
@@ -293,7 +298,7 @@ function contradiction({ cells: { length } }: ListRow, type: string): Message | 
   return fits ? null : message("workshop.other_length", { type, length });
 }
 
-/** A whole scale such as 10 is a factor in some lists and a divisor in others, so it is asked about. */
+/** Asks whether a whole scale such as 10 is a factor or a divisor, because lists differ. */
 async function settledStyle(call: Call, list: RegisterList): Promise<NumberStyle> {
   const style = numberStyleOf(list);
   if (style.scale !== null) return style;
@@ -312,12 +317,15 @@ async function settledStyle(call: Call, list: RegisterList): Promise<NumberStyle
 
 const DEFAULT_CHARACTERS = 16;
 
-/** Registers of a text. */
+/** Returns the length of a text in registers. */
 function lengthIn({ cells }: ListRow): number {
   return cells.length === undefined ? Math.ceil((charactersIn(cells) ?? DEFAULT_CHARACTERS) / 2) : Number(cells.length);
 }
 
-/** Word, byte and string order: from the row's columns, else the usual order of the list's tool; omitted if it is the profile's. */
+/**
+ * Returns the word, byte and string order of a row: from the row's columns, else the usual order of the list's tool. Leaves out an order
+ * that equals the profile's.
+ */
 function ordersOf({ cells }: ListRow, type: string, known: Orders & { readonly quirks: ModbusQuirks }): Keys {
   const { quirks } = known;
   if (type === "string") {
@@ -331,7 +339,9 @@ function ordersOf({ cells }: ListRow, type: string, known: Orders & { readonly q
   };
 }
 
-/** The order in 400220.20H: twenty characters, the high byte first. */
+/**
+ * Returns the string order that a Kepware address such as 400220.20H names: H means the high byte first. (20 is the number of characters.)
+ */
 function kepwareOrder(address = ""): string | undefined {
   const [, order] = /^\d{5,6}\.\d{1,3}([HL])$/i.exec(address) ?? [];
   return order === undefined ? undefined : order.toUpperCase() === "L" ? "low_first" : "high_first";
@@ -342,7 +352,7 @@ function orderIn(text: string | undefined): string | undefined {
   return /low|little|cdab|dcba|swap|lsw|true|yes/i.test(text) ? "low_first" : "high_first";
 }
 
-/** The keys that the row's columns give, other than its place. */
+/** Returns the keys that the row's columns give, except those of its address. */
 function cellKeys(row: ListRow, style: NumberStyle): { readonly keys: Keys } | SkippedRow {
   const { name = "", label, unit, role, filter, bay = "", group, more } = row.cells;
   const scaling = scalingOf(row, style);
@@ -362,7 +372,7 @@ function cellKeys(row: ListRow, style: NumberStyle): { readonly keys: Keys } | S
   return { keys: Object.fromEntries(Object.entries(keys).filter(([, value]) => value !== undefined)) };
 }
 
-/** Writes each unit as a profile does. For unknown units the person decides: import without a unit, or not at all. */
+/** Writes each unit as a profile does. For unknown units the user decides: import without a unit, or not at all. */
 async function withUnits(call: Call, tags: readonly ListTag[]): Promise<readonly ListTag[]> {
   const unknown = new Set<string>();
   const measured = tags.map((tag): ListTag => {
@@ -388,10 +398,10 @@ async function withUnits(call: Call, tags: readonly ListTag[]): Promise<readonly
   throw new CommandError(message("workshop.not_written"));
 }
 
-/** Units or names that a question lists. */
+/** The maximum number of units or names that a question lists. */
 const MOST_SHOWN = 10;
 
-/** Gives each tag a name of its own. For names that the profile has already the person decides: replace, keep both or skip. */
+/** Gives each tag a unique name. For names that the profile already has, the user decides: replace, keep both or skip. */
 async function withNames(call: Call, found: readonly ListTag[], draft: Draft): Promise<ImportedRows> {
   const known = new Set(tagEntries(draft.text).map(({ name }) => name));
   const same = new Set(found.map(({ name }) => name).filter((name) => known.has(name)));
@@ -420,7 +430,7 @@ async function withNames(call: Call, found: readonly ListTag[], draft: Draft): P
     }
     const name = freeName(tag.name, (one) => used.has(one));
     used.add(name);
-    // A second tag of the same role would count twice.
+    // Drops the role from a second tag of the same name, because it would count twice.
     const keys = Object.entries(tag.keys).filter(([key]) => !isKnown || !["role", "filter", "mode"].includes(key));
     return {
       ...tag,
@@ -432,7 +442,7 @@ async function withNames(call: Call, found: readonly ListTag[], draft: Draft): P
   return parted(read);
 }
 
-/** The codes of modes that a row lists, as in "0=off;3=spray". */
+/** Returns the mode codes that a row lists, as in "0=off;3=spray". */
 function codesIn({ cells }: ListRow): readonly { readonly code: string; readonly mode: ProfileMode }[] {
   const pairs = [...(cells.values ?? "").matchAll(/(-?\d+)\s*=\s*(\w+)/g)];
   return pairs.flatMap(([, code = "", text = ""]) => {

@@ -13,12 +13,18 @@ import { type Draft, type Entered, entryOf, modeNamed, openDraft, tagEntries, ty
 import { type PlaceValues, placeOf, withPlaceReader } from "./read.ts";
 import { meantEntry, usualTags } from "./usual-tags.ts";
 
-/** A first reading may still show the state before the change, and the driver accepts sudden zeros only after three readings. */
+/**
+ * The number of readings to drop after a change of mode. The first reading may still show the old state, and the driver accepts sudden
+ * zeros only after three readings.
+ */
 const SETTLING_READINGS = 3;
 const READINGS = 5;
 const LONGEST_H = 1;
 
-/** `profile learn modes`: finds what tells the mode, by reading all registers while a person brings the booth into each mode. */
+/**
+ * Makes the command `profile learn modes`: finds the registers that tell the mode, by reading all registers while a person brings the booth
+ * into each mode.
+ */
 export function learnModesCommand(tools: PlcTools): Run {
   return async (call) => {
     const { values, io } = call;
@@ -28,7 +34,7 @@ export function learnModesCommand(tools: PlcTools): Run {
     const wish = `${modes.join()} ${textOption(values, "range") ?? ""}`;
     const done = await resumedStays(call, draft, wish);
     await withPlaceReader(tools, call, async (readPlaces) => {
-      // The first mode comes again at the end: a register that reads the same then is no counter.
+      // Repeats the first mode at the end: a register that reads the same again is no counter.
       for (const [index, mode] of [...modes, ...modes.slice(0, 1)].entries()) {
         if (done.has(index)) continue;
         const code = index === modes.length ? "workshop.set_mode_again" : "workshop.set_mode";
@@ -55,15 +61,15 @@ export function learnModesCommand(tools: PlcTools): Run {
   };
 }
 
-/** The stays in modes so far, by their place in the order in which the modes are asked for. */
+/** The readings of the modes that are done so far, by the index of the mode in the order of the questions. */
 type StaysDone = Map<number, Stay>;
 
-/** After that time the counters and the program of a booth in use may differ. */
+/** The longest time after which an interrupted run can be resumed. Later, the counters and the program of a booth in use may differ. */
 const STAYS_KEPT_MS = HOUR_MS;
 
-/** The stays of a learning that was stopped, in a file next to the draft, so that the next one can resume there. */
+/** The readings of an interrupted run, in a file next to the draft, so that the next run can resume. */
 interface KeptStays {
-  /** The modes and addresses that were to be learned. */
+  /** The modes and addresses of the interrupted run. */
   readonly wish: string;
   readonly at: number;
   readonly stays: readonly (readonly [
@@ -83,7 +89,7 @@ function keepStays(draft: Draft, done: StaysDone, wish: string): void {
   writeFileSync(staysFile(draft), JSON.stringify(kept), { mode: 0o644 });
 }
 
-/** The kept stays of the same wish, at most an hour old, if the person wants to resume with them. */
+/** Returns the kept readings if they belong to the same modes and addresses, are at most an hour old, and the user agrees to resume. */
 async function resumedStays({ io }: Call, draft: Draft, wish: string): Promise<StaysDone> {
   const kept = keptStays(draft);
   if (kept === null || kept.wish !== wish || Date.now() - kept.at > STAYS_KEPT_MS || kept.stays.length === 0)
@@ -100,7 +106,7 @@ function keptStays(draft: Draft): KeptStays | null {
   try {
     return JSON.parse(readFileSync(staysFile(draft), "utf8")) as KeptStays;
   } catch {
-    return null; // a power cut may leave half a file
+    return null; // a power cut may leave an incomplete file
   }
 }
 
@@ -120,7 +126,7 @@ function modesIn(text: string | undefined): readonly ProfileMode[] {
 
 const MOST_SHOWN = 5;
 
-/** Returns the only finding, or the person's choice. Throws a CommandError if nothing was found. */
+/** Returns the only finding, or the finding that the user chooses. Throws a CommandError if nothing was found. */
 async function chosen({ values, io }: Call, findings: readonly ModeFinding[]): Promise<ModeFinding> {
   const [first, ...others] = findings;
   if (first === undefined) throw new CommandError(message("workshop.no_place"));
@@ -152,7 +158,7 @@ function findingText(finding: ModeFinding): Message {
 interface Learned {
   readonly draft: Draft;
   readonly stays: readonly Stay[];
-  /** The draft's mode tag. */
+  /** The existing mode tag of the draft (the unfinished profile). */
   readonly known: TagEntry | undefined;
 }
 
@@ -173,7 +179,7 @@ function changeOf(finding: ModeFinding, { draft, stays, known }: Learned): Chang
   return { told, modes, tags };
 }
 
-/** A tag for the register of the mode. Over OPC UA the place is a tag of the draft, which gets the role. */
+/** Makes a tag for the register that holds the mode. Over OPC UA, `place` is the name of a tag in the draft, which gets the role. */
 function codeEntry(draft: Draft, place: string): TagEntry {
   const own = tagEntries(draft.text).find(({ name }) => name === place);
   if (own !== undefined) return entryOf({ ...own, role: "mode" });

@@ -6,10 +6,13 @@ import { type Draft, variablesOf, withoutTags, withTags } from "./file.ts";
 import type { Live } from "./import-asks.ts";
 import { withDriver } from "./read.ts";
 
-/** A person is shown no more values. */
+/** The maximum number of values that are shown to a person. */
 const MOST_LIVE = 40;
 
-/** Reads the PLC that the options, the set-up or the configuration name, as the draft's profile reads it. */
+/**
+ * Returns a function that reads the PLC as the draft (an unfinished profile) says. The options, the set-up or the configuration name the
+ * PLC.
+ */
 export function liveAt(
   { tools, values, io }: Pick<ToolCall, "values" | "io"> & { readonly tools: PlcTools },
   draft: Pick<Draft, "path" | "text">,
@@ -30,7 +33,7 @@ export function liveAt(
       });
     } catch (error) {
       if (io.signal.aborted) throw io.signal.reason;
-      // Without values the places alone are shown.
+      // Shows only the addresses if no values can be read.
       if (error instanceof CommandError || error instanceof ConfigError) return null;
       throw error;
     }

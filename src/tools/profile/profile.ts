@@ -16,7 +16,7 @@ import { missingText } from "./enter.ts";
 import { missingIn, newDraft, openDraft, ownFolder, problemsIn, saveDraft } from "./file.ts";
 import { pollLive, pollTrace } from "./read.ts";
 
-/** `booth-gateway profile`: a profile of one's own, made step by step at the PLC. Each action loads only its own code. */
+/** Makes the command `booth-gateway profile`: makes a user's own profile step by step at the PLC. Each action loads only its own code. */
 export function profileCommand(tools: PlcTools): Run {
   return async (call) => {
     switch (call.operands[0]) {
@@ -40,7 +40,9 @@ export function profileCommand(tools: PlcTools): Run {
   };
 }
 
-/** Imports a register list. The page does it on a thread, which must not load the drivers, so `import.ts` does not import `live.ts`. */
+/**
+ * Imports a register list. The page does the same on a thread, which must not load the drivers, so `import.ts` does not import `live.ts`.
+ */
 async function importList(tools: PlcTools, call: Call): Promise<number> {
   const { importCommand } = await import("./import.ts");
   const { liveAt } = await import("./live.ts");
@@ -116,7 +118,7 @@ function showJudgement({ name, version }: Profile, { tags, modes, ok }: Judgemen
   io.table([head, ...rows]);
   io.table([...seen, conclusion].map((line) => [line]));
 
-  /** A text in colour is for a terminal. */
+  /** Colours a text if the output is a terminal with colours. */
   function coloured(text: Text): Text {
     const style = styleOf(io);
     return io.colours ? style[ok ? "good" : "bad"](render(text)) : text;

@@ -31,13 +31,13 @@ interface DeviceReading {
   readonly tools: PlcTools;
   readonly link: {
     readonly booth: BoothLink & Pick<BoothConfig, "poll">;
-    /** The folder of an OPC UA client's own certificate. Modbus needs none. */
+    /** The folder of the client certificate for OPC UA. Not needed for Modbus. */
     readonly data_dir?: string;
   };
   readonly io: Pick<Io, "signal" | "progress">;
 }
 
-/** Lets `use` read by a driver like the agent's. Rejects with a CommandError if the device does not answer. */
+/** Calls `use` with a driver like the agent's. Rejects with a CommandError if the device does not answer. */
 export async function withDriver<T>(
   { tools, link, io }: DeviceReading,
   profile: Profile,
@@ -55,7 +55,7 @@ export async function withDriver<T>(
   }
 }
 
-/** Reads all groups at their intervals for a time, each at least twice. */
+/** Reads all groups at their intervals for `for_ms`, each group at least twice. */
 export async function pollLive(
   reading: DeviceReading,
   profile: Profile,
@@ -68,7 +68,7 @@ export async function pollLive(
     const began = tools.mono();
     const due = new Map(groups.map(([group]) => [group, began]));
     const read = async (chosen: typeof groups): Promise<void> => {
-      if (chosen.length === 0) return; // a sleep may end a little early
+      if (chosen.length === 0) return; // no group is due yet, because a sleep may end a little early
       const at_ms = Math.round(tools.mono() - began);
       const samples = await driver.read(chosen.map(([name]) => name));
       polls.push({ at_ms, samples: [...samples.values()].flat() });
@@ -88,7 +88,7 @@ export async function pollLive(
   });
 }
 
-/** Decodes the profile's tags from a recorded session: each tag whenever all its registers are known. Throws a CommandError. */
+/** Decodes the profile's tags from a recorded session. Decodes a tag each time all its registers are known. Throws a CommandError. */
 export function pollTrace(file: string, profile: ModbusProfile): readonly Poll[] {
   const words = new Map<string, number>();
   const polls: Poll[] = [];
@@ -116,7 +116,7 @@ function sampleIn(known: ReadonlyMap<string, number>, { name, point }: ModbusTag
   return [{ tag: name, value: null, quality: "bad", reason: decoded.reason }];
 }
 
-/** Parses the lines of a trace. Only the header is checked; lines that are no read are skipped later. */
+/** Parses the lines of a recorded session. Checks only the header; lines that aren't reads are skipped later. */
 function traceLines(file: string): readonly TraceLine[] {
   const lines = namedFile(file).toString("utf8").split("\n");
   return lines.flatMap((line, index): TraceLine[] => {
@@ -131,19 +131,22 @@ function traceLines(file: string): readonly TraceLine[] {
   });
 }
 
-/** Addresses of a table, first and last. */
+/** A range of addresses in a table, both ends included. */
 interface Range {
   readonly table: ModbusTable;
   readonly first: number;
   readonly last: number;
 }
 
-/** More than any booth's program uses. At 100 registers per request one reading of all takes some seconds. */
+/**
+ * The maximum number of addresses in a scan, more than any booth's program uses. At 100 registers per request, reading all of them takes
+ * some seconds.
+ */
 const MOST_PLACES = 8_000;
-/** The last address of each table if neither --range nor the profile says more. */
+/** The last address to read in each table if neither --range nor the profile names it. */
 const USUAL_LAST = 499;
 
-/** Parses --range: TABLE:FIRST-LAST separated by commas. Throws a CommandError. */
+/** Parses the option --range: TABLE:FIRST-LAST separated by commas. Throws a CommandError. */
 export function rangesIn(text: string): readonly Range[] {
   const ranges = text.split(",").map((one) => {
     const [, first = "", last = ""] = /^\s*([a-z]+:\w+)-(\w+)\s*$/i.exec(one) ?? [];
@@ -156,7 +159,10 @@ export function rangesIn(text: string): readonly Range[] {
   return bounded(ranges);
 }
 
-/** The addresses that the device serves by its profile: those between its holes, else the first of each table. */
+/**
+ * Returns the addresses that the profile's device serves: those between its holes (addresses that it refuses), else the first of each
+ * table.
+ */
 export function rangesOf({ holes, tables = MODBUS_TABLES }: ModbusQuirks): readonly Range[] {
   const ranges = tables.flatMap((table): Range[] => {
     const known = (holes[table] ?? []).filter(([first, last]) => last >= first).toSorted((a, b) => a[0] - b[0]);
@@ -176,23 +182,25 @@ function bounded(ranges: readonly Range[]): readonly Range[] {
   throw new CommandError(message("workshop.too_many_places", { places, most: MOST_PLACES }), EXIT.usage);
 }
 
-/** The values of all places by table:address, or of all tags by name. Places that don't answer are missing. Bits are 0 and 1. */
+/** The values of all addresses by table:address, or of all tags by name. Addresses that don't answer are missing. Bits are 0 and 1. */
 export type PlaceValues = ReadonlyMap<string, number>;
 
-/** The driver needs some readings to find out which places answer: each splits the refused blocks further. */
+/** The number of readings until the driver knows which addresses answer. Each reading splits the refused blocks further. */
 const WARM_UP_READINGS = 3;
 const GROUP = "all";
 
-/** A PLC has a machine to run. A higher rate must be asked for. */
+/** The usual number of requests per second. It is low because the PLC has a machine to run. A higher rate must be asked for. */
 const USUAL_RATE = 5;
 const HIGHEST_RATE = 1_000;
 
-/** Requests per second that learning and browsing may make. Throws a CommandError. */
+/** Returns the requests per second that learning and browsing may make. Throws a CommandError. */
 export function requestRate(values: Values): number {
   return numberOption(values, "rate", { min: 0.1, max: HIGHEST_RATE }) ?? USUAL_RATE;
 }
 
-/** Lets `use` read, as often as it likes, every register and bit of the ranges, or all variables of an OPC UA draft. */
+/**
+ * Calls `use` with a function that reads every register and bit of the ranges, or all variables of an OPC UA draft (an unfinished profile).
+ */
 export function withPlaceReader<T>(
   tools: PlcTools,
   { values, io }: Call,
@@ -202,7 +210,7 @@ export function withPlaceReader<T>(
   const protocol = protocolOf(draft);
   const rate = requestRate(values);
   const reading = { tools: tools.paced(rate), link: deviceLink(values, protocol), io };
-  // The variables of an OPC UA server are known without a scan.
+  // Needs no scan for OPC UA, because the draft already has the server's variables.
   const profile = protocol === "opcua" ? variablesOf(draft) : scanProfile(quirksOf(draft), textOption(values, "range"));
   const count = profile.tags.length;
   if (profile.protocol === "modbus") io.err(textLines([message("workshop.reads", { ranges: profile.document, rate })]));
@@ -217,7 +225,7 @@ export function withPlaceReader<T>(
   });
 }
 
-/** The place of a draft's tag, as PlaceValues has it. */
+/** Returns the key of a draft's tag in `PlaceValues`. */
 export function placeOf(entry: TagEntry): string {
   const at = parseAddress(String(entry["address"]));
   return "table" in at ? `${at.table}:${at.address}` : entry.name;
@@ -230,7 +238,7 @@ function placeTag(table: ModbusTable, address: number): ModbusTag {
   return { name, label: name, ...meaning, point: { table, address, type, scale: 1, offset: 0, sentinels: [] } };
 }
 
-/** A profile with a tag for each place of the ranges. `document` names the ranges. */
+/** Makes a profile with a tag for each address of the ranges. `document` names the ranges. */
 function scanProfile(quirks: ModbusQuirks, range: string | undefined): ModbusProfile {
   const ranges = range === undefined ? rangesOf(quirks) : rangesIn(range);
   return {

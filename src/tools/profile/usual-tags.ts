@@ -5,10 +5,10 @@ import type { ProfileTag } from "../../domain/profile.ts";
 import { usualNameIn } from "../rules/tag-names.ts";
 import { entryOf, type Keys, type TagEntry } from "./file.ts";
 
-/** The meaning of a usual tag as in a shipped profile: everything but place, type and scale. */
+/** A usual tag: the meaning of a tag in a shipped profile, without its address, type and scale. */
 export interface UsualTag {
   readonly name: string;
-  /** The shipped profile that has it. */
+  /** The shipped profile that has this tag. */
   readonly profile: string;
   readonly type: ProfileTag["point"]["type"];
   readonly length: number | undefined;
@@ -17,12 +17,12 @@ export interface UsualTag {
   readonly counter: CounterParameters | undefined;
 }
 
-/** The profile with most tags, whose tags take precedence. */
+/** The shipped profile with the most tags. Its tags take precedence. */
 const FIRST = "click-booth";
 
 let known: ReadonlyMap<string, UsualTag> | undefined;
 
-/** All usual tags by name: the tags of the shipped booths, which are read once. */
+/** Returns all usual tags by name: the tags of the shipped booth profiles, which are read once. */
 export function usualTags(): ReadonlyMap<string, UsualTag> {
   known ??= shippedTags();
   return known;
@@ -38,7 +38,7 @@ function shippedTags(): ReadonlyMap<string, UsualTag> {
   return tags;
 }
 
-/** The usual tag of that name, else the one that the name probably means. */
+/** Returns the usual tag of that name, else the usual tag that the name probably means. */
 export function usualFor(name: string): UsualTag | undefined {
   return usualTags().get(name) ?? usualTags().get(usualNameIn(name) ?? "");
 }
@@ -66,10 +66,9 @@ function usualOf(tag: ProfileTag, profile: string): UsualTag {
 }
 
 /**
- * Makes the entry of a tag: the keys that are known of the tag itself and, below them, the usual tag's meaning in the tag's unit.
- * A counter gets the step and the modulus of the tag's registers. Bits and texts get no limits and no unit.
- *
- * @param group the poll group, unless the usual tag or the tag itself names one; absent: by the type
+ * Makes a tag's entry: the tag's known keys, completed by the usual tag's meaning in the tag's unit. A counter gets the step and the
+ * modulus of the tag's registers. Bits and texts get no limits and no unit.
+ * @param group the poll group, unless the usual tag or the tag itself names a group; absent: chosen by type
  */
 export function meantEntry(usual: UsualTag | undefined, tag: TagEntry, group?: string): TagEntry {
   const { name, type, unit, scale = 1 } = tag;
@@ -85,20 +84,19 @@ export function meantEntry(usual: UsualTag | undefined, tag: TagEntry, group?: s
   return entryOf(isNumber ? entry : { ...entry, min: undefined, max: undefined, deadband: undefined, unit: undefined });
 }
 
-/** Says which usual tag a tag of another name was taken for, as the end of a comment. */
+/** Returns the end of a comment that names the usual tag from which a tag of another name got its meaning. */
 export function meaningText(usual: UsualTag | undefined, name: string): string {
   return usual === undefined || usual.name === name ? "" : `; treated as ${usual.name}`;
 }
 
-/** Keys with numbers in the tag's unit. */
+/** Keys whose numbers are in the tag's unit. */
 const IN_UNIT: readonly string[] = ["min", "max", "between", "deadband"];
-/** Significant digits of a converted limit, and of a converted deadband. */
+/** The significant digits of converted limits and deadbands. */
 const LIMIT_DIGITS = 4;
 const DEADBAND_DIGITS = 2;
 
 /**
  * Converts a usual tag's meaning and counter to the unit of a tag: limits, deadband and rate.
- *
  * @param given the unit that a person or a list gave; undefined: the unit in the tag's name ("exhaust_hours"), else the usual unit
  */
 export function usualIn(
@@ -113,7 +111,7 @@ export function usualIn(
   const unit = given === undefined ? (stated ?? usualUnit) : unitOf(given);
   const conversion = unit === undefined ? undefined : conversionOf(usualUnit, unit);
   if (unit === undefined || conversion === undefined) {
-    // Limits can't be converted to a unit of another kind.
+    // Drops the limits, which can't be converted to a unit of another kind.
     const others = Object.entries(meaning).filter(([key]) => !IN_UNIT.includes(key));
     return { meaning: { ...Object.fromEntries(others), unit: given }, counter: undefined };
   }
@@ -143,7 +141,7 @@ function counterTimes({ step, modulus, max_rate_per_h, retained }: CounterParame
   };
 }
 
-/** The number of values of a type: a counter of that type starts again from 0 after so many steps. */
+/** The number of values of a type. A counter of that type restarts at 0 after this many steps. */
 const SIZES: Readonly<Record<string, number>> = {
   uint16: 65_536,
   uint32: 4_294_967_296,
@@ -151,20 +149,22 @@ const SIZES: Readonly<Record<string, number>> = {
   bcd32: 100_000_000,
 };
 
-/** The usual counter in registers of another type and scale. Step and modulus come from the registers, the rate from the machine. */
+/**
+ * Converts the usual counter to registers of another type and scale. Step and modulus follow from the registers; the rate is the machine's.
+ */
 export function counterIn(counter: CounterParameters, type: string, scale: number): CounterParameters {
   const size = SIZES[type];
   const { max_rate_per_h, retained } = counter;
   return {
     step: type.startsWith("float") ? counter.step : Math.abs(scale),
-    // A filter's counter is reset by its button. Where it would wrap is not known.
+    // Leaves out the modulus if the usual counter has none: a filter's counter is reset by a button, and its wrap is not known.
     ...(size === undefined || counter.modulus === undefined ? {} : { modulus: rounded(size * Math.abs(scale)) }),
     ...(max_rate_per_h === undefined ? {} : { max_rate_per_h }),
     retained,
   };
 }
 
-/** Removes the noise of binary fractions, as in 2^32 x 0.1 or 61.2 / 60. */
+/** Removes the rounding noise of binary fractions, as in 2^32 x 0.1 or 61.2 / 60. */
 function rounded(value: number): number {
   return Number(value.toPrecision(14));
 }

@@ -1,11 +1,12 @@
 import type { ModbusTable } from "../../domain/profile.ts";
 
 /**
- * Modbus addresses of a CLICK PLC's memory, which are the same for every CLICK and CLICK PLUS. Sources: the address picker's export
- * (programming software 3.41, numbers as 984 and as hexadecimal), and chapter 2 of the hardware user manual, "Modbus addressing".
+ * This module has the Modbus addresses of a CLICK PLC's memory, which are the same for every CLICK and CLICK PLUS. Sources: the address
+ * picker's export (programming software 3.41, Modicon 984 and hexadecimal numbers), and chapter 2 of the hardware user manual, "Modbus
+ * addressing".
  */
 
-/** Values of one kind, numbered from 1. `start` counts from 0. */
+/** A memory area whose values are numbered from 1. `start` is the 0-based Modbus address of value 1; `last` is the last number. */
 type Memory = readonly [table: ModbusTable, type: string, start: number, last: number];
 
 const MEMORY: Readonly<Record<string, Memory>> = {
@@ -21,12 +22,12 @@ const MEMORY: Readonly<Record<string, Memory>> = {
   CTD: ["holding", "int32", 0xc000, 250],
   SD: ["input", "int16", 0xf000, 1000],
 };
-/** Bits of the modules: the two banks of 16 of the CPU, then 32 for each module, of which the first 16 are used. */
+/** Inputs (X) and outputs (Y) as bits: two banks of 16 for the CPU, then 32 for each module, of which the first 16 are used. */
 const POINTS: Readonly<Record<string, { readonly table: ModbusTable; readonly start: number }>> = {
   X: { table: "discrete", start: 0x0000 },
   Y: { table: "coil", start: 0x2000 },
 };
-/** The same bits as words, two registers apart: 0 and 0u for the CPU, 1 to 8 for the modules. */
+/** Inputs and outputs as words, two registers apart: 0 and 0u for the CPU, 1 to 8 for the modules. */
 const WORDS: Readonly<Record<string, { readonly table: ModbusTable; readonly start: number }>> = {
   XD: { table: "input", start: 0xe000 },
   YD: { table: "holding", start: 0xe200 },
@@ -42,7 +43,10 @@ interface ClickPlace {
 
 const SPELLING = /^(X|Y|C|T|CT|SC|DS|DD|DH|DF|TD|CTD|SD|TXT|XD|YD)(\d{1,4})(u?)$/i;
 
-/** Finds the place of a CLICK's memory address. Returns null for an unknown address, "half" for an even TXT, which begins in the middle of a register. */
+/**
+ * Finds the Modbus address of a CLICK's memory address. Returns null for an unknown address, and "half" for an even TXT number, which
+ * begins in the middle of a register.
+ */
 export function clickPlace(text: string): ClickPlace | "half" | null {
   const [, name = "", digits = "", upper = ""] = SPELLING.exec(text) ?? [];
   const memory = name.toUpperCase();
@@ -69,7 +73,7 @@ export function clickPlace(text: string): ClickPlace | "half" | null {
 function pointPlace({ table, start }: { table: ModbusTable; start: number }, number: number): ClickPlace | null {
   const module = Math.floor(number / 100);
   const point = number % 100;
-  // The CPU's second bank is 021 to 036.
+  // The CPU's second bank has the numbers 021 to 036.
   if (module === 0 && point >= 21 && point <= 36) return { table, address: start + 16 + point - 21, type: "bool" };
   if (module > LAST_MODULE || point < 1 || point > 16) return null;
   return { table, address: start + 32 * module + point - 1, type: "bool" };

@@ -1,4 +1,4 @@
-/** Parses text with separated values. Pure. Takes time in proportion to the text's length. */
+/** This module parses text with separated values. Pure. The time is proportional to the text's length. */
 
 export interface CsvRow {
   /** The line of the file where the row begins, from 1. */
@@ -9,27 +9,27 @@ export interface CsvRow {
 export const SEPARATORS = [",", ";", "\t"] as const;
 export type Separator = (typeof SEPARATORS)[number];
 
-/** The widest known export (Kepware's) has 17 columns. More are the empty columns of a spreadsheet. */
+/** The maximum number of columns. The widest known export (Kepware's) has 17; more columns are the empty columns of a spreadsheet. */
 export const MOST_COLUMNS = 256;
-/** Exports of whole programs have some thousand rows. */
+/** The maximum number of rows. Exports of whole programs have some thousand rows. */
 export const MOST_ROWS = 20_000;
-/** The rest of a longer cell is dropped. A label has at most 100 characters. */
+/** The maximum number of characters in a cell; the rest is dropped. A label has at most 100 characters. */
 const MOST_CHARACTERS = 1_000;
 
-/** A bound that the text exceeds, or a quote that is never closed, with the line where that begins. */
+/** A limit that the text exceeds, or a quote that is never closed, with the line where the excess begins. */
 export interface Excess {
   readonly excess: "columns" | "rows" | "quote";
   readonly line: number;
 }
 
-/** Reads at most `most_rows` rows; by default all, up to MOST_ROWS. Quotes are as in RFC 4180. Skips empty rows. */
+/** Reads at most `most_rows` rows; by default all rows, up to MOST_ROWS. Quotes are as in RFC 4180. Skips empty rows. */
 export function csvRows(text: string, separator: Separator, most_rows?: number): readonly CsvRow[] | Excess {
   const rows: CsvRow[] = [];
   let at = text.startsWith("\uFEFF") ? 1 : 0;
   let line = 1;
-  /** The line of a quote that is open at the end of the text: the rows after it would be lost in one cell. */
+  /** The line of a quote that is still open at the end of the text. Without this check, all later rows would be lost in a single cell. */
   let open = null as number | null;
-  /** Reads a quoted cell, from its opening quote to after its closing quote. */
+  /** Reads a quoted cell up to and including its closing quote. */
   const quoted = (): string => {
     const begun = line;
     for (let cell = ""; ; cell += '"') {
@@ -45,7 +45,7 @@ export function csvRows(text: string, separator: Separator, most_rows?: number):
   const skipToEnd = (): void => {
     while (at < text.length && text[at] !== separator && text[at] !== "\n" && text[at] !== "\r") at += 1;
   };
-  /** Reads a cell and ends at the separator, or at the end of the line or the text. */
+  /** Reads a cell up to the separator, or to the end of the line or the text. */
   const cell = (): string => {
     const start = at;
     while (text[at] === " ") at += 1;
@@ -79,10 +79,10 @@ function lineBreaksIn(text: string): number {
   return count;
 }
 
-/** Blanks, line breaks, control characters and marks of direction. A run of them becomes one blank. */
+/** Matches blanks, line breaks, control characters and direction marks. A run of them becomes a single blank. */
 const BLANKS = /[\s\p{Cc}\p{Cf}]+/gu;
 
-/** Puts a cell on one line, without the quote that keeps a spreadsheet from reading it as a formula. */
+/** Puts a cell on one line. Removes the quote that keeps a spreadsheet from reading the cell as a formula. */
 function cellText(cell: string): string {
   if (cell === "") return "";
   const text = cell.length > MOST_CHARACTERS ? cell.slice(0, MOST_CHARACTERS) : cell;

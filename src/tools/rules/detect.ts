@@ -3,9 +3,9 @@ import { NEAR, USUAL } from "./usual.ts";
 import { decodePoint } from "../../acquisition/rules/decode.ts";
 import { LAST_ADDRESS, type ModbusPoint, type ModbusType, pointWidth } from "../../domain/profile.ts";
 
-/** Ways to read registers whose address, type or order is in doubt, and which of them fits best. Pure. */
+/** This module finds the best way to read registers whose address, type or word order is in doubt. Pure. */
 
-/** Types of numbers that detection can tell apart, the strongest evidence first. */
+/** Number types that detection can distinguish, in order of how much a fitting value proves. */
 export const DETECTABLE = [
   "float32",
   "float64",
@@ -20,12 +20,12 @@ export const DETECTABLE = [
 ] as const;
 export type DetectableType = Extract<ModbusType, (typeof DETECTABLE)[number]>;
 
-/** A place that an address in a manual may mean. */
+/** A table and address that a manual may mean. */
 export interface Place {
   readonly table: "holding" | "input";
-  /** 0-based. */
+  /** The 0-based address in the table. */
   readonly address: number;
-  /** How the manual is read to get this place. */
+  /** How the manual must be understood to get this address. */
   readonly reading: Text;
 }
 
@@ -38,17 +38,17 @@ export const ORDERS = [
 ] as const;
 export type OrderPair = (typeof ORDERS)[number];
 
-/** A way to read the registers. */
+/** A way to read the registers: address, type and order, with the value. */
 export interface Candidate {
   readonly place: Place;
   readonly type: DetectableType;
   readonly order: OrderPair;
   readonly words: readonly number[];
-  /** null if the registers hold no number of that type. */
+  /** The value; null if the registers hold no number of that type. */
   readonly value: number | null;
 }
 
-/** The keys of a profile's tag that say in which order the registers were read. */
+/** Returns the keys of a profile's tag that name the order in which the registers were read. */
 export function orderKeys({ order: { word_order, byte_order }, words }: Candidate) {
   return {
     ...(words.length > 1 ? { word_order } : {}),
@@ -56,7 +56,7 @@ export function orderKeys({ order: { word_order, byte_order }, words }: Candidat
   };
 }
 
-/** Facts about the value to find. */
+/** Known facts about the value to find. */
 export interface Clues {
   /** The value on the machine's own display. */
   readonly expect?: number | undefined;
@@ -66,21 +66,22 @@ export interface Clues {
 
 export interface Ranked {
   readonly candidate: Candidate;
-  /** Smaller is better. Infinity: not plausible. */
+  /** How badly the candidate fits: smaller is better, Infinity is not plausible. */
   readonly misfit: number;
-  /** Distance from the expected value, as a share of it; null without an expected value or without a number. */
+  /** The distance from the expected value, as a share of that value; null without an expected value or without a number. */
   readonly off: number | null;
 }
 
 /**
- * Distances of floats within one band count as equal, because a display rounds floats. The high word of a float, followed by the low
- * word of its neighbour, reads nearly like the float itself, so digits that no display shows must not decide. Of whole numbers a
- * display shows every digit.
+ * The width of a band, as a share of the expected value. Floats whose distances lie in the same band count as equally good, because a
+ * display rounds floats. The high word of a float, followed by the low word of its neighbour, gives nearly the same float. Digits that no
+ * display shows must therefore not decide. Whole numbers need no band, because a display shows all their digits.
  */
 const BAND = 0.005;
 
 /**
- * Returns the places that an address may mean: the stated place and its two neighbours, in both tables, the most likely first.
+ * Returns the places (table and address) that an address may mean: the stated place and its two neighbours, in both tables, the most likely
+ * first.
  * @param stated 0-based, as the notation is commonly read
  */
 export function placesOf(stated: { readonly table: "holding" | "input"; readonly address: number }): readonly Place[] {
@@ -102,18 +103,18 @@ export function placesOf(stated: { readonly table: "holding" | "input"; readonly
     .filter(({ address }) => address >= 0 && address <= LAST_ADDRESS);
 }
 
-/** The number of registers of a value. */
+/** Returns the number of registers of a type. */
 export function widthOfType(type: DetectableType): number {
   return pointWidth(pointFor(type, { scale: 1, offset: 0 }));
 }
 
-/** Returns the orders that make a difference for the type, with `first` (the profile's order) before the others. */
+/** Returns the word and byte orders that differ for the type. The profile's order, `first`, comes first. */
 export function ordersFor(type: DetectableType, first?: OrderPair["letters"]): readonly OrderPair[] {
   const all = widthOfType(type) === 1 ? ORDERS.filter(({ word_order }) => word_order === "high_first") : ORDERS;
   return all.toSorted((a, b) => Number(b.letters === first) - Number(a.letters === first));
 }
 
-/** Reads the registers in one way. `words` may be longer than the type needs. */
+/** Reads the registers as a type in an order. `words` may be longer than the type needs. */
 export function candidateOf(
   at: { readonly place: Place; readonly words: readonly number[] },
   type: DetectableType,
@@ -131,10 +132,11 @@ export function candidateOf(
 }
 
 /**
- * Sorts candidates by misfit, then by distance; equal ones keep their order.
- * With `expect` the misfit is the relative distance in bands, plausible up to NEAR. Without it, registers that are all zero, floats
- * below USUAL.least and values outside min and max (else USUAL) are not plausible; of the rest floats come before integers and wide
- * values before narrow ones, because those seldom look right by chance.
+ * Sorts candidates by misfit, then by distance; equal candidates keep their order.
+ *
+ * With `expect` the misfit is the relative distance in bands, plausible up to NEAR. Without `expect`, three kinds of values are not
+ * plausible: registers that are all zero, floats below USUAL.least, and values outside min and max (else USUAL). Among the rest, floats
+ * come before integers and wide values before narrow ones, because those seldom look right by chance.
  */
 export function rank(candidates: readonly Candidate[], clues: Clues): readonly Ranked[] {
   return candidates
@@ -145,7 +147,7 @@ export function rank(candidates: readonly Candidate[], clues: Clues): readonly R
     .toSorted((a, b) => compared(a.misfit, b.misfit) || compared(bandsOff(a), bandsOff(b)));
 }
 
-/** Compares numbers of which both may be Infinity. */
+/** Compares two numbers, even if both are Infinity. */
 function compared(a: number, b: number): number {
   return a === b ? 0 : a - b;
 }
@@ -167,7 +169,7 @@ function misfitOf({ value, words, type }: Candidate, { min, max, expect, off }: 
   if (value === null || !Number.isFinite(value)) return Infinity;
   if (expect !== undefined) return off === null || off > NEAR ? Infinity : inBands(type, off);
   const size = Math.abs(value);
-  // Other data read as a float is mostly close to 0, so limits around 0 would accept it.
+  // Rejects tiny floats: other data read as a float is mostly close to 0, and limits around 0 would accept it.
   const isTiny = type.startsWith("float") && size < USUAL.least;
   if (isTiny || words.every((word) => word === 0)) return Infinity;
   const isPlausible =
@@ -177,33 +179,33 @@ function misfitOf({ value, words, type }: Candidate, { min, max, expect, off }: 
   return isPlausible ? DETECTABLE.indexOf(type) : Infinity;
 }
 
-/** Scales of whole numbers in registers, the most usual first. */
+/** Usual scales of whole numbers in registers, the most usual first. */
 const SCALES = [1, 0.1, 0.01, 0.001, 10] as const;
 
-/** A way of reading that gives the value on the display. */
+/** A candidate that gives the value on the display. */
 export interface Fit {
   readonly candidate: Candidate;
   readonly scale: number;
-  /** Equal to the last digit on the display; else only within NEAR. */
+  /** True if the value equals the display to its last digit; false if it is only within NEAR. */
   readonly isExact: boolean;
 }
 
-/** Less likely fits weigh more: far from the display's value, at another place than stated, scaled. */
+/** Penalties of less likely fits: far from the display's value, at another address than stated, scaled. */
 const WEIGHTS = { close: 150, near: 400, neighbour: 200, scaled: 10 } as const;
-/** A display lags, and sensors never rest. */
+/** The relative distance that still counts as close, because a display lags and a sensor's value never rests. */
 const CLOSE = 0.01;
 
-/** Facts about the tag to find. */
+/** Known facts about the tag to find. */
 interface Expected {
   /** The display's text, with all its digits. */
   readonly shown: string;
-  /** Counters are wide and never negative; measured values may be negative. */
+  /** True for a counter. Counters are wide and never negative; measured values may be negative. */
   readonly isCounter: boolean;
 }
 
 /**
- * Finds the ways of reading that give the value on the display, the likeliest first: exact before near, the stated place before its
- * neighbours, floats, then whole numbers, then scaled whole numbers.
+ * Finds the candidates and scales that give the value on the display, the likeliest first: exact before near, the stated address before its
+ * neighbours, floats before whole numbers, scaled whole numbers last.
  * @param candidates read with scale 1 and offset 0
  */
 export function fitsOf(candidates: readonly Candidate[], { shown, isCounter }: Expected): readonly Fit[] {
@@ -215,7 +217,7 @@ export function fitsOf(candidates: readonly Candidate[], { shown, isCounter }: E
       const read = scale === 1 ? candidate : candidateOf(candidate, candidate.type, { ...candidate, scale, offset: 0 });
       const off = offOf(read, { expect });
       if (read.value === null || off === null) return [];
-      // A display rounds or truncates.
+      // Accepts a difference of less than the display's last digit, because a display rounds or truncates.
       const isExact = Math.abs(read.value - expect) < Math.max(lastDigitOf(shown), Number.EPSILON * Math.abs(expect));
       return isExact || off <= NEAR ? [{ candidate: read, scale, isExact }] : [];
     });
@@ -231,7 +233,10 @@ export function fitsOf(candidates: readonly Candidate[], { shown, isCounter }: E
   return fits.toSorted((a, b) => weight(a) - weight(b) || miss(a) - miss(b));
 }
 
-/** The high register of a small wide number is zero, so it doesn't prove the width. Counters are mostly wide and unsigned. */
+/**
+ * Returns the penalty of a type. The high register of a small wide number is zero, so it doesn't prove the width. Counters are mostly wide
+ * and unsigned.
+ */
 function typeWeight({ candidate: { type, words } }: Fit, isCounter: boolean): number {
   if (type.startsWith("float")) return 0;
   const isWide = words.length > 1;
@@ -240,7 +245,7 @@ function typeWeight({ candidate: { type, words } }: Fit, isCounter: boolean): nu
   return (provesWidth || isWide === isCounter ? 1 : 3) + (isSigned === isCounter ? 1 : 0);
 }
 
-/** The value of a number's last digit: 0.1 for "21.4", 1 for "1842". */
+/** Returns the value of a number's last digit: 0.1 for "21.4", 1 for "1842". */
 function lastDigitOf(shown: string): number {
   return 10 ** -(shown.split(".")[1]?.length ?? 0);
 }

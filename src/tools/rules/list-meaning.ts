@@ -2,18 +2,19 @@ import { isWithoutUnit, type Unit, unitOf } from "../../domain/engineering-units
 import { usualNameIn } from "./tag-names.ts";
 
 /**
- * Finds the usual tag that a row of a list probably is. Pure. A name alone proves nothing: a number is taken for a usual tag only if its
- * unit measures the same. Without a unit it is a proposal that a person must confirm.
+ * This module finds the usual tag (a tag of a shipped profile) that a row of a list probably is. Pure. A name alone proves nothing: a
+ * number becomes a usual tag only if its unit has the same dimension. Without a unit, the usual tag is only a proposal, which a person must
+ * confirm.
  */
 
 export interface Named {
   readonly name: string;
   readonly type: string;
-  /** The tag's known keys. */
+  /** The tag's keys that are known so far. */
   readonly keys: Readonly<Record<string, unknown>>;
 }
 
-/** The compared part of a usual tag. */
+/** The part of a usual tag that is compared. */
 interface Usual {
   readonly name: string;
   readonly type: string;
@@ -23,11 +24,14 @@ interface Usual {
 interface Meanings<T, U> {
   /** Meanings proven by unit and name, or by a name that needs no unit. */
   readonly certain: ReadonlyMap<T, U>;
-  /** Meanings by name only, because the unit isn't known. */
+  /** Meanings proposed by the name alone, because the unit isn't known. */
   readonly proposed: ReadonlyMap<T, U>;
 }
 
-/** Finds the usual tag of each row. Each usual tag is given once, first to an equal name. The mode is asked about separately. */
+/**
+ * Finds the usual tag of each row. Each usual tag is used once, first for a tag with exactly its name. The mode needs a question of its
+ * own.
+ */
 export function meaningsOf<T extends Named, U extends Usual>(
   tags: readonly T[],
   usual: ReadonlyMap<string, U>,
@@ -53,13 +57,13 @@ function fitOf({ type, keys, name }: Named, usual: Usual): "certain" | "proposed
   const { meaning } = usual;
   if (sortOf(type) !== sortOf(usual.type)) return "no";
   if (usual.name === "mode") return name === "mode" && type.includes("int") ? "certain" : "no";
-  // A name alone never makes a second bay.
+  // Rejects a usual tag of a further bay if the list names no bay, because a name alone must not add a bay.
   if (meaning["bay"] !== undefined && keys["bay"] === undefined) return "no";
   const wanted = unitIn(meaning);
   const unit = unitIn(keys);
   if (sortOf(type) !== "number" || wanted === undefined) return keys["unit"] === undefined ? "certain" : "no";
   if (unit !== undefined) return unit.dimension === wanted.dimension ? "certain" : "no";
-  // Numbers of cycles and starts are whole, and most lists have no unit for them.
+  // Accepts whole numbers for cycles and starts, because most lists have no unit for them.
   if (wanted.dimension === "count") return /int|bcd/.test(type) ? "certain" : "no";
   return "proposed";
 }
@@ -68,10 +72,10 @@ function unitIn({ unit }: Readonly<Record<string, unknown>>): Unit | undefined {
   return typeof unit === "string" ? unitOf(unit) : undefined;
 }
 
-/** More texts of unit columns for a value without a unit. */
+/** Further texts by which lists say that a value has no unit. */
 const NO_UNIT = /^(1|unitless|dimensionless|enum|code)$/i;
 
-/** Reads the unit of a cell. Returns "none" if the value has no unit, undefined if the unit isn't known. */
+/** Reads the unit of a cell. Returns "none" if the value has no unit, and undefined for an unknown unit. */
 export function unitSaid(cell: string): Unit | "none" | undefined {
   return isWithoutUnit(cell) || NO_UNIT.test(cell) ? "none" : unitOf(cell);
 }
@@ -80,7 +84,7 @@ function sortOf(type: string): string {
   return type === "bool" || type === "string" ? type : "number";
 }
 
-/** The words that the name of a usual tag may have. Any other word, such as setpoint, shut or 2, makes it another tag. */
+/** The words that a usual tag's name may contain. A name with any other word, such as setpoint, shut or 2, is another tag. */
 const WORDS = new Set(
   (
     "booth cabin plc controller number no count counter cnt ct total cycle cycles on run running active burner fan fans " +
@@ -91,7 +95,7 @@ const WORDS = new Set(
   ).split(" "),
 );
 
-/** The usual tag that a name of these words probably means. */
+/** Returns the usual tag that a name of these words probably means. */
 function hintedName(name: string): string | null {
   const words = name.split("_");
   if (!words.every((word) => WORDS.has(word))) return null;

@@ -8,24 +8,24 @@ import type { ListRow, RegisterList } from "./register-list.ts";
 export type ListPlace = TableAddress & { readonly bit?: number | undefined };
 
 /**
- * An address of a register list as it is written, before it is known where the list's numbers begin. Pure.
+ * An address as a register list writes it, before the list's counting is known. Pure.
  *
- * An address becomes a place in two steps, because what one row leaves open another row may decide: `notationOf` reads each address
- * by itself, then the Reading of the whole list turns each Notation into a place (`placeOf`). What no row decides is asked
- * (list-reading.ts); it is never guessed. `bit` is a bit of a register, undefined for whole values and for tables of bits.
+ * An address becomes a place (table and address) in two steps, because another row may decide what this row leaves undecided. `notationOf`
+ * reads each address by itself. Then `placeOf` turns it into a place with the Reading of the whole list. If no row decides a point, the
+ * user is asked (list-reading.ts); nothing is guessed. `bit` is a bit of a register, undefined for whole values and for tables of bits.
  */
 type Notation =
-  /** Certain by itself: one place, or an address that can't be read. */
+  /** An address that is certain by itself: a single place, or an address that can't be read. */
   | { readonly kind: "fixed"; readonly place: ListPlace | AddressFault }
-  /** Table digit and number: 400001, 40001, 4x0001. The first number is 1, unless the list has a number 0. */
+  /** A table digit and a number: 400001, 40001, 4x0001. The first number is 1, unless the list contains a number 0. */
   | {
       readonly kind: "modicon";
       readonly table: ModbusTable;
       readonly number: number;
       readonly bit: number | undefined;
-      /** The whole number of five digits, which may be an address too; null if it can't be one. */
+      /** The five digits as one number, if they may also be a plain address; null if they can't. */
       readonly whole: number | null;
-      /** True if a column of the list names the table as well. */
+      /** True if a column of the list also names the table. */
       readonly is_named: boolean;
     }
   /** A number within a table. "registers" and "bits": the row doesn't name the table. */
@@ -35,21 +35,21 @@ type Notation =
       readonly number: number;
       readonly bit: number | undefined;
     }
-  /** A byte of a PLC's memory. `block`: DB11, or M for the flags; null for the list's own block. */
+  /** A byte of a PLC's memory. `block`: a data block such as DB11, or M for the flags; null for the list's own block. */
   | { readonly kind: "byte"; readonly block: string | null; readonly byte: number; readonly bit: number | undefined }
-  /** A flag word (%MW10): register 10 if words are counted, else bytes 10 and 11 of block M. */
+  /** A flag word such as %MW10: register 10 if the list counts words, else bytes 10 and 11 of block M. */
   | { readonly kind: "word"; readonly number: number }
-  /** 12.3: bit 3 of register 12, or of byte 12. */
+  /** A number with a dot: 12.3 is bit 3 of register 12 or of byte 12. */
   | {
       readonly kind: "dotted";
       readonly table: ModbusTable | "registers";
       readonly first: number;
       readonly bit: number;
-      /** False for a whole value at byte 12, written 12.0. */
+      /** False for a whole value at byte 12 that is written 12.0. */
       readonly is_bit: boolean;
     };
 
-/** A row's type and address, as far as they can be read alone. */
+/** A row's type and address, as far as the row alone decides them. */
 export interface ReadRow {
   readonly row: ListRow;
   readonly type: string;
@@ -58,23 +58,23 @@ export interface ReadRow {
 
 /** The decisions that all rows of a list share. */
 export interface Reading {
-  /** The first number of a table. */
+  /** The first number in each table. */
   readonly base: 0 | 1;
-  /** "digit": the first of five digits names the table. "whole": it is part of the number. */
+  /** The meaning of five digits. "digit": the first digit names the table. "whole": the first digit is part of the number. */
   readonly modicon: "digit" | "whole";
-  /** The number of the first place after the table's digit. */
+  /** The first number after a table digit. */
   readonly modicon_base: 0 | 1;
   readonly registers: ModbusTable;
   readonly bits: ModbusTable;
-  /** The memory that the PLC serves as holding registers. "words": the words of the flags, each a register. "none": nothing. */
+  /** The memory that the PLC serves as holding registers. "words": the flag words, each as a register. "none": no memory. */
   readonly block: string;
   readonly dots: "bits" | "bytes";
 }
 
-/** The meaning of words of a table column that are not known by themselves. */
+/** Unknown words of a table column with the tables that they mean. */
 export type TableWords = ReadonlyMap<string, ModbusTable>;
 
-/** The table that a column of the row names. Returns null if it names none, `unclear` if the word is not known. */
+/** Returns the table that a column of the row names. Returns null if no column names a table, and `unclear` for an unknown word. */
 export function tableOf(
   { cells }: ListRow,
   { columns }: RegisterList,
@@ -84,12 +84,12 @@ export function tableOf(
   const cell = column === null ? undefined : cells[column];
   if (cell === undefined) return null;
   const said = words.get(wordOf(cell)) ?? (column === "function" ? tableOfFunction(cell) : tableIn(cell));
-  // "input" means input registers, but in a row of bits it could mean discrete inputs.
+  // Takes "input" for input registers, except in a row of bits, where it could also mean discrete inputs.
   if (said === "some input") return type === "bool" ? { unclear: cell } : "input";
   return said ?? { unclear: cell };
 }
 
-/** The column that names tables; a column of function codes only if there is no other. */
+/** Returns the column that names tables. A column of function codes is used only if no other column does. */
 export function tableColumn(columns: RegisterList["columns"]): "table" | "function" | null {
   if (columns.includes("table")) return "table";
   return columns.includes("function") ? "function" : null;
@@ -99,21 +99,21 @@ export function wordOf(cell: string): string {
   return cell.trim().toLowerCase();
 }
 
-/** Whether the list writes addresses as 4x0001, so that 0x0010 is coil 10 and not hexadecimal. */
+/** Returns whether the list writes addresses as 4x0001, so that 0x0010 is coil 10 and not hexadecimal. */
 export function isCrossed({ rows }: Pick<RegisterList, "rows">): boolean {
   return rows.some(({ cells }) => /^[134]x\d/i.test(cells.modbus ?? cells.address ?? ""));
 }
 
 interface Context {
   readonly type: string;
-  /** The table that a column names. */
+  /** The table that a column names; null if no column names one. */
   readonly table: ModbusTable | null;
   readonly bit: number | undefined;
-  /** True for this program's own list, which writes a coil's number without the table's digit. */
+  /** True for a list that this program exported, which writes a coil's number without a table digit. */
   readonly isOwn: boolean;
 }
 
-/** Reads a row's address as far as it can be read alone. */
+/** Reads a row's address as far as the row alone decides it. */
 export function notationOf(
   { cells }: ListRow,
   { maker }: Pick<RegisterList, "maker">,
@@ -136,7 +136,7 @@ export function notationOf(
   const digits = prefixed ?? suffixed;
   const isDecimal = /^0x\d+$/i.test(text);
   if (digits !== undefined && !(crossed && isDecimal)) {
-    // 0x0010 in a row of bits without a table could be coil 10 too.
+    // Rejects 0x0010 in a row of bits whose table is not named, because the text could also mean coil 10.
     const canBeCoil = isDecimal && table === null && unnamed(context) === "bits";
     return canBeCoil ? fixed(text) : hexNotation(digits, context);
   }
@@ -153,7 +153,7 @@ function fault(text: Message): Notation {
   return { kind: "fixed", place: { message: text } };
 }
 
-/** An address in a notation of profiles. */
+/** Reads an address in the notation of profiles. */
 function fixed(text: string, bit?: number): Notation {
   const place = parseAddress(text);
   return { kind: "fixed", place: "message" in place ? place : { ...place, bit } };
@@ -161,7 +161,7 @@ function fixed(text: string, bit?: number): Notation {
 
 const TABLE_DIGIT: Readonly<Record<ModbusTable, number>> = { coil: 0, discrete: 1, input: 3, holding: 4 };
 
-/** The memory address decides. A Modbus column that contradicts it is a mistake in the list. */
+/** Reads the memory address of a CLICK PLC. A Modbus column that contradicts the memory address is an error of the list. */
 function clickNotation({ address: cell = "", modbus }: ListRow["cells"]): Notation | null {
   const text = cell.trim();
   const place = clickPlace(text);
@@ -200,7 +200,7 @@ const DIGIT_TABLES: Readonly<Record<string, ModbusTable>> = {
 
 function numberNotation(text: string, context: Context): Notation {
   const { type, table, bit, isOwn } = context;
-  // 4x40001 names its table twice.
+  // Rejects 4x40001, which names its table twice.
   if (/^([134])x\1\d{4}$/i.test(text)) return fixed(text);
   const six = /^([0134])(\d{5})$/.exec(text) ?? /^([0134])x(\d{1,6})$/i.exec(text);
   if (six !== null) return modiconNotation(six, context, null);
@@ -208,9 +208,9 @@ function numberNotation(text: string, context: Context): Notation {
   const five = /^([0134])(\d{4})$/.exec(text);
   const named = DIGIT_TABLES[five?.[1] ?? ""];
   if (five !== null && (table === null || table === named)) {
-    // 10028 is discrete input 28 in five digits, and coil 10028 in six.
+    // Rejects 10028, which could be discrete input 28 (five digits) or coil 10028 (six digits).
     if (named === "discrete" && table === null) return fixed(text);
-    // Five digits that begin with 0 are a coil's, or a padded number.
+    // Reads five digits that begin with 0 as a coil in a row of bits without a table, else as a padded number.
     if (named !== "coil") return modiconNotation(five, context, Number(text));
     if (table === null && type === "bool") return modiconNotation(five, context, null);
   }
@@ -220,7 +220,10 @@ function numberNotation(text: string, context: Context): Notation {
   return { kind: "plain", table: table ?? unnamed(context), number, bit };
 }
 
-/** @param match the text, the table's digit and the number */
+/**
+ * Reads a table digit and a number.
+ * @param match the text, the table digit and the number
+ */
 function modiconNotation([text, digit = "", digits]: RegExpExecArray, given: Context, whole: number | null): Notation {
   const table = DIGIT_TABLES[digit] ?? "holding";
   const number = Number(digits);
@@ -231,10 +234,10 @@ function modiconNotation([text, digit = "", digits]: RegExpExecArray, given: Con
   return { kind: "modicon", table, number, bit: given.bit, whole, is_named };
 }
 
-/** Bytes that a data block's access names. */
+/** The number of bytes that an access letter of a data block means. */
 const ACCESS_BYTES: Readonly<Record<string, number>> = { B: 1, W: 2, D: 4 };
 
-/** Reads DB11.DBD8, M12.3 and %MW10. */
+/** Reads the Siemens addresses DB11.DBD8, M12.3 and %MW10. */
 function s7Notation(text: string, type: string): Notation | null {
   const block = /^%?(DB\d{1,5})\.DB([XBWD])(\d{1,5})(?:\.(\d))?$/i.exec(text);
   const flag = /^%?(M)([XBWD]?)(\d{1,5})(?:\.(\d))?$/i.exec(text);
@@ -258,24 +261,24 @@ function byteNotation(
   const text = `${block ?? ""} ${digits}`.trim();
   if (point !== undefined && point !== "0")
     return fault(message("workshop.other_size", { address: `${text}.${point}`, type }));
-  // A register begins at an even byte.
+  // Rejects an odd byte, because a register begins at an even byte.
   if (byte % 2 === 1) return fault(message("workshop.half_register", { address: text }));
   return { kind: "byte", block, byte, bit: undefined };
 }
 
-/** The number of registers of a value; null for a string, whose length is a key of its own. */
+/** Returns the number of registers of a type; null for a string, whose length is a separate key. */
 export function registersOf(type: string): number | null {
   if (type === "string") return null;
   if (type.endsWith("64")) return 4;
   return type.endsWith("32") ? 2 : 1;
 }
 
-/** The place of a row. Returns an AddressFault if the row must be left out. */
+/** Returns the place of a row (table, address and bit). Returns an AddressFault if the row must be left out. */
 export function placeOf({ notation, type }: Omit<ReadRow, "row">, reading: Reading): ListPlace | AddressFault {
   const found = placeIn(notation, reading);
   if ("message" in found) return found;
   const { table, address } = found;
-  // A spreadsheet writes 400001 as 400001.0.
+  // Ignores the .0 that a spreadsheet appends to 400001.
   const bit = type !== "bool" && found.bit === 0 ? undefined : found.bit;
   if (type !== "bool" && bit !== undefined) return { message: message("config.only_bool") };
   const isBit = isBitTable(table);
@@ -322,13 +325,13 @@ function tableFor(table: ModbusTable | "registers" | "bits", reading: Reading): 
   return table === "registers" || table === "bits" ? reading[table] : table;
 }
 
-/** The fault of an address in a block that the PLC does not serve over Modbus. */
+/** Returns the fault of an address in a block that the PLC does not serve over Modbus; null for the block that it serves. */
 function inBlock(block: string | null, reading: Reading): AddressFault | null {
   if (block === null || block === reading.block) return null;
   return { message: message("workshop.other_block", { block, mapped: reading.block }) };
 }
 
-/** Byte 0 is the high byte of the first register: its bit 0 is the register's bit 8. */
+/** Returns the register of a byte. Byte 0 is the high byte of the first register, so its bit 0 is the register's bit 8. */
 function bytePlace(byte: number, bit?: number): ListPlace {
   const shift = byte % 2 === 0 ? 8 : 0;
   return { table: "holding", address: byte >> 1, bit: bit === undefined ? undefined : bit + shift };

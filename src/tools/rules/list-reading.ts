@@ -2,16 +2,16 @@ import { MODBUS_TABLES, type ModbusTable } from "../../domain/profile.ts";
 import { placeOf, type ReadRow, type Reading } from "./list-places.ts";
 
 /**
- * Finds the questions that a register list leaves open about its addresses. Pure. One Reading holds for all rows of a list: if an
- * address 0 shows that the list counts from 0, all its rows do, however they are written.
+ * This module finds the questions about addresses that a register list leaves undecided. Pure. One `Reading` holds for all rows of a list:
+ * if an address 0 shows that the list counts from 0, then all its rows count from 0, in any notation.
  */
 
-/** The options that answer, as the command line has them. */
+/** The command-line options that answer these questions. */
 export type ReadingOption = "base" | "table" | "bit-table" | "digits" | "block" | "dots";
 export type ReadingAnswers = Readonly<Partial<Record<ReadingOption, string | undefined>>>;
 
 interface ReadingChoice {
-  /** The option's value; for a question about two options both values, joined by a colon. */
+  /** The option's value. For a question about two options, both values joined by a colon. */
   readonly value: string;
   readonly answers: ReadingAnswers;
 }
@@ -20,23 +20,23 @@ interface ReadingChoice {
 export interface ReadingQuestion {
   readonly options: readonly ReadingOption[];
   readonly choices: readonly ReadingChoice[];
-  /** At most three rows whose place the answer changes. */
+  /** At most three rows whose address depends on the answer. */
   readonly examples: readonly ReadRow[];
 }
 
 const MOST_EXAMPLES = 3;
 const REGISTERS: readonly ModbusTable[] = ["holding", "input"];
 const BITS: readonly ModbusTable[] = ["coil", "discrete"];
-/** A list with more memory areas is the export of a whole project, not a list for Modbus. */
+/** The maximum number of memory areas in a list. A list with more areas is the export of a whole project, not a list for Modbus. */
 const MOST_BLOCKS = 20;
 
 interface Rows {
   readonly rows: readonly ReadRow[];
-  /** The tables that the device serves; undefined: all. */
+  /** The tables that the device serves; undefined means all. */
   readonly tables?: readonly ModbusTable[] | undefined;
 }
 
-/** The question that must be answered next. Returns null if the rows and the answers decide everything. */
+/** Returns the question to ask next. Returns null if the rows and the answers decide everything. */
 export function nextQuestion(given: Rows, answers: ReadingAnswers): ReadingQuestion | null {
   const { rows } = given;
   const ask = (option: ReadingOption, values: readonly string[], concerned: readonly ReadRow[]): ReadingQuestion => ({
@@ -75,7 +75,7 @@ export function nextQuestion(given: Rows, answers: ReadingAnswers): ReadingQuest
   return null;
 }
 
-/** The reading that rows, profile and answers make. What is still open has the usual value. */
+/** Returns the reading that follows from rows, profile and answers. Undecided parts get their usual value. */
 export function readingOf(given: Rows, answers: ReadingAnswers): Reading {
   const { rows } = given;
   const tableOf = (answer: string | undefined, usual: readonly ModbusTable[]): ModbusTable =>
@@ -93,13 +93,16 @@ export function readingOf(given: Rows, answers: ReadingAnswers): Reading {
   };
 }
 
-/** Those of the tables that the device serves; all of them if it serves none. */
+/** Returns the given tables that the device serves, or all given tables if the device serves none of them. */
 function served({ tables = MODBUS_TABLES }: Rows, all: readonly ModbusTable[]): readonly ModbusTable[] {
   const some = all.filter((table) => tables.includes(table));
   return some.length === 0 ? all : some;
 }
 
-/** The first number of a table, by the rows or by the answer. A number 0 proves 0, and the largest possible number proves 1. */
+/**
+ * Returns the first number of a table, proven by the rows or given by the answer. A number 0 proves 0; the largest possible number proves
+ * 1.
+ */
 function firstNumberOf(rows: readonly ReadRow[], answers: ReadingAnswers): 0 | 1 | null {
   const isWhole = answers.digits === "address";
   const numbers = rows.flatMap(({ notation }): readonly number[] => {
@@ -112,12 +115,12 @@ function firstNumberOf(rows: readonly ReadRow[], answers: ReadingAnswers): 0 | 1
   return answers.base === "0" ? 0 : answers.base === "1" ? 1 : null;
 }
 
-/** Whether a value of several bits is written 12.0, which shows that the list counts bytes. */
+/** Returns whether a value of several bits is written like 12.0, which shows that the list counts bytes. */
 function hasByteDots(rows: readonly ReadRow[]): boolean {
   return rows.some(({ notation }) => notation.kind === "dotted" && !notation.is_bit);
 }
 
-/** The memory areas that a row may mean. */
+/** Returns the memory areas that a row may mean. */
 function blocksIn({ notation }: ReadRow): readonly string[] {
   if (notation.kind === "word") return ["M", "words"];
   return notation.kind === "byte" && notation.block !== null ? [notation.block] : [];
@@ -127,7 +130,10 @@ function isFiveDigits({ notation }: ReadRow): boolean {
   return notation.kind === "modicon" && notation.whole !== null;
 }
 
-/** 40000 is no number of a table that begins at 1. In a list with plain register numbers 40001 may be one of them. */
+/**
+ * Returns whether five-digit numbers may be plain addresses. Two cases show that: 40000, which can't be the number of a table that begins
+ * at 1, or other rows with plain register numbers.
+ */
 function canBeWhole(rows: readonly ReadRow[]): boolean {
   const five = rows.filter(isFiveDigits);
   const isZero = ({ notation }: ReadRow): boolean => notation.kind === "modicon" && notation.number === 0;
@@ -136,7 +142,7 @@ function canBeWhole(rows: readonly ReadRow[]): boolean {
   return five.length > 0 && (five.some(isZero) || rows.some(isRegister));
 }
 
-/** Whether the row's number begins at the reading's base. */
+/** Returns whether the row's number counts from the reading's base. */
 function isCounted({ notation }: ReadRow, reading: Reading): boolean {
   if (notation.kind === "plain") return true;
   if (notation.kind === "dotted") return reading.dots === "bits";
@@ -148,7 +154,7 @@ function isUnnamed({ notation }: ReadRow, what: "registers" | "bits"): boolean {
   return (notation.kind === "plain" || notation.kind === "dotted") && notation.table === what;
 }
 
-/** Three rows that show how the reading counts, and the first number of a table; null if the addresses are certain by themselves. */
+/** Returns three rows that show how the list counts, and the first number of a table; null if the addresses are certain by themselves. */
 export function shownRows(
   rows: readonly ReadRow[],
   reading: Reading,

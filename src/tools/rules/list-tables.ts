@@ -1,8 +1,11 @@
 import type { ModbusTable } from "../../domain/profile.ts";
 
-/** Names of Modbus tables as register lists write them. Pure. */
+/** This module recognises the names of Modbus tables in register lists. Pure. */
 
-/** Words without blanks, dashes, brackets and the s of a plural. Digits are not listed: they mean different tables in different lists. */
+/**
+ * Spellings of tables, without blanks, dashes, brackets and the plural s. Single digits are missing, because their meaning differs between
+ * lists.
+ */
 const WORDS: readonly (readonly [table: ModbusTable, spellings: RegExp])[] = [
   ["coil", /^((output|internal)?coil|(discrete|digital|bit|binary)output|outputstatus|do|0x{1,5}|0xref|coilstatus)$/],
   [
@@ -18,7 +21,7 @@ const WORDS: readonly (readonly [table: ModbusTable, spellings: RegExp])[] = [
     /^(holding|(analog(ue)?|output|holding|outputholding)(reg(ister)?)|holdingreg(ister)?|analog(ue)?output|ao|hr|hreg|4x{1,5}|4xref)$/,
   ],
 ];
-/** Tables by function code, for reading and writing. */
+/** The table of each Modbus function code, for reading and writing. */
 const FUNCTIONS: Readonly<Record<number, ModbusTable>> = {
   1: "coil",
   2: "discrete",
@@ -32,10 +35,10 @@ const FUNCTIONS: Readonly<Record<number, ModbusTable>> = {
   23: "holding",
 };
 
-/** The table that a cell names. "some input": input registers, or discrete inputs in a row of bits. null: unknown. */
+/** The table that a cell names. "some input": input registers, or in a row of bits discrete inputs. null: unknown. */
 type TableSaid = ModbusTable | "some input" | null;
 
-/** Reads a cell of any column. A function code needs a mark, as in "FC03" or "read input registers (4)". */
+/** Reads a cell of any column. Accepts a function code only with a mark, as in "FC03" or "read input registers (4)". */
 export function tableIn(cell: string): TableSaid {
   const byWord = wordIn(cell);
   const byCode = codesIn(
@@ -45,7 +48,7 @@ export function tableIn(cell: string): TableSaid {
   return agreed(byWord, byCode ?? (byWord === null ? null : codesIn(cell, /\(((?:0x)?\d{1,2})\)/)));
 }
 
-/** Reads a cell of a column of function codes, in which digits alone are codes. */
+/** Reads a cell of a column of function codes, where digits alone are codes. */
 export function tableOfFunction(cell: string): TableSaid {
   if (/^[\s0-9,;/&+xX=]+$/.test(cell)) return codesIn(cell, /^[ =]*((?:0x)?\d{1,2}(?:[ ,;/&+]+(?:0x)?\d{1,2})*)\s*$/i);
   return tableIn(cell) ?? codesIn(cell, /^\D*((?:0x)?\d{1,2})\D*$/i);
@@ -64,7 +67,7 @@ function wordIn(cell: string): TableSaid {
   return plain === "input" ? "some input" : null;
 }
 
-/** The table of one or several codes; null if they belong to different tables. */
+/** Returns the table of one or several function codes; null if they belong to different tables. */
 function codesIn(cell: string, place: RegExp): ModbusTable | null {
   const [, codes] = place.exec(cell) ?? [];
   if (codes === undefined) return null;
@@ -75,11 +78,11 @@ function codesIn(cell: string, place: RegExp): ModbusTable | null {
 
 function agreed(one: TableSaid, other: ModbusTable | null): TableSaid {
   if (one === null || other === null || one === other) return one ?? other;
-  // In "input (FC02)" the code decides.
+  // Prefers the code if a cell has both, as in "input (FC02)".
   return one === "some input" && (other === "input" || other === "discrete") ? other : null;
 }
 
-/** Whether a cell of a table column names a table, or is a digit that may name one. */
+/** Returns whether a cell of a table column names a table, or is a digit that may mean a table. */
 export function isTableLike(cell: string, column: string): boolean {
   return /^[0-4]$/.test(cell) || (column === "function" ? tableOfFunction(cell) : tableIn(cell)) !== null;
 }

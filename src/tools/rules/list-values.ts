@@ -1,22 +1,22 @@
 import type { ListRow, RegisterList } from "./register-list.ts";
 
-/** Reads numbers of a register list: scale and offset of a row, with a decimal point or comma. Pure. */
+/** This module reads the numbers of a register list: the scale and offset of a row, with a decimal point or comma. Pure. */
 
-/** value = raw x scale + offset */
+/** The conversion of a raw register value: value = raw x scale + offset. */
 interface Scaling {
   readonly scale: number;
   readonly offset: number;
 }
 
 export interface NumberStyle {
-  /** True if the list writes 0,1 for a tenth. */
+  /** True if the list writes decimal commas, as in 0,1. */
   readonly hasComma: boolean;
-  /** "divide": a scale of 10 means a tenth. null: not decided. */
+  /** The use of a whole scale. "divide": a scale of 10 means a tenth. null: not decided. */
   readonly scale: "multiply" | "divide" | null;
 }
 
 const COMMA = /^-?\d*,\d+$/;
-/** 1,000 is one or a thousand. */
+/** Matches an ambiguous number: 1,000 can be one or a thousand. */
 const THOUSAND = /^-?[1-9]\d{0,2},\d{3}$/;
 const NUMERIC = ["scale", "divisor", "offset", "raw_low", "raw_high", "scaled_low", "scaled_high"] as const;
 
@@ -31,12 +31,12 @@ export function numberStyleOf({ rows, heads, maker }: Pick<RegisterList, "rows" 
   return { hasComma, scale: isFactor || hasFraction || !isWhole ? "multiply" : null };
 }
 
-/** Rows whose scale may be a factor or a divisor. */
+/** Returns the rows whose scale may be a factor or a divisor. */
 export function doubtfulScales(rows: readonly ListRow[], { hasComma }: NumberStyle): readonly ListRow[] {
   return rows.filter(({ cells }) => Math.abs(numberIn(cells.scale ?? "", hasComma) ?? 0) > 1);
 }
 
-/** The scaling of a row. Returns the text of a cell that can't be read. */
+/** Returns the scaling of a row, or the text of a cell that can't be read. */
 export function scalingOf({ cells }: ListRow, style: NumberStyle): Scaling | string {
   const number = (cell: string | undefined): number | null | undefined =>
     cell === undefined ? undefined : numberIn(cell, style.hasComma);
@@ -52,7 +52,7 @@ export function scalingOf({ cells }: ListRow, style: NumberStyle): Scaling | str
   return { scale: quotient(factor, divisor ?? 1), offset: offset ?? 0 };
 }
 
-/** Kepware's scaling: a straight line through two points, or none. */
+/** Returns the linear scaling of a Kepware list, given by two points. */
 function linearScaling(
   { scale = "", raw_low, raw_high, scaled_low, scaled_high, negate }: ListRow["cells"],
   number: (cell: string | undefined) => number | null | undefined,
@@ -74,7 +74,7 @@ function isSaid(cell: string | undefined): boolean {
   return /^(1|true|yes)$/i.test(cell ?? "");
 }
 
-/** Reads 0.1, -5, 1e-3 and 1/10, with a decimal comma 0,1. Returns null if the text has no reading, or two. */
+/** Reads 0.1, -5, 1e-3, 1/10 and, with a decimal comma, 0,1. Returns null if the text is not a number or is ambiguous. */
 export function numberIn(cell: string, hasComma: boolean): number | null {
   const text = cell.replace(/\s+/g, "");
   const fraction = /^(-?\d+)\/(\d+)$/.exec(text);
@@ -83,7 +83,7 @@ export function numberIn(cell: string, hasComma: boolean): number | null {
     if (!COMMA.test(text) || (THOUSAND.test(text) && !hasComma)) return null;
     return Number(text.replace(",", "."));
   }
-  // In a list with decimal commas 1.000 may be a thousand.
+  // Rejects 1.000 in a list with decimal commas, because it may be a thousand.
   if (hasComma && /^-?[1-9]\d{0,2}\.\d{3}$/.test(text)) return null;
   return /^-?(\d+\.?\d*|\.\d+)(e-?\d{1,2})?$/i.test(text) ? Number(text) : null;
 }
@@ -92,7 +92,7 @@ function quotient(one: number, other: number): number {
   return tidy(one / other);
 }
 
-/** Removes the noise of binary fractions. */
+/** Removes the rounding noise of binary fractions. */
 function tidy(value: number): number {
   return Number(value.toPrecision(12));
 }

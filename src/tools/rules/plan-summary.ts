@@ -3,29 +3,32 @@ import { isBitTable, type ModbusPoint, type ModbusProfile, pointWidth, tagsOfGro
 import type { ModbusAddress } from "../../config/port.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 
-/** The cost of a request to a device. */
+/** The cost of a request on the connection to a device. */
 interface LinkCost {
-  /** The weight of a round trip in the planner, in registers. */
+  /** The planner's cost of a round trip, as the number of registers that take the same time. */
   readonly round_trip_registers: number;
-  /** The time from a request to its answer, without the time of the bytes on a serial line. */
+  /** The time from a request to its answer, without the transmission time of a serial line. */
   readonly round_trip_ms: Milliseconds;
-  /** The silence between an answer and the next request. */
+  /** The pause between an answer and the next request. */
   readonly rest_ms: Milliseconds;
-  /** The time of a byte on a serial line; 0 for Ethernet. */
+  /** The transmission time of a byte on a serial line; 0 for Ethernet. */
   readonly byte_ms: Milliseconds;
 }
 
-/** The requests of one poll of a group according to the profile. The driver learns more holes at run time. */
+/**
+ * The requests of one poll of a group, planned from the profile. At run time the driver learns further holes (addresses that the device
+ * refuses).
+ */
 export type GroupSummary = ReturnType<typeof summariseGroup>;
 
-/** Start bit, eight data bits, parity or second stop bit, stop bit. */
+/** Bits per byte on a serial line: start bit, eight data bits, parity or second stop bit, stop bit. */
 const BITS_PER_BYTE = 11;
-/** The speed of the line behind a converter, which no setting names. */
+/** The assumed speed of a serial line behind a converter, because no setting names that speed. */
 const ASSUMED_BAUD_RATE = 9600;
-/** The bytes of an RTU request (unit, function, address, count, CRC) and of its answer without the data. */
+/** The bytes of an RTU request (unit, function, address, count, CRC) and of its answer, without the data. */
 const RTU_FRAME_BYTES = 8 + 5;
 
-/** The time of a byte to a device, in ms; 0 with Modbus TCP. */
+/** Returns the transmission time of a byte to a device in ms; 0 with Modbus TCP. */
 export function byteTime(address: ModbusAddress): Milliseconds {
   if ("serial" in address) return (1000 * BITS_PER_BYTE) / address.serial.baud_rate;
   return address.framing === "rtu" ? (1000 * BITS_PER_BYTE) / ASSUMED_BAUD_RATE : 0;
@@ -53,7 +56,7 @@ export function summariseGroup(profile: ModbusProfile, group: string, link: Link
   };
 }
 
-/** Counts each address once: tags may overlap, and several bits may share a register. */
+/** Counts the addresses of the points. Counts each address once, because tags may overlap and several bits may share a register. */
 function addressesOf(points: readonly ModbusPoint[]): number {
   const all = points.flatMap((point) => Array.from({ length: pointWidth(point) }, (_, i) => point.address + i));
   return new Set(all).size;

@@ -1,44 +1,44 @@
 import type { FirstOf } from "../../domain/profile.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../domain/time.ts";
 
-/** Finds counters among all registers: values that only grow, with their rate and the modes in which they grow. Pure. */
+/** This module finds counters among all registers: values that only grow, with their rate and the modes in which they grow. Pure. */
 
-/** A reading of all places by table:address, with the mode at that time; null if the mode isn't known. */
+/** The values of all addresses by table:address, with the mode at that time; null if the mode isn't known. */
 export interface CounterReading {
   readonly at_ms: number;
   readonly mode: string | null;
   readonly places: ReadonlyMap<string, number>;
 }
 
-/** Growth in one mode. */
+/** The growth of a value in one mode. */
 interface Growth {
   readonly mode: string;
   readonly minutes: number;
   readonly grown: number;
 }
 
-/** A whole number that grew and never fell. Counts are steps of its raw value. */
+/** A whole number that grew and never fell. All counts are in steps of the raw value. */
 export interface CounterFinding {
   /** The first register of the value. */
   readonly place: string;
   readonly type: "uint16" | "uint32";
-  /** Only of a wide value. */
+  /** The word order; absent for a value of one register. */
   readonly word_order?: FirstOf;
   readonly first: number;
   readonly last: number;
   readonly per_h: number;
   readonly growth: readonly Growth[];
-  /** Other ways to read the same register that grew alike. The machine's display decides. */
+  /** Other ways to read the same register that grew alike. The value on the machine's display decides between them. */
   readonly also: readonly { readonly place: string; readonly word_order: FirstOf; readonly last: number }[];
 }
 
-/** A single step could be anything. */
+/** The minimum number of changes of a counter's value. A single change could happen to any value. */
 const LEAST_STEPS = 2;
-/** No counter of a booth is faster. */
+/** The maximum number of steps per second of a counter. No counter of a booth is faster. */
 const MOST_PER_S = 100;
 const WORD = 65_536;
 
-/** Finds the counters, in the order of their places. `usual`: the profile's word order. */
+/** Finds the counters, in the order of their addresses. `usual`: the profile's word order. */
 export function counterFindings(readings: readonly CounterReading[], usual: FirstOf): readonly CounterFinding[] {
   const [first, ...others] = readings;
   if (first === undefined || others.length < LEAST_STEPS) return [];
@@ -70,8 +70,8 @@ interface Wide {
 }
 
 /**
- * Reads a place with its neighbour as the high word. Returns null unless the high word is constant, or goes up by one whenever the low
- * word starts again.
+ * Reads a register as the low word of a two-register value. Returns null unless the high word is constant, or goes up by one whenever the
+ * low word restarts.
  */
 function wideAt(place: string, word_order: FirstOf, series: ReadonlyMap<string, readonly number[]>): Wide | null {
   const [table = "", address = ""] = place.split(":");
@@ -88,7 +88,7 @@ function wideAt(place: string, word_order: FirstOf, series: ReadonlyMap<string, 
   return isWide && grows ? { place: word_order === "high_first" ? neighbour : place, word_order, values } : null;
 }
 
-/** The growth in all and by mode. Returns null if the value fell, or grew faster than any counter. */
+/** Returns the growth in total and by mode. Returns null if the value fell, or grew faster than any counter. */
 function growthOf(values: readonly number[], readings: readonly CounterReading[]) {
   const modes = new Map<string, { minutes: number; grown: number }>();
   for (const [i, { at_ms }] of readings.entries()) {
@@ -97,7 +97,7 @@ function growthOf(values: readonly number[], readings: readonly CounterReading[]
     const grown = (values[i] ?? 0) - (values[i - 1] ?? 0);
     const passed_ms = at_ms - was.at_ms;
     if (grown < 0 || grown > Math.max(1, (MOST_PER_S * passed_ms) / SECOND_MS)) return null;
-    // Growth between two modes belongs to the mode that ended: a cycle is counted when its bake is over.
+    // Adds growth at a change of mode to the mode that ended, because a cycle is counted when its bake is over.
     const mode = was.mode ?? "unknown";
     const sum = modes.get(mode) ?? { minutes: 0, grown: 0 };
     modes.set(mode, { minutes: sum.minutes + passed_ms / MINUTE_MS, grown: sum.grown + grown });
@@ -107,13 +107,13 @@ function growthOf(values: readonly number[], readings: readonly CounterReading[]
   return { per_h: grown / hours, growth: [...modes].map(([mode, sum]) => ({ mode, ...sum })) };
 }
 
-/** A usual tag that grows like this, and the scale from steps to its unit. */
+/** The usual tag (a tag of a shipped profile) that a counter probably is, with the scale from steps to the tag's unit. */
 export interface Guess {
   readonly tag: string;
   readonly scale: number;
 }
 
-/** Steps per hour of time counters, with their scale to minutes. (The PLC's uptime counts seconds.) */
+/** Steps per hour of counters that measure time, with their scale to minutes. (The PLC's uptime counts seconds.) */
 const TIME_RATES: readonly (readonly [per_h: number, scale: number])[] = [
   [60, 1],
   [600, 0.1],
@@ -122,7 +122,7 @@ const TIME_RATES: readonly (readonly [per_h: number, scale: number])[] = [
 const RATE_TOLERANCE = 0.1;
 const RUN = ["spray", "flash", "purge", "bake", "cool_down"];
 
-/** Guesses the tag by its growth over time and modes. Returns null if it could be several tags. */
+/** Guesses a counter's tag by its growth over time and modes. Returns null if several tags are possible. */
 export function guessOf({ growth, per_h }: CounterFinding): Guess | null {
   const grew = growth.filter(({ grown }) => grown > 0);
   const rested = growth.filter(({ grown, minutes }) => grown === 0 && minutes > 1);
@@ -135,7 +135,7 @@ export function guessOf({ growth, per_h }: CounterFinding): Guess | null {
   const steps = grew.reduce((sum, one) => sum + one.grown, 0);
   const rate = TIME_RATES.find(([most]) => near((steps / minutes) * 60, most));
   if (rate === undefined) return null;
-  // A filter's minutes rest in cool_down, when the booth runs but is not in use.
+  // Distinguishes run minutes from a filter's minutes, which rest in cool_down because the booth runs but is not in use.
   return grew.some(({ mode }) => mode === "cool_down") ? { tag: "run_minutes", scale: rate[1] } : null;
 }
 

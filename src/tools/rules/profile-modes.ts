@@ -1,24 +1,27 @@
 import type { ProfileMode } from "../../domain/booth.ts";
 import { NO_BIT } from "../../domain/mode-bits.ts";
 
-/** Finds the registers that tell the booth's mode, from readings of all registers while a person brings the booth into each mode. Pure. */
+/**
+ * This module finds the registers that tell the booth's mode, from readings of all registers while a person brings the booth into each
+ * mode. Pure.
+ */
 
 type PlaceValues = ReadonlyMap<string, number>;
 
-/** Several readings of all places (by table:address, or by tag) while the booth was in one mode. */
+/** A stay: several readings of all addresses (by table:address, or by tag) while the booth was in one mode. */
 export interface Stay {
   readonly mode: ProfileMode;
   readonly readings: readonly PlaceValues[];
 }
 
-/** A register that holds the mode's number. */
+/** A register that holds a number for each mode. */
 interface CodeFinding {
   readonly kind: "code";
   readonly place: string;
   readonly codes: readonly { readonly code: number; readonly mode: ProfileMode }[];
 }
 
-/** A bit for each mode. One mode may have none: then no bit is on. */
+/** A bit for each mode. At most one mode has no bit: in that mode no bit is on. */
 interface BitsFinding {
   readonly kind: "bits";
   readonly bits: readonly { readonly place: string; readonly bit: number | null; readonly mode: ProfileMode }[];
@@ -27,14 +30,17 @@ interface BitsFinding {
 
 export type ModeFinding = CodeFinding | BitsFinding;
 
-/** A program's codes are small numbers. Larger ones that differ between modes are mostly setpoints and counters. */
+/**
+ * The largest likely code of a mode. A program's codes are small; larger numbers that differ between modes are mostly setpoints and
+ * counters.
+ */
 const MOST_LIKELY_CODE = 255;
 const BITS = 16;
 
 /**
- * Finds places that tell the modes, the likeliest first: a place that is constant during each stay, differs between modes, and reads
- * the same when a mode comes again. Counters and drifting values fail that.
- * @param only the one place to check
+ * Finds places (table and address) that tell the modes, the likeliest first. Such a place is constant during each stay, differs between
+ * modes, and reads the same when a mode comes again. Counters and drifting values fail this test.
+ * @param only the only place to check
  */
 export function modeFindings(stays: readonly Stay[], only?: string): readonly ModeFinding[] {
   const places = only === undefined ? placesIn(stays) : [only];
@@ -43,7 +49,7 @@ export function modeFindings(stays: readonly Stay[], only?: string): readonly Mo
   const bits = only === undefined ? bitsIn(stays, places) : null;
   const unlikely = codes.filter((one) => largest(one) > MOST_LIKELY_CODE);
   const found = new Set<string>();
-  // The bits of a code repeat the code, and so does the number that several bits form.
+  // Drops repetitions: the bits of a code repeat the code, and so does the number that several bits form.
   return [...likely, ...(bits === null ? [] : [bits]), ...unlikely].filter((finding) => {
     const own = finding.kind === "code" ? [finding.place] : finding.bits.map(({ place }) => place);
     const isNew = own.some((place) => !found.has(place));
@@ -56,13 +62,13 @@ function largest({ codes }: CodeFinding): number {
   return Math.max(...codes.map(({ code }) => code));
 }
 
-/** The places that every reading has. */
+/** Returns the places that occur in every reading. */
 function placesIn(stays: readonly Stay[]): readonly string[] {
   const [first, ...others] = stays.flatMap(({ readings }) => readings);
   return [...(first?.keys() ?? [])].filter((place) => others.every((reading) => reading.has(place)));
 }
 
-/** The constant value of a stay; null if it changed or wasn't read. */
+/** Returns the value that was constant during a stay; null if it changed or wasn't read. */
 function constantIn({ readings }: Stay, valueOf: (reading: PlaceValues) => number | undefined): number | null {
   const values = new Set(readings.map(valueOf));
   const [value] = values;
@@ -85,7 +91,7 @@ function codeAt(stays: readonly Stay[], place: string): CodeFinding | null {
   return { kind: "code", place, codes: found.toSorted((a, b) => a.code - b.code) };
 }
 
-/** A table of bits. One bit can't tell more than two modes. */
+/** Returns whether the place is in a table of bits. A single bit can't distinguish more than two modes. */
 function isBitPlace(place: string): boolean {
   return /^(coil|discrete):/.test(place);
 }
@@ -116,7 +122,7 @@ function bitOf(word: number | undefined, bit: number | null): number | undefined
   return word === undefined || bit === null ? word : (word >> bit) & 1;
 }
 
-/** For each mode its bit nearest to `start`: a program keeps these bits together. */
+/** Returns each mode's bit nearest to `start`, because a program keeps these bits together. */
 function nearestTo(start: BitAt, candidates: readonly BitAt[], modes: readonly ProfileMode[]): readonly BitAt[] {
   const sorted = candidates.toSorted((a, b) => distance(start, a) - distance(start, b));
   return modes.flatMap((mode) => sorted.find((one) => one.mode === mode) ?? []);
@@ -126,7 +132,7 @@ function spread([first, ...others]: readonly BitAt[]): number {
   return others.reduce((sum, one) => sum + (first === undefined ? 0 : distance(first, one)), 0);
 }
 
-/** Another table counts as further away than any place in the same table. */
+/** The distance of a bit in another table, larger than any distance within a table. */
 const OTHER_TABLE = 10_000_000;
 
 function distance(a: BitAt, b: BitAt): number {
@@ -136,7 +142,7 @@ function distance(a: BitAt, b: BitAt): number {
   return table === other ? bits : OTHER_TABLE;
 }
 
-/** The entry of the profile's modes for the mode without a bit. */
+/** Returns the profile's mode entry for the mode without a bit. */
 export function codeWithout(finding: BitsFinding): { readonly code: string; readonly mode: ProfileMode } | null {
   return finding.without === null ? null : { code: NO_BIT, mode: finding.without };
 }

@@ -6,20 +6,20 @@ import type { Sample } from "../../domain/taken.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 
-/** Judges whether a profile reads a device right, by live values or by recorded ones. Pure. */
+/** This module judges whether a profile reads a device correctly, from live or recorded values. Pure. */
 
-/** The samples of one instant, of some tags or all. */
+/** The samples of one instant, for some or all tags. */
 export interface Poll {
   readonly at_ms: Milliseconds;
   readonly samples: readonly Sample[];
 }
 
-/** wrong: the profile can't be used like this. look: it may be right, and a person should check. */
+/** The verdict on a tag. wrong: the profile can't be used like this. look: the value may be right, and a person should check. */
 type Verdict = "ok" | "look" | "wrong";
 
 interface TagVerdict {
   readonly tag: string;
-  /** The newest good value. */
+  /** The newest good value of the tag. */
   readonly value: Sample["value"];
   readonly unit: string;
   readonly reads: number;
@@ -29,7 +29,7 @@ interface TagVerdict {
 
 interface SeenMode {
   readonly raw: string;
-  /** null if the profile doesn't map it. */
+  /** The mode that the code means; null if the profile doesn't map the code. */
   readonly mode: string | null;
   readonly reads: number;
 }
@@ -40,11 +40,11 @@ export interface Judgement {
   readonly ok: boolean;
 }
 
-/** No measured value is smaller. Half of another value's float mostly is. */
+/** The smallest plausible measured value. A smaller value usually comes from reading half of another value's float. */
 const NEXT_TO_NOTHING = 1e-6;
-/** No measured value is larger, only counters. */
+/** The largest plausible measured value. Only counters are larger. */
 const BEYOND = 1e7;
-/** A rate over a few seconds is rough. */
+/** The allowed factor above the largest rate, because a rate measured over a few seconds is inexact. */
 const RATE_SLACK = 1.5;
 
 const REASONS: Readonly<Record<string, Message>> = {
@@ -128,7 +128,7 @@ function reasonText(reason = "bad"): Text {
   return REASONS[reason] ?? reason.replaceAll("_", " ");
 }
 
-/** Says what is odd about good values; null if nothing is. */
+/** Says what is odd about good values; null if nothing is odd. */
 function oddIn(tag: ProfileTag, good: readonly Read[]): Message | null {
   const { type, labels } = tag.point;
   if (type === "string") return good.every(({ value }) => value === "") ? message("test.empty_text") : null;
@@ -149,7 +149,7 @@ function oddCounter(tag: ProfileTag, good: readonly Read[]): Message | null {
   return message("test.grew", { by: Number(grown.toPrecision(6)), seconds: Math.round(hours * 3600) });
 }
 
-/** A rate that depends on the booth's sizes isn't known here. */
+/** Booth parameters without sizes for `maxRateOf`: the booth is not known here. */
 const NO_PARAMETERS: Parameters = {
   profile: "",
   profile_version: "",

@@ -3,16 +3,19 @@ import { conversionOf, converted, unitOf } from "../../domain/engineering-units.
 import type { Profile, ProfileTag } from "../../domain/profile.ts";
 import type { Sample } from "../../domain/taken.ts";
 
-/** Ranks profiles for a PLC by what the PLC calls itself and by how plausible the profile's tags read there. Pure. */
+/**
+ * This module ranks profiles for a PLC by the texts with which the PLC identifies itself and by the plausibility of the profile's tags
+ * there. Pure.
+ */
 
-/** The result of reading a PLC by a profile. `failed`: why nothing was read; null if something was. */
+/** The values that a PLC gave when read with a profile. `failed`: the reason why nothing was read; null if at least one value was. */
 export interface ProfileReading {
   readonly profile: Profile;
   readonly samples: readonly Sample[];
   readonly failed: Text | null;
 }
 
-/** plausible: as expected. open: proves little, as a 0. odd: hardly a value of that tag. silent: no value. */
+/** The verdict on a tag's value. plausible: as expected. open: proves little, such as a 0. odd: unlikely for that tag. silent: no value. */
 type Verdict = "plausible" | "open" | "odd" | "silent";
 
 export interface TagVerdict {
@@ -21,20 +24,20 @@ export interface TagVerdict {
   readonly value: Sample["value"];
   readonly unit: string;
   readonly verdict: Verdict;
-  /** The plausible values, or why there is no value. */
+  /** The plausible values, or the reason why there is no value. */
   readonly usual: Text;
 }
 
 export interface RankedProfile {
   readonly profile: string;
   readonly vendor: string;
-  /** 0 to 1. */
+  /** How well the profile fits, from 0 to 1. */
   readonly fit: number;
   readonly reasons: readonly Text[];
   readonly values: readonly TagVerdict[];
 }
 
-/** Ranges of a booth's air, pressures and drives. Values read at a wrong place are mostly outside. */
+/** Usual ranges of a booth's air, pressures and drives. Values read at a wrong address mostly lie outside. */
 const USUAL_BY_UNIT: Readonly<Record<string, readonly [number, number]>> = {
   C: [-40, 400],
   F: [-40, 750],
@@ -46,16 +49,16 @@ const USUAL_BY_UNIT: Readonly<Record<string, readonly [number, number]>> = {
   rpm: [0, 6_000],
 };
 const USUAL_ELSE = [-1e9, 1e9] as const;
-/** A smaller fraction is an integer read as a float. */
+/** The smallest plausible fraction. A smaller fraction is an integer read as a float. */
 const LEAST = 1e-6;
 const SHARE: Readonly<Record<Verdict, number>> = { plausible: 1, open: 0.4, odd: 0, silent: 0 };
-/** The maker's name proves more than a few values, and less than most of them. */
+/** The bonus if the device names the profile's maker. It counts more than a few plausible values, and less than many. */
 const NAMED = 0.3;
 const MOST_ODD_SHOWN = 3;
-/** Weight of imaginary tags that read badly, so that many good tags prove more than few. */
+/** The weight of badly read tags that are assumed for every profile, so a profile with many good tags ranks above a profile with few. */
 const DOUBT = 6;
 
-/** Ranks the profiles, the best first. `said`: what the device says about itself. */
+/** Ranks the profiles, the best first. `said`: the texts of the device's identification. */
 export function rankProfiles(readings: readonly ProfileReading[], said: readonly string[]): readonly RankedProfile[] {
   return readings.map((reading) => ranked(reading, said)).toSorted((a, b) => b.fit - a.fit);
 }
@@ -140,7 +143,7 @@ function judgedNumber({ unit, between, point, counter }: ProfileTag, value: numb
   return [isPlausible ? "plausible" : "odd", usual];
 }
 
-/** The usual values in a unit, converted from another unit of its dimension if the table lacks it. */
+/** Returns the usual range of values in a unit, converted from another unit of its dimension if the table lacks the unit. */
 function usualRange(unit: string): readonly [number, number] {
   const own = USUAL_BY_UNIT[unit];
   const known = unitOf(unit);
@@ -153,7 +156,7 @@ function usualRange(unit: string): readonly [number, number] {
   return USUAL_ELSE;
 }
 
-/** The mode proves most. A text is hardly right by chance, a bit always is. */
+/** Returns the weight of a tag's verdict. The mode proves most. A text is seldom right by chance; a bit always looks right. */
 function weightOf({ role, point }: ProfileTag): number {
   if (role === "mode") return 4;
   if (point.type === "string") return 3;

@@ -2,9 +2,9 @@ import type { FirstOf } from "../../domain/profile.ts";
 import { type CsvRow, csvRows, type Excess, type Separator, SEPARATORS } from "./csv.ts";
 import { isTableLike, tableIn } from "./list-tables.ts";
 
-/** Reads register lists as engineering tools export them: recognises columns, types and the tool. Pure. */
+/** This module reads register lists as engineering tools export them: recognises the columns, the types and the tool. Pure. */
 
-/** The heads of each kind of column. The first kind that fits is used. */
+/** The column heads of each kind of column. The first kind that fits a head is used. */
 const COLUMNS = {
   name: /^(tag|variable|symbol|signal|point|plc|parameter)?[ _]?name$|^(nickname|tag|variable|symbol|signal|point|data ?point|parameter|measurement|bezeichnung)$/,
   modbus: /^modbus( start)?( address| register)?$|^mb[ _]?address$/,
@@ -43,18 +43,18 @@ const COLUMNS = {
 type Column = keyof typeof COLUMNS;
 
 export interface ListRow {
-  /** The line of the file, from 1. */
+  /** The row's line in the file, from 1. */
   readonly line: number;
   readonly cells: Readonly<Partial<Record<Column, string>>>;
 }
 
 export interface RegisterList {
-  /** The tool that wrote the list, known by its columns. Decides the word order if no column does. */
+  /** The tool that wrote the list, recognised by its columns. It decides the word order if no column does. */
   readonly maker: keyof typeof MAKERS;
   readonly columns: readonly Column[];
-  /** Heads of the known columns, as in the list. */
+  /** The heads of the recognised columns, as in the list. */
   readonly heads: Readonly<Partial<Record<Column, string>>>;
-  /** Heads of columns that are not used. */
+  /** The heads of columns that are not used. */
   readonly unknown: readonly string[];
   readonly rows: readonly ListRow[];
 }
@@ -64,7 +64,7 @@ export interface Orders {
   readonly string_order?: FirstOf;
 }
 
-/** Word and string order of each tool's PLC. An absent order is the profile's. */
+/** The word and string order of each tool's PLC. An absent order is the profile's. */
 export const MAKERS = {
   CLICK: { word_order: "low_first", string_order: "low_first" },
   Productivity: { word_order: "low_first", string_order: "high_first" },
@@ -75,16 +75,16 @@ export const MAKERS = {
   generic: {},
 } as const satisfies Readonly<Record<string, Orders>>;
 
-/** The heads are in one of the first lines, after titles and remarks. */
+/** The number of first lines to search for the heads, which may follow titles and remarks. */
 const HEADS_WITHIN = 60;
 
-/** Reads a list. Returns null if none of the first lines has heads of a name and an address, an Excess if the list exceeds a bound. */
+/** Reads a list. Returns null if none of the first lines has a name head and an address head, or an Excess if the list exceeds a limit. */
 export function registerList(text: string): RegisterList | Excess | null {
   const found = headsOf(text);
   if (found === null || "excess" in found) return found;
   const lines = csvRows(text, found.separator);
   if ("excess" in lines) return lines;
-  // A second line of heads starts with ##, as the version in Productivity's lists.
+  // Skips lines that start with ##: a second line of heads, such as the version in Productivity's lists.
   const rows = lines.slice(found.index + 1).filter(({ cells }) => !/^##/.test(cells[0] ?? ""));
   const columns = columnsOf(found.heads, rows);
   const named = (cells: readonly string[]): ListRow["cells"] =>
@@ -106,12 +106,12 @@ export function registerList(text: string): RegisterList | Excess | null {
 
 interface Heads {
   readonly separator: Separator;
-  /** The index among the rows. */
+  /** The index of the heads' row among all rows. */
   readonly index: number;
   readonly heads: readonly string[];
 }
 
-/** Tries each separator and uses the one with most known heads. */
+/** Finds the line of heads. Tries each separator and uses the one with the most known heads. */
 function headsOf(text: string): Heads | Excess | null {
   const found: Heads[] = [];
   let excess: Excess | null = null;
@@ -134,7 +134,7 @@ function isHead(cells: readonly string[]): boolean {
   return columns.has("name") && (["address", "address_hex", "modbus", "node"] as const).some((one) => columns.has(one));
 }
 
-/** A longer head is a sentence. */
+/** The maximum number of characters in a head. A longer text is a sentence. */
 const MOST_HEAD = 60;
 
 function plainHead(head: string): string {
@@ -152,17 +152,17 @@ function columnOf(head: string): Column | null {
   return (Object.keys(COLUMNS) as Column[]).find((column) => COLUMNS[column].test(plain)) ?? null;
 }
 
-/** The kinds of the columns by position; null for an unused column. Of several columns of one kind one is used. */
+/** Returns the kind of each column by position; null for an unused column. Of several columns of the same kind, only one is used. */
 function columnsOf(heads: readonly string[], rows: readonly CsvRow[]): readonly (Column | null)[] {
   const columns: (Column | null)[] = heads.map(columnOf);
   const isAddress = (column: Column | null): boolean => column === "address" || column === "modbus";
   const offset = heads.findIndex((head) => plainHead(head) === "offset");
   if (offset >= 0 && columns.some((column, i) => i !== offset && isAddress(column))) {
-    // In a list with another address column it is the offset of a scaled value.
+    // Takes "Offset" as the offset of a scaled value if the list has another address column.
     columns[offset] = columns.includes("scale") && !columns.includes("offset") ? "offset" : null;
   }
   for (const [i, column] of columns.entries()) {
-    // A column called Area or Function may name areas of the plant instead.
+    // Ignores a column called Area or Function if its cells name no tables: it may name areas of the plant.
     const isOther = column !== "table" && column !== "function";
     if (!isOther && !rows.some(({ cells }) => isTableLike(cells[i] ?? "", column))) columns[i] = null;
   }
@@ -174,7 +174,7 @@ function columnsOf(heads: readonly string[], rows: readonly CsvRow[]): readonly 
   });
 }
 
-/** Finds a table column by its cells, because it may have any head, even that of a second column of types. */
+/** Finds a table column by its cells, because it may have any head, even the same head as the column of types. */
 function nameTables(columns: (Column | null)[], rows: readonly CsvRow[]): void {
   if (columns.includes("table")) return;
   const types = columns.filter((column) => column === "type").length;
@@ -189,10 +189,10 @@ function nameTables(columns: (Column | null)[], rows: readonly CsvRow[]): void {
   }
 }
 
-/** Numbers that begin with their table. */
+/** Matches numbers that name their table, such as 40001 or 4x0001. */
 const NAMES_TABLE = /^([34]\d{4}|[134]\d{5}|0\d{5}|[0134]x\d+|[a-z]+:\d+)(\.\d+)?$/i;
 
-/** Finds the address column with most numbers that name their table. */
+/** Returns the address column in which most numbers name their table. */
 function clearest(columns: readonly number[], rows: readonly CsvRow[]): number | undefined {
   const counted = columns.map((column) => ({
     column,
@@ -201,7 +201,7 @@ function clearest(columns: readonly number[], rows: readonly CsvRow[]): number |
   return counted.toSorted((one, other) => other.clear - one.clear)[0]?.column;
 }
 
-/** A byte and bit of a data block, such as 12.0. */
+/** Matches a byte and bit of a data block, such as 12.0. */
 const BYTE_OFFSET = /^\d{1,5}\.\d$/;
 const S7_ADDRESS = /^%|^DB\d+\.DB[XBWD]\d/i;
 
@@ -219,7 +219,7 @@ function makerOf(heads: readonly string[], rows: readonly ListRow[]): RegisterLi
   return isTia ? "TIA" : "generic";
 }
 
-/** Spellings of types, without blanks, dashes and underscores. An ambiguous spelling has its usual meaning in such lists. */
+/** Spellings of types, without blanks, dashes and underscores. An ambiguous spelling gets the usual meaning in such lists. */
 const TYPES: readonly (readonly [type: string, spellings: RegExp])[] = [
   ["bool", /^(bit|bool|boolean|discrete(input|output)?|coil|c|di|do|sbr|sbrw|mst)$/],
   ["float32", /^(real|float|float32|single|f32|32bitfloat|float,32bit|aif32|aof32)$/],
@@ -235,13 +235,13 @@ const TYPES: readonly (readonly [type: string, spellings: RegExp])[] = [
   ["string", /^(string|text|txt|str|sstr|char|ascii)(\[\d+\]|\(\d+\))?$/],
 ];
 
-/** The type of a row; null if it isn't known. */
+/** Returns the type of a row; null for an unknown type. */
 export function typeNamed({ type, system_id }: ListRow["cells"]): string | null {
   const said = (type ?? system_id?.split("-")[0] ?? "").toLowerCase().replace(/[\s_-]/g, "");
   return TYPES.find(([, spellings]) => spellings.test(said))?.[0] ?? null;
 }
 
-/** The number of characters of a string, from its column, a type such as String[20], or Kepware's address 400220.20H. */
+/** Returns the length of a string in characters, from its column, a type such as String[20], or a Kepware address such as 400220.20H. */
 export function charactersIn({ type = "", characters, address = "" }: ListRow["cells"]): number | null {
   const text = characters ?? /[[(](\d+)[\])]/.exec(type)?.[1] ?? /^\d{5,6}\.(\d{1,3})[HL]$/i.exec(address)?.[1];
   return text === undefined || !/^\d+$/.test(text) || Number(text) === 0 ? null : Number(text);

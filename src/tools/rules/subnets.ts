@@ -1,21 +1,21 @@
-/** The box's networks by the kernel's tables, and the addresses to search in them. Pure. */
+/** This module finds the box's networks in the kernel's tables, and the addresses to search in them. Pure. */
 
-/** The most addresses of a search. Of a larger network only the 256 addresses around the box's own are searched. */
+/** The maximum number of addresses in a search. In a larger network, only the 256 addresses around the box's own address are searched. */
 const MOST_HOSTS = 1_024;
 const SMALL_PREFIX = 22;
 const ROUND_OWN_PREFIX = 24;
 const LINK_LOCAL = toNumber("169.254.0.0");
 
 export interface Subnet {
-  /** As 192.0.2.0/24. */
+  /** The network in CIDR notation, such as 192.0.2.0/24. */
   readonly cidr: string;
-  /** Addresses in order, without the network address, the broadcast address and the box's own. */
+  /** The addresses in order, without the network address, the broadcast address and the box's own address. */
   readonly hosts: readonly string[];
 }
 
 /**
- * Returns at most 1,024 addresses to search.
- * @param route /proc/net/route
+ * Returns the box's networks, with at most 1,024 addresses to search.
+ * @param route the content of /proc/net/route
  * @param own the box's addresses
  */
 export function ownSubnets(route: string, own: readonly string[]): readonly Subnet[] {
@@ -42,7 +42,10 @@ interface Part {
   readonly prefix: number;
 }
 
-/** Parses a row (Iface, destination, gateway, flags, ..., mask). Only a network without a gateway is the box's own. */
+/**
+ * Parses a row (Iface, destination, gateway, flags, ..., mask). Returns only a network without a gateway, to which the box is connected
+ * directly.
+ */
 function connected(fields: readonly string[]): readonly Part[] {
   const [iface = "", destination = "", gateway = "", , , , , mask = ""] = fields;
   if (iface === "lo" || destination === "" || mask === "" || Number.parseInt(gateway, 16) !== 0) return [];
@@ -69,7 +72,7 @@ function text({ network, prefix }: Part): string {
   return `${toText(network)}/${prefix}`;
 }
 
-/** Parses a number of the kernel, lowest byte first. */
+/** Parses a hexadecimal number of the kernel, lowest byte first. */
 function little(hex: string): number {
   return (hex.match(/../g) ?? []).reduceRight((sum, byte) => sum * 256 + Number.parseInt(byte, 16), 0);
 }

@@ -1,6 +1,8 @@
-/** Names of tags in lists, and the usual tags that they probably mean. Pure. */
+/**
+ * This module makes tag names from the names in a list, and finds the usual tags (tags of shipped profiles) that they probably mean. Pure.
+ */
 
-/** Makes a tag's name of a list's name: lower-case letters, digits and _. Returns "" if none of them is left. */
+/** Makes a tag name from a name in a list: lower-case letters, digits and _. Returns "" if no such character is left. */
 export function tagNameOf(text: string): string {
   const plain = text
     .normalize("NFKD")
@@ -12,7 +14,7 @@ export function tagNameOf(text: string): string {
   return plain.slice(0, 64);
 }
 
-/** Returns the name, or the name with a number if it is used. */
+/** Returns the name, with a number appended if the name is used. */
 export function freeName(name: string, isTaken: (name: string) => boolean): string {
   if (!isTaken(name)) return name;
   for (let number = 2; ; number++) {
@@ -21,7 +23,7 @@ export function freeName(name: string, isTaken: (name: string) => boolean): stri
   }
 }
 
-/** The words of each usual tag, the more specific tags first. All words must be in the name. */
+/** The words of each usual tag, the more specific tags first. A name must contain all words of a tag. */
 const WORDS: readonly (readonly [usual: string, ...words: RegExp[]])[] = [
   ["mode", /(^|_)(mode|state|stage|step)(_|$)/],
   ["fault_code", /fault|alarm/, /code|number|(^|_)no(_|$)/],
@@ -54,7 +56,7 @@ const WORDS: readonly (readonly [usual: string, ...words: RegExp[]])[] = [
   ["gas", /(^|_)gas(_|$)/, /^(?!.*valve)/],
 ];
 
-/** The usual tag that a name probably means; null for none. */
+/** Returns the usual tag that a name probably means; null if no tag fits. */
 export function usualNameIn(name: string): string | null {
   const exact = WORDS.find(([usual]) => usual === name);
   const found = exact ?? WORDS.find(([, ...words]) => words.every((word) => word.test(name)));
