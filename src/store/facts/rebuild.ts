@@ -147,8 +147,8 @@ function newJob(store: OpenStore, stream: StreamId, { current, moves }: RebuildO
 }
 
 /**
- * Stores the new times computed so far, because weeks of wrong times are too much for one transaction. After a stop, the next start
- * changes these rows again.
+ * Stores the new times computed so far, because weeks of wrong times are too much for one transaction. After a stop, the next start changes
+ * these rows again.
  */
 function moveSome({ db, sql }: OpenStore, { stream, moved }: Job): void {
   if (moved === null || moved.size < MOST_MOVED) return;

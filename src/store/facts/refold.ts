@@ -62,8 +62,8 @@ export function refoldingFrom(stream: StreamId, { seq, state }: Start): Refoldin
 }
 
 /**
- * Folds all log records after the refolding's start, up to the newest one. Yields after each slice of work, so that commits can
- * run in between. Throws if rows are deleted before they are folded, or if rows are damaged.
+ * Folds all log records after the refolding's start, up to the newest one. Yields after each slice of work, so that commits can run in
+ * between. Throws if rows are deleted before they are folded, or if rows are damaged.
  */
 export function* refold({ sql, fold, now, live }: OpenStore, job: Refolding): Generator<void> {
   const { stream, from_seq, early, moved } = job;

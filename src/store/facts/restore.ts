@@ -63,9 +63,9 @@ function isWithin([from, to]: Span, seqs: ReadonlySet<number>): boolean {
 }
 
 /**
- * Returns the lost facts, each under its old seq. Facts got their seqs in the order in which they were made. So new facts made between
- * two stored facts are the lost ones, if their number equals the number of lost seqs. Returns nothing if a stored fact isn't made again:
- * the log has then lost the fact's source, or the definitions have changed. `lost` is ascending and may include seqs of log records.
+ * Returns the lost facts, each under its old seq. Facts got their seqs in the order in which they were made. So new facts made between two
+ * stored facts are the lost ones, if their number equals the number of lost seqs. Returns nothing if a stored fact isn't made again: the
+ * log has then lost the fact's source, or the definitions have changed. `lost` is ascending and may include seqs of log records.
  */
 export function lostFacts(
   { facts, lost }: { readonly facts: readonly Placed<Fact>[]; readonly lost: readonly Span[] },

@@ -46,8 +46,7 @@ export function createSnapshots(db: Database) {
   return {
     /**
      * Inside a commit's transaction: stores the state if the last snapshot is a day old, or if the records right after it were deleted, as
-     * in
-     * a full store. So the kept log can always be folded again. Deletes snapshots older than `oldest`.
+     * in a full store. So the kept log can always be folded again. Deletes snapshots older than `oldest`.
      */
     keep(stream: StreamId, snapshot: Snapshot, oldest: Seq) {
       const last = newest.get(stream);

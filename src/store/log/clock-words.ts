@@ -39,8 +39,7 @@ export function clockWords(sql: Statements) {
 
 /**
  * Returns the clock records that are taken back (found to be wrong), among the record that set the state's clock and all later ones.
- * `shown`
- * is that first record; null: the state has none. It may be deleted from the log.
+ * `shown` is that first record; null: the state has none. It may be deleted from the log.
  */
 export function takenBackFrom(
   sql: Statements,

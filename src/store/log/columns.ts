@@ -3,8 +3,7 @@ import { KIND } from "../../domain/record.ts";
 
 /**
  * The encoding of a series (the values of one tag): the shortest that restores each value exactly. 0 to 6 mean numbers with that many
- * decimal
- * digits; the other encodings have names below.
+ * decimal digits; the other encodings have names below.
  */
 export type Encoding = number;
 

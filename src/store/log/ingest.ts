@@ -31,10 +31,10 @@ interface Input {
 }
 
 /**
- * Inside a transaction: appends and folds the records in the given order. Appends the facts right after the record that made them.
- * Saves the state if that is due, and updates newest_seq and last_take. Only this function assigns seqs to records and facts. Records of a
- * boot without a clock sync are appended and wait; the sync folds them all in its own transaction. Returns the facts. If the transaction
- * fails, the stream must be loaded again, because the fold has changed it in memory.
+ * Inside a transaction: appends and folds the records in the given order. Appends the facts right after the record that made them. Saves
+ * the state if that is due, and updates newest_seq and last_take. Only this function assigns seqs to records and facts. Records of a boot
+ * without a clock sync are appended and wait; the sync folds them all in its own transaction. Returns the facts. If the transaction fails,
+ * the stream must be loaded again, because the fold has changed it in memory.
  */
 export function ingest(store: OpenStore, live: LiveStream, input: Input): readonly Placed<Fact>[] {
   const { sql, quarantine } = store;

@@ -120,8 +120,8 @@ function ordered(owners: readonly Series[]): readonly Series[] {
 }
 
 /**
- * Returns the times of the polls, and notes each record's poll in its series. A poll is a run of records with the same time in
- * ascending order of series.
+ * Returns the times of the polls, and notes each record's poll in its series. A poll is a run of records with the same time in ascending
+ * order of series.
  */
 function pollsOf(records: readonly Placed<LogRecord>[], owners: readonly Series[]): number[] {
   const monos: number[] = [];

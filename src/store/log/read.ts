@@ -166,8 +166,8 @@ export function chunksIn(store: ChunkStore, info: StreamInfo, ask: Stretch): Nex
 
 /**
  * Returns the row that begins at a seq, after any facts at that seq, together with all facts up to the next row. Some rows must be read
- * record by record, so that missing records are found and reported: rows with parameters or clock records, short rows, damaged rows,
- * and rows with a hole that facts don't fill.
+ * record by record, so that missing records are found and reported: rows with parameters or clock records, short rows, damaged rows, and
+ * rows with a hole that facts don't fill.
  */
 function chunkIn({ sql, sizes }: ChunkStore, stream: StreamId, { from, end }: Stretch): NextChunk {
   const mayBeChunk = (row: LogRow): boolean =>

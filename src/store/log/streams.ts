@@ -13,8 +13,8 @@ import { ifWhole, unpackLog, unpackState } from "./rows.ts";
 import { logRowsAfter, type ReadStatements, type Statements, type StreamRow } from "./statements.ts";
 
 /**
- * A stream in the writer's memory. The stream is loaded at its first use, and each commit changes it inside that commit's transaction.
- * If the transaction fails, it is dropped and loaded again at the next use, from the saved state and the records after it.
+ * A stream in the writer's memory. The stream is loaded at its first use, and each commit changes it inside that commit's transaction. If
+ * the transaction fails, it is dropped and loaded again at the next use, from the saved state and the records after it.
  */
 export interface LiveStream {
   info: StreamInfo;
