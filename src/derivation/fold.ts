@@ -124,7 +124,7 @@ export interface OpenEnd {
   readonly stages: readonly StageSpan[];
   /** Provisional facts about stages and cycles that are complete but not final. */
   readonly facts: readonly FactDraft[];
-  /** The state after the present instant. */
+  /** The state after the present instant is complete. */
   readonly state: DeriveState;
 }
 

@@ -101,12 +101,12 @@ export function millionthsOf(machine: Machine, work: number): number {
   return Math.floor((work * WATT_PER_HP) / (1000 * HOUR_MS));
 }
 
-/** Converts work to energy: therm for the burner, kWh for the fan. */
+/** Converts a machine's work to energy: therm for the burner, kWh for the fan. */
 export function energyOf(machine: Machine, work: number): number {
   return millionthsOf(machine, work) / MILLIONTHS;
 }
 
-/** Returns the energy of a motor at full load over that time, kWh. */
+/** Returns the energy of a motor at full load over that time, in kWh. */
 export function fullLoadKwh(size_hp: number, ms: Milliseconds): number {
   return (size_hp * WATT_PER_HP * ms) / (1000 * HOUR_MS);
 }

@@ -54,7 +54,7 @@ export interface DeriveState {
   checks: Checks;
   /** Pressure drops and fan speeds by tag, as far back as the open spray stage needs them. */
   samples: Record<TagName, Sampled[]>;
-  /** Scale that converts a filter's pressure drop to Pa; absent: 1. */
+  /** Factor from a filter's pressure drop, in the sensor's unit, to Pa; absent: 1. */
   pressure_scales?: Partial<Record<FilterType, number>>;
   /** The last entries of filter changes by people, oldest first; absent: none yet. */
   entries?: EntryState[];
@@ -154,9 +154,9 @@ export interface BootPlace {
 /** A stretch of a boot whose clock records later ones prove wrong. */
 export interface TakenBack {
   readonly boot: BootId;
-  /** First mono of the stretch. */
+  /** Mono at the start of the stretch. */
   readonly from: Milliseconds;
-  /** End of the stretch in mono; null: the end of the boot. */
+  /** Mono at the end of the stretch; null: the stretch ends with the boot. */
   readonly to: Milliseconds | null;
   /** Right offset of the stretch; null: unknown, so time continues from the last known instant. */
   readonly offset: Milliseconds | null;
@@ -255,7 +255,7 @@ export interface ClosedStage extends OpenStage {
   end_reason: StageFact["value"]["end_reason"];
 }
 
-/** The return of the mode after a gap. */
+/** The end of a gap: the mode was read again. */
 interface Resume {
   at: EpochMs;
   good_until: EpochMs;

@@ -13,16 +13,16 @@ import type { BootId, BoothId, EpochMs, Seq, Serial, StreamId } from "./units.ts
 export interface BoothState extends Signals {
   readonly booth: BoothId;
   readonly address: string;
-  /** Written by acquisition. */
+  /** The connection to the PLC. Written by acquisition. */
   readonly link: Readonly<LinkState>;
-  /** Written when a commit returns. */
+  /** The booth's log. Written when a commit returns. */
   readonly log: LogState;
-  /** Written by delivery. */
+  /** The state of sending. Written by delivery. */
   readonly delivery: {
     /** Whether a session is open for the booth, so that acks may still arrive. */
     readonly in_session: boolean;
   };
-  /** Written by provisioning. */
+  /** The binding at the service. Written by provisioning. */
   readonly binding: BindingState;
 }
 
@@ -54,7 +54,7 @@ export interface LogReach {
   readonly renew_from?: Seq;
 }
 
-/** Returns how many records of a log wait for a confirmed clock. */
+/** Returns the number of records of a log that wait for a confirmed clock. */
 export function waitingForClock({ newest_seq, sendable_seq }: Pick<LogReach, "newest_seq" | "sendable_seq">): number {
   return Math.max(0, newest_seq - sendable_seq);
 }

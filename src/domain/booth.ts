@@ -1,6 +1,6 @@
 import type { Serial } from "./units.ts";
 
-/** Vocabulary of a booth that every part shares. */
+/** The vocabulary of a booth for all parts of the agent. */
 
 /** The canonical modes, highest priority first. Priority decides if several mode bits are on, or if bays have different modes. */
 export const MODES_BY_PRIORITY = [
@@ -48,9 +48,9 @@ export const WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday",
 export interface WorkingHours {
   readonly day: (typeof WEEKDAYS)[number];
   readonly enabled: boolean;
-  /** "HH:MM:SS" */
+  /** Local time of day as "HH:MM:SS". */
   readonly start: string;
-  /** "HH:MM:SS" */
+  /** Local time of day as "HH:MM:SS". */
   readonly stop: string;
 }
 
@@ -59,7 +59,7 @@ export interface FilterLimits {
   readonly minutes?: number | undefined;
   readonly cycles?: number | undefined;
   readonly days?: number | undefined;
-  /** Pressure drop above the clean baseline, Pa. */
+  /** Highest pressure drop above that of the clean filter, Pa. */
   readonly pressure_pa?: number | undefined;
 }
 
@@ -88,7 +88,7 @@ export function wireNameOf(mode: Mode): string {
 /** Every mode, in the order of the wire names. */
 export const MODES_LISTED = Object.keys(WIRE_NAMES) as readonly Mode[];
 
-/** Returns the mode with that wire name, or undefined. */
+/** Returns the mode with that wire name; undefined: there is no such mode. */
 export function modeNamed(name: string): Mode | undefined {
   return MODES_LISTED.find((mode) => WIRE_NAMES[mode] === name);
 }

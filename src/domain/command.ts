@@ -71,7 +71,7 @@ export interface CommandResult {
   readonly error: string;
 }
 
-/** A digest of one hour of records. Both sides hold the same records if their hashes are equal. */
+/** A digest of one hour of records: their number range and a hash. Both sides hold the same records if their hashes are equal. */
 export interface DigestHour extends SeqRange {
   /** Start of the hour in corrected time. Records are in seq order, so a record with an earlier time may belong to this hour. */
   readonly hour: EpochMs;

@@ -6,20 +6,20 @@
 
 /** A unit and its conversion to the base unit of its dimension: base value = value x factor + offset. */
 export interface Unit {
-  /** The canonical spelling, as stored in a log and sent to outputs. */
+  /** The canonical spelling, used in logs and outputs. */
   readonly unit: string;
   readonly dimension: Dimension;
   readonly factor: number;
   readonly offset: number;
 }
 
-/** Canonical spelling, factor to the base unit, further spellings separated by `|`, offset to the base unit. */
+/** A row of the table: canonical spelling, factor to the base unit, further spellings separated by `|`, offset to the base unit. */
 type Row = readonly [unit: string, factor: number, spellings?: string, offset?: number];
 
 /** The US therm in joules. The BTU is defined by it, because estimates count 100,000 BTU as one therm. */
 const THERM_J = 105_480_400;
 const BTU_J = THERM_J / 100_000;
-/** One inch of water column at 4 °C in pascals, as the page uses it. */
+/** Pascals in one inch of water column at 4 °C. The page uses the same value. */
 const INWC_PA = 249.089;
 const FOOT_M = 0.3048;
 const CUBIC_FOOT_M3 = FOOT_M ** 3;

@@ -95,7 +95,7 @@ export type ServiceLinkFault =
   | "closed"
   | "no_ack";
 
-/** Returns the advice for a fault of the service link. */
+/** Returns the advice for people about a fault of the service link. */
 export function serviceAdviceFor(fault: ServiceLinkFault): Text {
   return message(`service.check.${fault === "no_ack" ? "closed" : fault}`);
 }
@@ -138,7 +138,7 @@ const CODES: Readonly<Partial<Record<ServiceLinkFault, readonly (string | number
   ],
   certificate_wanted: ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA"],
   tls: ["ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE", "EPROTO"],
-  // First answers of an HTTP server, an SMTP server or a broker without TLS.
+  // First answers of an HTTP server, an SMTP server or a broker that doesn't use TLS.
   not_tls: [
     "ERR_SSL_WRONG_VERSION_NUMBER",
     "ERR_SSL_PACKET_LENGTH_TOO_LONG",

@@ -19,7 +19,7 @@ export function modeTagOf(bay: number): TagName {
   return bay === 0 ? "mode" : `mode_${bay}`;
 }
 
-/** Returns the bays whose mode is given by bits. */
+/** Returns the bays whose mode is given by bits, with these bits. */
 export function modeBitsOf(tags: Parameters["tags"]): readonly ModeBits[] {
   const bits = Object.entries(tags).filter(([, tag]) => tag.role === "mode_bit");
   const bays = Map.groupBy(bits, ([, { bay }]) => bay);

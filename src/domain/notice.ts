@@ -1,5 +1,5 @@
 import type { Text } from "./message.ts";
-/** The kinds of events that notices report for a booth. Each has a beginning and an end. */
+/** The classes of alarms that notices report for a booth. Each alarm has a start and an end. */
 export const NOTICE_CLASSES = [
   /** The booth is in the mode with that name. */
   "estop",
@@ -12,11 +12,11 @@ export const NOTICE_CLASSES = [
   "filter_warning",
   /** The PLC's values contradict each other, or a limit was passed. */
   "incident",
-  /** The booth has been in one mode for too long. */
+  /** The booth has stayed in one mode for too long. */
   "mode",
-  /** The service has not been reached for the configured time. */
+  /** The service could not be reached for the configured time. */
   "service",
-  /** The store can't keep readings, or will not be able to soon. */
+  /** The store can't keep readings, or soon won't be able to. */
   "storage",
 ] as const;
 export type NoticeClass = (typeof NOTICE_CLASSES)[number];

@@ -28,7 +28,7 @@ export const TAG_ROLES = [
   "burner_on",
   "door_open",
   "motor_starts",
-  /** The PLC's own clock: epoch seconds, or ms if the unit is ms. */
+  /** The PLC's own clock: seconds since 1970, or milliseconds if the unit is ms. */
   "plc_clock",
 ] as const;
 export type TagRole = (typeof TAG_ROLES)[number];

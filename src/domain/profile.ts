@@ -47,7 +47,7 @@ export const OPCUA_TYPES = [
 ] as const;
 export type OpcuaType = (typeof OPCUA_TYPES)[number];
 
-/** The decoding of a raw value, for both protocols. */
+/** Rules for decoding a raw value, for Modbus and OPC UA. */
 export interface ValueRules {
   /** decoded value = raw value x scale + offset */
   readonly scale: number;
@@ -105,7 +105,7 @@ export interface ModbusQuirks {
   readonly word_order: FirstOf;
   /** Order of the two bytes in a register with a number or bits. The default is Modbus's own, high_first. */
   readonly byte_order?: FirstOf;
-  /** Order of the two characters in a register of a string. */
+  /** Order of the two characters in a register that holds part of a string. */
   readonly string_order: FirstOf;
   readonly max_registers: number;
   readonly max_bits: number;
@@ -118,7 +118,7 @@ export interface ModbusQuirks {
    * doesn't close idle connections.
    */
   readonly idle_close_ms?: Milliseconds;
-  /** The tables that the device serves (function codes 1, 2, 4, 3); absent: all. */
+  /** The Modbus tables that the device serves (function codes 1, 2, 4, 3); absent: all. */
   readonly tables?: readonly ModbusTable[];
   readonly unit_id: number;
 }

@@ -60,7 +60,7 @@ export interface Leaving {
   /** Reason of the release. "wrong_serial": the service removes the stream from the booth, and nothing needs to be delivered first. */
   readonly reason: string;
   readonly last_seq: Seq;
-  /** The next serial number, already confirmed; absent: none. */
+  /** The next serial number, which a person has already confirmed; absent: none. */
   readonly then?: { readonly serial: Serial; readonly confirmed: Confirmation } | undefined;
   /** Whether root ordered the release on the gateway, so that a decommissioned booth's keys and data may be wiped; absent: no. */
   readonly by_root?: boolean | undefined;
@@ -102,7 +102,7 @@ export interface ProvisioningRow {
     readonly predecessor?: StreamLabel["predecessor"] | undefined;
   } | null;
   readonly generation: number | null;
-  /** The service's record as last read. */
+  /** The service's record of the booth as it was read last. */
   readonly record: ServiceRecord | null;
   /** Why provisioning doesn't advance and what to do, for the technician. */
   readonly reason: Text;

@@ -11,9 +11,9 @@ export interface FigureDifference {
 
 /** A comparison of one day's figures with the service's. */
 export type Reconciliation = {
-  /** Identifies the comparison for the caller. */
+  /** Id of the comparison, by which the caller requests its state. */
   readonly id: string;
-  /** Local day, YYYY-MM-DD. */
+  /** Local day as YYYY-MM-DD. */
   readonly day: string;
 } & (
   | { readonly kind: "running" }
@@ -30,7 +30,7 @@ export type Reconciliation = {
       /** Number of ranges of records, each at most an hour, that differed and were sent again. */
       readonly hours: number;
       readonly resent: number;
-      /** The first figures that still differ, at most a hundred. */
+      /** Up to a hundred figures that still differ. */
       readonly remaining: readonly FigureDifference[];
       /** Number of all figures that still differ; the target is 0. */
       readonly remaining_count: number;

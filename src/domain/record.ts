@@ -246,7 +246,7 @@ export type Placed<R extends StreamRecord = StreamRecord> = Stored<R> & { readon
 export interface LogChunk {
   readonly from: Seq;
   readonly to: Seq;
-  /** Seq of the body's first record, with its boot and times. */
+  /** Seq of the first record in the body, with its boot and times. */
   readonly first_seq: Seq;
   readonly boot: BootId;
   readonly mono0: Milliseconds;

@@ -42,9 +42,9 @@ export function shortMessage(error: unknown): Text {
 }
 
 export interface Backoff {
-  /** Upper bound of the first wait. */
+  /** Longest first wait. */
   readonly base_ms: Milliseconds;
-  /** Upper bound of any wait. */
+  /** Longest wait after any number of failures. */
   readonly cap_ms: Milliseconds;
 }
 

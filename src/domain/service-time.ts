@@ -27,7 +27,7 @@ export interface ClockVerdict {
   readonly offset_ms: Milliseconds | null;
 }
 
-/** The channel of a service's answer. Each channel can be wrong independently. */
+/** The channel over which the service's time arrived. Each channel can be wrong independently. */
 export type Way = "http" | "ack";
 
 /** The clock offset that an earlier clock sync in the same boot set. */

@@ -4,7 +4,7 @@ import type { BoothId, EpochMs, Milliseconds } from "./units.ts";
 /** The settings that can be missing before a gateway can work. */
 export type Lacking = "service" | "booth";
 
-/** Returns the missing settings. A booth with a wrong configuration does not count as missing, because it reports its own error. */
+/** Returns the missing settings. A booth with a wrong configuration isn't counted as missing, because its error is reported separately. */
 export function lackingIn(
   service_url: string | null,
   { booths, disabled }: { readonly booths: readonly unknown[]; readonly disabled: readonly unknown[] },

@@ -2,7 +2,7 @@ import type { Milliseconds } from "./units.ts";
 import type { Clock } from "./machine.ts";
 import { createWaiters, type Waiters } from "./waiters.ts";
 
-/** Callbacks by abort signal. */
+/** The callbacks to run when an abort signal is aborted. */
 const aborting = new WeakMap<AbortSignal, Waiters<() => void>>();
 
 /**
@@ -90,7 +90,7 @@ export function createSignal(clock: Clock): Signal {
 function signalOf(clock: Clock, own: Waiting, wakes: () => readonly Waiting[]): Signal {
   return {
     raise() {
-      // Each waiter removes itself. A caller that waits again is added later.
+      // Each waiter removes itself from the list. If its caller waits again, it adds a new waiter.
       for (const waiting of wakes()) for (const wake of waiting.all()) wake();
     },
     wait: (signal, ms) => waitFor({ clock, waiting: own }, signal, ms),

@@ -113,10 +113,10 @@ export interface BoothStatus {
     readonly hw_configuration: string | null;
     /** Time of creation as the service spells it. */
     readonly created_at: string | null;
-    /** The booth's properties at the service. */
+    /** Properties of the booth at the service. */
     readonly brand: string | null;
     readonly model: string | null;
-    /** Further properties that the service showed last; null: not read yet. */
+    /** Further properties of the booth that the service showed last; null: not read yet. */
     readonly shown: ShownBooth | null;
   };
   readonly plc: LinkStatus & {
@@ -186,7 +186,7 @@ export interface OutputStatus {
   readonly link: LinkStatus;
   /** Number of messages sent since the agent's start. */
   readonly sent: number;
-  /** For pushed figures: waiting sets, data points dropped since the agent's start, and the reason of the last drop. */
+  /** Only for pushed figures: sets that wait, data points dropped since the agent's start, and the reason of the last drop. */
   readonly pushed?: { readonly waiting: number; readonly given_up: number; readonly reason: Text };
   /** Number of messages from the peer that were ignored since the agent's start. */
   readonly ignored: number;
@@ -253,7 +253,7 @@ export interface DisabledBooth {
   readonly advice: Text;
 }
 
-/** A certificate that a link depends on. */
+/** A certificate that a connection depends on. */
 export interface KnownCertificate {
   readonly link: "opcua" | "service";
   /** The server's address; null: the certificate is the gateway's own. */
@@ -337,7 +337,7 @@ export function missingText({ quarantined, missing = [] }: StorageStatus): Text 
 /** Time from the first warning to the end of a certificate. It is long, because people need time to go to a PLC. */
 const SAY_BEFORE_MS = 30 * 86_400_000;
 
-/** Returns the state of a certificate at this time, with advice. */
+/** Returns the state of a certificate at the time `now`, with advice. */
 export function certificateStatus(known: KnownCertificate, now: EpochMs): CertificateStatus {
   const { expires } = known;
   if (expires - now > SAY_BEFORE_MS) return { ...known, state: "valid", advice: "" };

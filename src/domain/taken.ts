@@ -39,7 +39,7 @@ export interface Sample {
   readonly source_at?: EpochMs;
 }
 
-/** The last instant of a log. */
+/** The boot and monotonic time of the last entry in a log. */
 export interface LogEnd {
   readonly boot: BootId;
   readonly mono: Milliseconds;

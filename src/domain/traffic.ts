@@ -147,9 +147,9 @@ export type ThriftStep = (typeof THRIFT_STEPS)[number];
 
 export interface Thrift {
   readonly step: ThriftStep;
-  /** Shortest time between two heartbeats without news. */
+  /** Shortest time between two heartbeats if no news must be sent. */
   readonly heartbeat_ms: Milliseconds;
-  /** Time that readings wait to be sent in one batch, unless the mode changes. */
+  /** Time for which readings are collected into one batch. A change of mode is sent earlier. */
   readonly hold_ms: Milliseconds;
   /** Whether the backlog of an outage is sent only at night. */
   readonly by_night: boolean;
@@ -185,10 +185,10 @@ export interface TrafficStatus {
   readonly month: Period;
   /** Traffic since the agent's start. */
   readonly since_start: Traffic;
-  /** null: there is no budget. */
+  /** Budget of the month in bytes; null: there is no budget. */
   readonly budget_bytes: number | null;
   readonly step: ThriftStep;
-  /** Index of `step`; 0: no traffic is reduced. */
+  /** Index of `step` in THRIFT_STEPS; 0: no traffic is reduced. */
   readonly thrift: number;
   /** Which traffic is reduced for the budget, and why; "": no traffic is reduced. */
   readonly reason: Text;
@@ -201,7 +201,7 @@ export function megabytes(bytes: number): string {
   return (bytes / MB).toFixed(bytes < 10 * MB ? 2 : 0);
 }
 
-/** Makes the status of a traffic account. */
+/** Returns the status of a traffic account, for people. */
 export function trafficStatus(
   account: TrafficAccount,
   { day, budget_bytes, since_start }: Pick<TrafficStatus, "day" | "budget_bytes" | "since_start">,

@@ -6,7 +6,7 @@
 /** An instant (UTC) in milliseconds since 1970-01-01T00:00:00Z. */
 export type EpochMs = number & { readonly flavour?: "EpochMs" };
 
-/** A length of time in milliseconds, or a reading of a monotonic clock in milliseconds since its boot. */
+/** A duration in milliseconds, or a time of the monotonic clock in milliseconds since the boot. */
 export type Milliseconds = number & { readonly flavour?: "Milliseconds" };
 
 /** Sequence number of a record in its stream: 1, 2, 3, ... without a gap. The commit that makes the record durable assigns it. */

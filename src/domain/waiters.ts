@@ -1,4 +1,4 @@
-/** A list of waiters in the order of arrival. */
+/** A list of waiters (functions or callers that wait for an event) in the order of their arrival. */
 export interface Waiters<T> {
   readonly size: number;
   /** Adds a waiter. Returns a function that removes it again; further calls of that function do nothing. */

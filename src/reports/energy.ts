@@ -158,7 +158,7 @@ function stretchesIn(
   return found;
 }
 
-/** Returns the work before an instant. */
+/** Returns the machine's work before an instant. */
 function workUntil(stretches: readonly Stretch[], at: EpochMs): number {
   return stretches.reduce((sum, { start, end, rate }) => sum + rate * Math.max(0, Math.min(end, at) - start), 0);
 }

@@ -37,7 +37,7 @@ interface Part {
   readonly evidence: readonly Evidence[];
 }
 
-/** A figure with its parts. */
+/** A figure with the parts that it is the sum of. */
 interface Explained {
   readonly unit: "ms" | "count" | "therm" | "kWh";
   readonly value: Readonly<Record<string, number>>;

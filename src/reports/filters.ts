@@ -46,7 +46,7 @@ interface Maintained {
   readonly overuse_ms: Milliseconds;
 }
 
-/** Returns the installations that overlap the window with their estimated lives, by type and age. */
+/** Returns the filter installations that overlap the window, with their estimated lives, by type and age. */
 export function filterMaintenances(source: Source, window: Window) {
   const state = stateOf(source);
   return FILTER_TYPES.flatMap((type) => {
@@ -114,7 +114,7 @@ function changesOf({ reader, stream, now_ms }: Source, type: FilterType): Stored
   const valid: Stored<FilterService>[] = [];
   for (const change of recorded) {
     const { installed_at, source, maintenance } = change.value;
-    // The filter that was in at first contact is the first one.
+    // No other filter was installed earlier than the filter that was in at first contact.
     const before = source === "assumed" ? 0 : (maintenance?.installed_at ?? installed_at);
     while ((valid.at(-1)?.value.installed_at ?? 0) > before) valid.pop();
     // After an undo, the change that installed the present filter is still valid and is not added again.

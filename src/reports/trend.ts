@@ -65,7 +65,7 @@ interface Valid {
 interface Grid {
   readonly start: EpochMs;
   readonly step_ms: Milliseconds;
-  /** Spans without data. */
+  /** Spans without data, in which no value is valid. */
   readonly silent: readonly BoothStage[];
   readonly until: EpochMs;
 }

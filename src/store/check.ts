@@ -7,7 +7,7 @@ import { CELL_PROBLEM, mustHoldTogether, pageProblems, StoreDamaged } from "./op
 import type { StreamInfo } from "./port.ts";
 import { createQuarantine } from "./log/quarantine.ts";
 
-/** Log rows checked in one piece. */
+/** Number of log rows checked in one piece. */
 const PIECE_ROWS = 24;
 /** Limit of an SQL query without a limit: any number of facts can be between two log rows. */
 const ALL = -1;
@@ -15,13 +15,13 @@ const ALL = -1;
 /** The damage found in one piece of a stream's records. */
 interface Finding {
   readonly info: StreamInfo;
-  /** First seq of the piece. */
+  /** First seq (sequence number) of the piece. */
   readonly from: number;
   readonly damaged_rows: readonly LogRow[];
   readonly damaged_facts: readonly FactRow[];
   /** Seqs of damaged snapshots. */
   readonly damaged_states: readonly number[];
-  /** Seqs that are neither stored nor noted as lost. */
+  /** Ranges of seqs that are neither stored nor noted as lost. */
   readonly missing: readonly Span[];
 }
 

@@ -40,7 +40,7 @@ export function openWriter(path: string): Database.Database {
   return db;
 }
 
-/** Opens the log store of a data folder for writing, with its tables. Throws if an agent with another schema wrote it. */
+/** Opens the log store of a data folder for writing, with its tables. Throws if an agent with another schema wrote the file. */
 export function openStoreFile(dataDir: string): Database.Database {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const db = openWriter(storePath(dataDir));

@@ -30,7 +30,7 @@ export interface StoreCheck {
   }[];
 }
 
-/** The new store that a salvage or an import made. */
+/** A description of the new store that a salvage or an import made. */
 export interface StoreMade {
   readonly log_rows: number;
   readonly facts: number;
@@ -59,9 +59,9 @@ export type StoreProgress = (done: number, of: number) => void;
 export interface StoreFiles {
   check(dataDir: string, progress: StoreProgress): StoreCheck;
   salvage(dataDir: string, progress: StoreProgress): StoreMade;
-  /** Writes the rows as JSON lines, each with its checksum. Throws if the file exists. */
+  /** Writes the store's rows to a file as JSON lines, each with its checksum. Throws if the file exists. */
   export(dataDir: string, file: string, progress: StoreProgress): StoreCopy;
-  /** Makes a store from an export or a backup. */
+  /** Makes the data folder's store from an export or a backup. */
   import(dataDir: string, file: string, progress: StoreProgress): StoreMade;
   /** Copies the store, even while the agent is running. Rejects if the file exists. */
   backup(dataDir: string, file: string, progress: StoreProgress): Promise<StoreCopy>;
@@ -137,7 +137,7 @@ export interface StoreCalls {
   resend(stream: StreamId, from: Seq): StreamInfo;
   /** Sets aside records that the service will never accept, with its reasons. Another call changes nothing. */
   setAside(stream: StreamId, refusals: readonly Refusal[]): RefusedRecords;
-  /** Returns the records of the stream that were set aside. */
+  /** Returns the records of the stream that were set aside because the service rejected them permanently. */
   refused(stream: StreamId): RefusedRecords;
   info(stream: StreamId): StreamInfo;
   /** Returns the present state of the fold. */

@@ -147,7 +147,7 @@ export function otherSchema(version: number): string {
         `then move the file away`;
 }
 
-/** Returns the exact texts of tables, indexes and triggers. */
+/** Returns the exact SQL texts of the database's tables, indexes and triggers. */
 export function schemaText(db: Database): string {
   return JSON.stringify(db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name").all());
 }

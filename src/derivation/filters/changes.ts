@@ -190,7 +190,7 @@ export function reportRemovals(fold: Fold): void {
     if (filter === undefined || removed_at === null || filter.reported) continue;
     const isFinal = bays.every(({ open, settled, cycle, run }) => {
       if (open === null) return true;
-      // Neither time nor cycles of the bay can change before this instant.
+      // Times and cycles before this instant are final for the bay.
       const horizon = cycle === null ? settled : Math.min(settled, run?.pause?.since ?? settled);
       return horizon > removed_at && horizon >= counted_until;
     });

@@ -63,7 +63,7 @@ function rescalePressure(pressure: PressureState, change: number, given_pa: numb
   if (given_pa === undefined && pressure.baseline !== null) pressure.baseline *= change;
 }
 
-/** Returns whether the booth's mode was ever read well. */
+/** Returns whether the booth's mode was ever read with good quality. */
 function isSeen({ bays, recent }: DeriveState): boolean {
   return recent.slices.length > 0 || bays.some(({ open }) => open !== null);
 }

@@ -118,7 +118,7 @@ export function forgetMode(state: DeriveState, bay: BayState): void {
   bay.raw = null;
 }
 
-/** Adds a jump of the clock to the open stage as uncertain time. */
+/** Adds a jump of the clock to the open stage as uncertain time, and notes the jump as an inferred span. */
 function spanJump(bay: BayState, { from, to, jump_ms }: { from: EpochMs; to: EpochMs; jump_ms: Milliseconds }): void {
   if (bay.open !== null) bay.open.uncertain_ms += jump_ms;
   bay.inferred ??= { from, to };

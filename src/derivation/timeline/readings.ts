@@ -58,7 +58,7 @@ export function judgeReadings(fold: Fold, parameters: Parameters): void {
   if (restarted) for (const bay of state.bays) bay.restart = { at: state.clock.now, lost };
 }
 
-/** Returns whether the reading shows a restart of the PLC: its uptime fell, or its first-scan bit came on. */
+/** Returns whether the reading shows a restart of the PLC: its uptime fell, or its first-scan bit was set. */
 function isRestart({ witnesses }: DeriveState, { tag, value }: PendingReading, { role }: TagParameters): boolean {
   if (role !== "uptime" && role !== "first_scan") return false;
   if (typeof value !== "number" && typeof value !== "boolean") return false;
@@ -180,7 +180,7 @@ const RATE_SLACK = 1.5;
 
 export interface Count {
   readonly kind: "normal" | "wrap" | "reset" | "unexplained";
-  /** What was counted since the previous reading, in the tag's unit; never negative. */
+  /** The amount counted since the previous reading, in the tag's unit; never negative. */
   readonly delta: number;
 }
 

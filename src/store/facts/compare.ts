@@ -47,7 +47,7 @@ export function compareFacts(standing: readonly Placed<Fact>[], refolded: readon
     append,
     /** Wrong facts that no new fact replaces. Each needs a record that withdraws it (kind x). */
     withdraw,
-    /** Seqs of all wrong facts. */
+    /** Seqs of all wrong facts, both replaced and withdrawn. */
     replaced: stale.map(({ seq }) => seq),
     changes,
     examples,

@@ -164,7 +164,7 @@ function runningOf({ now, live }: OpenStore, job: Job): RebuildProgress {
   return { kind: "running", current: job.current, folded_seq: job.seq, newest_seq, elapsed_ms, left_ms };
 }
 
-/** Stores the result in one transaction. */
+/** Replaces the stored facts and the state by the result, in one transaction. */
 function swap(store: OpenStore, job: Job): RebuildProgress {
   const { db, sql, fold } = store;
   const target = store.live(job.stream);

@@ -11,7 +11,7 @@ import type { Snapshot, Start } from "./snapshots.ts";
 
 /** Duration of one slice of work. A commit that arrives meanwhile is delayed by up to this time. */
 const SLICE_MS = 15;
-/** Records folded between two checks of the clock. */
+/** Number of records folded between two checks of the clock. */
 const SLICE_RECORDS = 200;
 
 /** The state of a refolding: it folds a kept log again, beginning with a stored state. */
@@ -24,7 +24,7 @@ export interface Refolding {
   readonly awaited: Pick<Snapshot, "seq" | "at">[];
   readonly snapshots: Snapshot[];
   state: DeriveState;
-  /** Seq of the last log record folded. */
+  /** Seq of the last log record that was folded. */
   seq: Seq;
   records: number;
   last: LogRecord | null;

@@ -14,7 +14,7 @@ const EVERY_MS: Milliseconds = DAY_MS;
 /** The fold's state after the record with that seq. The log can be folded again from this state. */
 export interface Snapshot {
   readonly seq: Seq;
-  /** Corrected time of that record. */
+  /** Corrected time of the record. */
   readonly at: EpochMs;
   readonly state: DeriveState;
 }
@@ -95,7 +95,7 @@ function sumOf({ stream, seq, at, packed }: Omit<SnapshotRow, "sum">): number {
   return crc32(packed, crc32(JSON.stringify([stream, seq, at])));
 }
 
-/** A state, and the seq of the last record folded into it. */
+/** A state of the fold, and the seq of the last record folded into it. */
 export type Start = Pick<Snapshot, "seq" | "state">;
 
 /**

@@ -25,7 +25,7 @@ export interface Start {
   readonly t0: number;
 }
 
-/** Returns whether records of a kind and tag are wanted. */
+/** A function that returns whether records with that kind and tag are to be unpacked. */
 export type Wanted = (kind: string, tag: string) => boolean;
 
 /** A chunk's head, which can be read without inflating the rest. */
@@ -63,7 +63,7 @@ function must(isSo: boolean, what: string): void {
   if (!isSo) throw new RangeError(`a chunk's parts don't fit each other: ${what}`);
 }
 
-/** Returns the part of a row that is sent. */
+/** Returns the part of a packed row that is sent to the service. */
 export function bodyOf(packed: Buffer): Buffer {
   const { local } = headOf(0, packed);
   return packed.subarray(0, packed.length - local.length);
@@ -74,7 +74,7 @@ export function chunkSeqs(first_seq: number, packed: Buffer): readonly Span[] {
   return headOf(first_seq, packed).runs;
 }
 
-/** Returns whether the chunk holds parameters or a clock record. */
+/** Returns whether the chunk holds context records (parameters or a clock record), which are sent first. */
 export function hasContext(packed: Buffer): boolean {
   return ((packed[1] ?? 0) & HAS_CONTEXT) !== 0;
 }

@@ -14,7 +14,7 @@ const SINGLE: Encoding = 101;
 const DOUBLE: Encoding = 102;
 const COVERAGE: Encoding = 103;
 const BOOLEAN: Encoding = 104;
-/** Limit that keeps differences of two numbers exact. */
+/** Largest number that is written as a difference. Differences of two such numbers are exact. */
 const LARGEST = 2 ** 50;
 const POWERS = Array.from({ length: MOST_DIGITS + 1 }, (_, digits) => 10 ** digits);
 

@@ -18,7 +18,7 @@ import type { Statements } from "./statements.ts";
 /** Longest time between two saved states, which bounds the work of a start. The state is also saved at each fact. */
 const SAVE_STATE_EVERY_MS = 600_000;
 
-/** The input of a commit: records to append, and what the store declares with them. */
+/** The input of a commit: records to append, and lost or deleted ranges for which the store must write gap records. */
 interface Input {
   readonly records: readonly LogRecord[];
   readonly lastTake: number;
@@ -82,11 +82,11 @@ interface Commit {
   readonly facts: Placed<Fact>[];
   /** Whether boots got their clock offset. The state must then be saved, because earlier rows have changed. */
   placed: boolean;
-  /** The newest record with a known time. */
+  /** The newest record of the commit with a known time. */
   last?: Placed<LogRecord>;
 }
 
-/** Folds a record whose time is known. Its facts get the next seqs. */
+/** Folds a record whose time is known. The facts made from it get the next seqs. */
 function foldOne(commit: Commit, record: Stored<LogRecord>): Placed<LogRecord> {
   const { store, live } = commit;
   const out = store.fold.step(live.state, record);

@@ -2,7 +2,7 @@ import type { LogRecord, Placed } from "../../domain/record.ts";
 import { CHUNK_VERSION, HAS_CONTEXT, HAS_GAP, QUALITIES, type Start } from "./chunk.ts";
 import { byteSink, deflated, deflatedParts, type Encoding, encodingFor, TEXT, valueWriter } from "./columns.ts";
 
-/** The records of one kind and tag. */
+/** A series: the records with one kind and tag. */
 interface Series {
   readonly kind: string;
   readonly tag: string;

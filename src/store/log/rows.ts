@@ -54,7 +54,7 @@ export interface StateRow {
   readonly whole: number;
 }
 
-/** A row whose checksum doesn't match its content: bit rot or a torn write. */
+/** An error: a row's checksum doesn't match its content, because of bit rot or a torn write. */
 class DamagedRow extends Error {}
 
 /** Packs records into a row. All must have the same boot and the same offset (time - mono). */

@@ -44,7 +44,7 @@ interface Named {
   readonly at: number;
 }
 
-/** Log rows fetched at a time. No statement stays open between two fetches. */
+/** Number of log rows fetched at a time. No statement stays open between two fetches. */
 const PAGE_ROWS = 50;
 
 /** Yields a stream's log rows with records after a seq, in order. Rows may change between two yields. */

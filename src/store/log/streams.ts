@@ -52,7 +52,7 @@ export function loadStream(store: FoldedStore & { readonly sql: Statements }, ro
   return { info: infoOf(row), ...foldOf(store, row), saved: null, closed };
 }
 
-/** Called with the provisional facts of one record that waits for a sync, and the state after it. */
+/** A function that is called with the provisional facts of one record that waits for a clock sync, and the state after that record. */
 export type Hearer = (facts: readonly Fact[], state: DeriveState) => void;
 
 /** Returns the state after the stream's newest record, including records that wait for a clock sync. Pages and reports show this state. */
@@ -120,7 +120,7 @@ export interface OpenStore {
   readonly quarantine: Quarantine;
   readonly words: ClockWords;
   readonly sizes: RowSizes;
-  /** Returns the monotonic time, ms. */
+  /** Returns a monotonic time in ms. */
   readonly now: () => number;
   /** Returns the wall-clock time for new rows. */
   readonly wall: () => EpochMs;

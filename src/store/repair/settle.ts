@@ -54,7 +54,7 @@ export function settleStreams(db: Database, { origins, wall }: Known): StoreMade
   });
 }
 
-/** Statements that make the small tables consistent with the rows found. */
+/** SQL statements that make the small tables consistent with the rows that were found. */
 const SETTLE = [
   // Adds a missing row of a stream, with booth and creation time from the stream's origin.
   `INSERT OR IGNORE INTO stream (stream_id, booth_id, created_at, oldest_seq, newest_seq, acked_seq, last_take, facts_upto)

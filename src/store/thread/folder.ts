@@ -59,7 +59,7 @@ export function openFolder(dataDir: string, budget: StoreBudget, names: Names): 
   }
 }
 
-/** The files of both databases in a data folder. */
+/** Files of both databases in a data folder. */
 const FILES = ["store.db", "store.db-wal", "store.db.renewed", "identity.db", "identity.db-wal", "identity.copy.db"];
 
 /** Returns a random UUID. Loads Node's cryptography on demand, because only a new gateway or stream needs it. */

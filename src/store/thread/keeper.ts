@@ -65,7 +65,7 @@ class Keeper {
   readonly #ballast: ReturnType<typeof openBallast>;
   db: Database;
   writer: Writer;
-  /** The ids of the open files. */
+  /** Inodes of the open files. */
   #file: ReturnType<typeof fileIds>;
   /** Whether the next call must first reopen the file and then rewrite it. */
   #mustReopen = false;

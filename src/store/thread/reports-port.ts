@@ -37,7 +37,7 @@ const PART_CHARS = 65_536;
 /** Functions that make the answers. Each answer shows the durable records of one moment. */
 interface Makers {
   readonly report: (request: unknown) => Promise<Head & { readonly body: string | Iterable<string> }>;
-  /** Returns plain data. */
+  /** Returns plain data, such as a list, for a request that needs no report. */
   readonly value: (request: unknown) => Promise<unknown>;
 }
 
