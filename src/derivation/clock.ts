@@ -5,19 +5,19 @@ import type { BootId, EpochMs, Milliseconds, Seq } from "../domain/units.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import type { BootPlace, ClockState, DeriveState, TakenBack } from "./state.ts";
 
-/** A place in time. */
+/** The instant of a record in corrected time. */
 export interface Instant {
-  /** True if the boot differs from that of the previous instant. */
+  /** Whether the boot differs from the boot of the previous instant. */
   readonly new_boot: boolean;
   readonly mono: Milliseconds;
   readonly at: EpochMs;
-  /** Time by which the wall clock was put forward: corrected time moved on by this much more than elapsed time. */
+  /** Time by which the wall clock was set forward: corrected time advanced by this much more than elapsed time. */
   readonly jump_ms: Milliseconds;
 }
 
 /**
- * Places a record: corrected time = mono + offset of its boot. Corrected time stands still rather than run back, so that no time is
- * counted twice after the clock was put back. If mono runs back within a boot, the previous instant counts.
+ * Returns the instant of a record: corrected time = mono + offset of its boot. Corrected time stands still rather than runs back, so no
+ * time is counted twice after the clock was set back. If mono runs back within a boot, the previous instant is used.
  */
 export function placeOf(state: DeriveState, record: LogRecord): Instant {
   const { clock } = state;
@@ -29,7 +29,7 @@ export function placeOf(state: DeriveState, record: LogRecord): Instant {
   return { new_boot: false, mono, at: Math.max(clock.now, mono + clock.offset), jump_ms: 0 };
 }
 
-/** Moves the clock to the instant of the record. */
+/** Moves the clock of the state to the instant of the record. */
 export function moveClock(state: DeriveState, record: LogRecord, instant: Instant): void {
   const { clock } = state;
   if (instant.new_boot) {
@@ -47,22 +47,23 @@ export function moveClock(state: DeriveState, record: LogRecord, instant: Instan
   clock.now = instant.at;
 }
 
-/** Notes a jump by more than a day: a later record may take it back, so for a day the age of records proves nothing. */
+/** Notes a jump of more than a day. A later record may show that the jump was wrong, so the age of records proves nothing for one day. */
 function noteLeap(clock: ClockState, { new_boot, mono, at }: Instant): void {
   const isLeap = clock.now > 0 && at - clock.now > DAY_MS && (new_boot || at - clock.now > mono - clock.mono + DAY_MS);
   if (isLeap || (new_boot && clock.leapt !== undefined)) clock.leapt = mono;
   else if (clock.leapt !== undefined && mono - clock.leapt > DAY_MS) delete clock.leapt;
 }
 
-/** Returns whether time has not jumped for long enough that the age of records can be trusted. */
+/** Returns whether the age of records can be trusted, because time has not jumped for a day. */
 export function isSettled({ clock }: DeriveState): boolean {
   return clock.leapt === undefined;
 }
 
 /**
- * Applies a clock record at its own instant. The first one of a boot sets the offset, whatever its state. Later ones set it only with a
- * witness.
- * @returns the instant to advance to; null if the offset stays the same
+ * Applies a clock record at its own instant. The first clock record of a boot sets the offset. Later ones set it only if a witness (an
+ * independent time source) confirms their time.
+ *
+ * @returns the instant to advance to; null: the offset stays the same
  */
 export function reclock(clock: ClockState, record: ClockRecord): Instant | null {
   const witnessed = isWitnessed(record);
@@ -80,13 +81,13 @@ export function reclock(clock: ClockState, record: ClockRecord): Instant | null 
   return { new_boot: false, mono: clock.mono, at, jump_ms: at - clock.now };
 }
 
-/** Sets the places of boots whose records come next. Changes and returns the state. */
+/** Sets the clock offsets of boots whose records come next. Changes and returns the state. */
 export function placeBoots(state: DeriveState, places: readonly BootPlace[]): DeriveState {
   state.clock.places = [...state.clock.places, ...places];
   return state;
 }
 
-/** The box's boot and clocks. */
+/** The present boot and clocks of the box. */
 interface Present {
   readonly boot: BootId;
   mono(): Milliseconds;
@@ -94,8 +95,8 @@ interface Present {
 }
 
 /**
- * Returns corrected time now, by the offset of the state's boot. Before the first record of a new boot, returns the wall clock, but at
- * least the last known instant plus the boot's `mono`.
+ * Returns the present corrected time, by the offset of the state's boot. Before the first record of a new boot, returns the wall clock, but
+ * at least the last known instant plus the boot's `mono`.
  */
 export function correctedNow(state: DeriveState | undefined, present: Present): EpochMs {
   const wall = present.wall();
@@ -104,12 +105,12 @@ export function correctedNow(state: DeriveState | undefined, present: Present): 
   return Math.max(state.clock.now, present.mono() + state.clock.offset);
 }
 
-/** Returns the offset that a sync set in that boot; null without a sync. */
+/** Returns the offset that a clock sync set in that boot; null: no sync. */
 export function syncedOffset({ clock }: DeriveState, boot: BootId): KnownOffset | null {
   return clock.boot === boot && clock.synced ? { offset: clock.offset, unsure: clock.unsure } : null;
 }
 
-/** Sets the stretches whose clock records later ones correct. Changes and returns the state. */
+/** Sets the stretches of time whose clock records later ones correct. Changes and returns the state. */
 export function takeBack(state: DeriveState, stretches: readonly TakenBack[]): DeriveState {
   if (stretches.length === 0) delete state.clock.taken_back;
   else state.clock.taken_back = [...stretches];
@@ -117,32 +118,33 @@ export function takeBack(state: DeriveState, stretches: readonly TakenBack[]): D
 }
 
 /**
- * Returns the present boot and offset as text if corrected time is ahead of them by so much that an earlier time was wrong: the log must
- * be folded again. Returns null otherwise.
+ * Returns the text of `clockText` if corrected time is far ahead of the present boot's clock. An earlier time was then wrong, and the log
+ * must be folded again. Otherwise returns null.
  */
 export function aheadOf(state: DeriveState): string | null {
   const { boot, mono, offset, now } = state.clock;
   return boot !== "" && now - (mono + offset) > WRONG_MS ? clockText(state) : null;
 }
 
-/** Returns boot and offset as text, which differs after a clock record has changed them. */
+/** Returns the boot and its offset as text. Each change of the offset changes the text. */
 export function clockText({ clock }: DeriveState): string {
   return `${clock.boot} ${clock.offset}`;
 }
 
-/** Returns the time that the state relies on, as a clock record; null if no witness confirmed it. */
+/** Returns the confirmed time that the state relies on, as a clock record; null: no witness confirmed it. */
 export function shownBy({ clock: { boot, mono, offset, synced } }: DeriveState): Shown | null {
   return synced ? { boot, mono, wall: mono + offset } : null;
 }
 
-/** Returns the offset of the state's boot after the corrections by later clock records. */
+/** Returns the offset of the state's boot after corrections by later clock records. */
 export function rightOffset({ clock }: DeriveState, stretches: readonly TakenBack[]): Milliseconds {
   return stretchIn(stretches, clock)?.offset ?? clock.offset;
 }
 
 /**
- * Corrects a state that was saved while the time was wrong, if no older state is left. Moves back each instant that lies after the right
- * time, by the error of the clock. Numbers that are not instants are far smaller.
+ * Corrects a state that was saved while the time was wrong, if no older state exists. Each instant after the right time is moved back by
+ * the error of the clock. Other numbers in the state are far smaller than instants, so they stay unchanged.
+ *
  * @param right offset: mono + this is the right time of the state's boot
  */
 export function putBack(state: DeriveState, right: Milliseconds): DeriveState {
@@ -170,19 +172,19 @@ function placeFor(clock: ClockState, record: LogRecord): BootPlace | undefined {
   return clock.places.find(({ boot }) => boot === record.boot);
 }
 
-/** Returns the last known instant: the last record, or the end of its boot's coverage. */
+/** Returns the last known instant: the time of the last record, or the end of its boot's coverage. */
 export function knownTime(state: DeriveState): KnownTime {
   const { boot, mono, now } = state.clock;
   return { boot, now: now + (endOf(state)?.mono ?? mono) - mono };
 }
 
-/** Returns the last known instant of the log; null if the boot waits for its place in time. */
+/** Returns the last known instant of the log; null: the newest boot waits for a confirmed clock. */
 export function reachedTime(state: DeriveState): EpochMs | null {
   const { synced, unsure } = state.clock;
   return synced || unsure ? knownTime(state).now : null;
 }
 
-/** Returns the offset of a new boot. Without a witness, its first record comes no earlier than the last known instant. */
+/** Returns the offset of a new boot. Without a witness, the boot's first record is not earlier than the last known instant. */
 function firstOffset(state: DeriveState, record: LogRecord): Milliseconds {
   const back = stretchIn(state.clock.taken_back, record);
   if (back !== undefined) return back.offset ?? knownTime(state).now - record.mono;
@@ -192,14 +194,14 @@ function firstOffset(state: DeriveState, record: LogRecord): Milliseconds {
   return isWitnessed(record) ? raw : Math.max(raw, knownTime(state).now - record.mono);
 }
 
-/** Returns boot and mono of the last record or covered poll; null if nothing is logged yet. */
+/** Returns boot and mono of the last record or covered poll; null: nothing is logged yet. */
 export function endOf({ clock, groups }: DeriveState): LogEnd | null {
   if (clock.boot === "") return null;
   const polled = Object.values(groups).flatMap(({ boot, to }) => (boot === clock.boot ? [to] : []));
   return { boot: clock.boot, mono: Math.max(clock.mono, ...polled) };
 }
 
-/** A boot without a confirmed clock. Its records wait for their place in time. */
+/** A boot without a confirmed clock. Its records wait for their corrected time. */
 interface HeldBoot {
   readonly boot: BootId;
   readonly first_seq: Seq;
@@ -207,16 +209,16 @@ interface HeldBoot {
   readonly last_mono: Milliseconds;
 }
 
-/** Boots that wait for their place, oldest first. Every record after the first of them waits too. */
+/** Boots that wait for a confirmed clock, oldest first. Every record after the first record of the oldest boot waits too. */
 export type Hold = readonly HeldBoot[];
 
-/** The last known instant, with the boot of the last placed record ("" before the first). */
+/** The last known instant, with the boot of the last record whose time is known; "": there is no such record. */
 interface KnownTime {
   readonly boot: BootId;
   readonly now: EpochMs;
 }
 
-/** Returns whether the record is a clock record whose time a witness confirmed. */
+/** Returns whether the record is a clock record whose time a witness (an independent time source) confirmed. */
 export function isWitnessed(record: LogRecord): boolean {
   if (record.kind !== KIND.clock) return false;
   const { state, witness } = record.value;
@@ -224,15 +226,15 @@ export function isWitnessed(record: LogRecord): boolean {
 }
 
 /**
- * Decides about the next record of a stream. fold: its time is known. hold: it waits. place: it sets the time of all waiting records and
- * is folded after them.
+ * Returns how to handle the next record of a stream. fold: its time is known. hold: it must wait. place: it sets the time of all waiting
+ * records and is folded after them.
  */
 export function verdictOf(known: KnownTime, hold: Hold, record: LogRecord): "fold" | "hold" | "place" {
   if (hold.length > 0) return isWitnessed(record) ? "place" : "hold";
   return record.boot === known.boot || isWitnessed(record) ? "fold" : "hold";
 }
 
-/** Returns the hold with one more record. */
+/** Returns the waiting boots, including one more record. */
 export function held(hold: Hold, record: Stored<LogRecord>): Hold {
   const { boot, mono, seq } = record;
   const until = record.kind === KIND.coverage ? Math.max(mono, record.value.to) : mono;
@@ -242,8 +244,8 @@ export function held(hold: Hold, record: Stored<LogRecord>): Hold {
 }
 
 /**
- * Returns the hold after the records before `seq` were deleted. A boot keeps its whole length. The last boot stays even without records,
- * because it is still running.
+ * Returns the waiting boots after the records before `seq` were deleted. A boot keeps its whole length. The last boot stays even without
+ * records, because it is still running.
  */
 export function heldFrom(hold: Hold, seq: Seq): Hold {
   const left = hold.filter((_, index) => (hold[index + 1]?.first_seq ?? Number.MAX_SAFE_INTEGER) > seq);
@@ -251,8 +253,8 @@ export function heldFrom(hold: Hold, seq: Seq): Hold {
 }
 
 /**
- * Places all waiting boots after `sync` has set the offset of its own boot. Earlier boots can never be confirmed: they follow each other
- * right after the last known instant. If no instant is known, they end at the start of the synced boot.
+ * Returns the offsets of all waiting boots, after `sync` has set the offset of its own boot. Earlier boots can never be confirmed, so they
+ * follow each other right after the last known instant. If no instant is known, they end at the start of the synced boot.
  */
 export function placesOf(known: KnownTime, hold: Hold, sync: LogRecord): BootPlace[] {
   const wall = sync.kind === KIND.clock ? sync.value.wall : sync.at;
@@ -274,10 +276,13 @@ function lengthOf({ first_mono, last_mono }: HeldBoot): Milliseconds {
   return last_mono - first_mono;
 }
 
-/** If a later time is lower by more than this, the earlier one was wrong. By less, a clock was a little fast. */
+/**
+ * Tolerance for comparing two times. If a later time is lower by more than this, the earlier one was wrong. A smaller difference only means
+ * that a clock was slightly fast.
+ */
 const WRONG_MS: Milliseconds = 3_600_000;
 
-/** The time of a clock record with a witness. */
+/** The time of a clock record that a witness confirmed. */
 export interface Shown {
   readonly boot: BootId;
   readonly mono: Milliseconds;
@@ -285,8 +290,8 @@ export interface Shown {
 }
 
 /**
- * Finds the clock records of a log, given in order, that later ones prove wrong. The last record of a boot is right about the whole boot,
- * because mono is continuous. A later boot is right about earlier ones, which ended before it began.
+ * Finds the clock records that later ones prove wrong. `shown` is in log order. The last record of a boot is right about the whole boot,
+ * because mono is continuous. A record of a later boot is right about earlier boots, which ended before it began.
  */
 export function takenBack(shown: readonly Shown[]): TakenBack[] {
   const boots = [...new Set(shown.map(({ boot }) => boot))].reverse();
@@ -298,7 +303,7 @@ export function takenBack(shown: readonly Shown[]): TakenBack[] {
     const isRight = (one: Shown): boolean => last !== undefined && offsetOf(one) <= offsetOf(last) + WRONG_MS;
     records.forEach((one, index) => {
       if (isRight(one)) return;
-      // The correcting record gives the right offset. If it belongs to a later boot, the last right record before does.
+      // The next right record of this boot gives the offset. If only a later boot proves the error, the last right record before it does.
       const by = records.slice(index).find(isRight) ?? records.slice(0, index).findLast(isRight);
       const from = index === 0 ? 0 : one.mono;
       const to = records[index + 1]?.mono ?? null;

@@ -10,19 +10,20 @@ import { advance, applyParameters, finish, takeRecord } from "./timeline/timelin
 
 interface Step {
   readonly state: DeriveState;
-  /** In order. The store assigns them the sequence numbers after the record's. */
+  /** Facts in order. The store gives them the sequence numbers after the record's number. */
   readonly facts: FactDraft[];
 }
 
 /**
- * Folds one record of a booth's log, in the order of sequence numbers. A record with a number that was folded already has no effect.
+ * Folds one record of a booth's log. Records must be in the order of their sequence numbers. A record that was already folded has no
+ * effect.
  *
- * The state given is used up: the returned one is the same object, changed, so that a record costs microseconds. A caller that needs the
- * earlier state keeps a JSON copy; the same records folded on that copy give the same facts.
+ * The given state is consumed: the returned state is the same object, changed, so that a record takes only microseconds. A caller that
+ * needs the earlier state keeps a JSON copy. The same records folded on that copy give the same facts.
  *
- * The files of `timeline/` turn records into stages and cycles, and call the filters, hours, checks and revisions with settled time,
- * counts and readings. An instant is judged when the first record after it arrives, because its readings may come one by one. What is
- * due by elapsed time comes with the next record too, and carries the instant at which it was due.
+ * The files of `timeline/` turn records into stages and cycles. They call the filters, hours, checks and revisions with final time, counts
+ * and readings. The readings of an instant may arrive one by one, so the instant is judged when the first later record arrives. Facts that
+ * are due by elapsed time are made with the next record too, but carry the instant at which they were due.
  */
 export function step(state: DeriveState, record: Stored<LogRecord>): Step {
   if (record.seq <= state.seq) return { state, facts: [] };
@@ -36,8 +37,8 @@ export function step(state: DeriveState, record: Stored<LogRecord>): Step {
 }
 
 /**
- * Puts other parameters into force at the state's instant without a record, for a rebuild with today's parameters that starts from a
- * saved state. Equal parameters change nothing. The state given is used up.
+ * Puts other parameters into force at the state's instant without a record. A rebuild with today's parameters needs this if it starts from
+ * a saved state. Equal parameters change nothing. The given state is consumed.
  */
 export function adoptParameters(state: DeriveState, parameters: Parameters): Step {
   const fold: Fold = {
@@ -54,8 +55,8 @@ function copyOf<T>(value: T): T {
 }
 
 /**
- * Copies the parts of a state that elapsed time can change. Parameters, rules, the latest values, and all but the newest of the recent
- * time change only with a record, and are most of the state: they are shared.
+ * Copies the parts of a state that elapsed time can change. Shares the rest, which is most of the state and changes only with a record:
+ * parameters, rules, the latest values, and all recent time except the newest.
  */
 function copyOfTime(state: DeriveState): DeriveState {
   const { parameters, rules, latest, recent } = state;
@@ -65,7 +66,7 @@ function copyOfTime(state: DeriveState): DeriveState {
   return { ...copy, ...shared, ...(rules && { rules }) };
 }
 
-/** Returns the part of a state that tells how the booth is now, without what only entries, reports and rebuilds need. */
+/** Returns the part of a state that describes the booth at present, without the data that only entries, reports and rebuilds need. */
 export function presentOf(state: DeriveState): DeriveState {
   const { parameters, recent } = state;
   const lastRun = recent.slices.findLastIndex(({ mode }) => isIn(parameters?.mode_sets.run, mode));
@@ -73,8 +74,8 @@ export function presentOf(state: DeriveState): DeriveState {
 }
 
 /**
- * Returns the state and the facts that would follow if no further record came: completes the present instant, and passes time up to
- * `nowMs` as far as polls cover it. The state is a copy that shares parts with the original, so it must not be folded on. The facts are
+ * Returns the state and facts that would follow if no further record came. Completes the present instant and advances time to `nowMs`, as
+ * far as polls cover it. The returned state is a copy that shares parts with the original, so no record may be folded on it. The facts are
  * provisional and are never logged.
  */
 export function peek(state: DeriveState, nowMs: EpochMs): Step {
@@ -93,14 +94,14 @@ function peekInto(copy: DeriveState, nowMs: EpochMs): Step {
   return fold;
 }
 
-/** The common fields of a record at the state's instant that is not part of the log. */
+/** Returns the common fields of a made-up record at the state's instant. The record isn't logged. */
 function presentRecord({ clock: { boot, mono, now }, seq }: DeriveState) {
   return { boot, mono, at: now, tag: "", quality: "good", seq } as const;
 }
 
 /**
- * Prepares a state for records that follow a gap in the log. Up to the last poll everything is known; then the mode is unknown until its
- * next reading, because the missing records may hold a change. The state given stays as it is.
+ * Prepares a state for records after a gap in the log. Everything is known up to the last poll. After that, the mode is unknown until its
+ * next reading, because the missing records may contain a change. The given state stays unchanged.
  */
 export function forgetModes(state: DeriveState): DeriveState {
   const { state: reached } = peekInto(copyOf(state), Number.MAX_SAFE_INTEGER);
@@ -108,7 +109,7 @@ export function forgetModes(state: DeriveState): DeriveState {
   return reached;
 }
 
-/** A stage of the booth, closed or not. */
+/** A stage of the booth, open or closed. */
 export interface StageSpan {
   readonly mode: Mode;
   readonly raw: string;
@@ -119,15 +120,18 @@ export interface StageSpan {
 }
 
 export interface OpenEnd {
-  /** Stages that are not facts yet, oldest first. The last one may be open. Time after its end has no data. */
+  /** Stages that aren't facts yet, oldest first. The last one may be open. There is no data after its end. */
   readonly stages: readonly StageSpan[];
-  /** Provisional facts of what is complete but not final yet. */
+  /** Provisional facts about stages and cycles that are complete but not final. */
   readonly facts: readonly FactDraft[];
-  /** The state after the present instant. */
+  /** The state after the present instant is complete. */
   readonly state: DeriveState;
 }
 
-/** Returns what follows the booth's stage facts. An open stage counts up to min(now, last good reading + bridge). */
+/**
+ * Returns the stages after the booth's last stage fact. An open stage lasts until min(now, last good reading + bridge). The bridge is the
+ * longest gap over which a value stays valid.
+ */
 export function openEndOf(state: DeriveState, nowMs: EpochMs): OpenEnd {
   const { state: peeked, facts } = peek(state, nowMs);
   const written = facts.flatMap((fact) => (fact.kind === KIND.stage && fact.value.bay === 0 ? [fact.value] : []));
@@ -148,7 +152,7 @@ function spanOf(stage: OpenStage, end: EpochMs): StageSpan {
   return { mode, raw, start, end, is_new_start: isNewStart(stage), uncertain_ms };
 }
 
-/** Returns the open stage of a booth with several bays, then the stages that its bays' unsettled stages make of the rest. */
+/** Returns the stages of a booth with several bays: its open stage, then the stages that follow from the bays' stages that aren't final. */
 function unite({ booth }: DeriveState, bays: readonly (readonly StageSpan[])[]): StageSpan[] {
   if (booth === null || booth.open === null) return [];
   const { open, settled } = booth;

@@ -6,16 +6,19 @@ import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import { energyOf, tagWithRole } from "./parameters.ts";
 import { type DeriveState, type Fold, type HourState, type Machine, type Settled, writeFact } from "./state.ts";
 
-/** An hour is final this long after its end, or after the end of the gap that its end lies in. */
+/** Time after which an hour is final, counted from its end, or from the end of a gap that contains its end. */
 const FINAL_AFTER_MS: Milliseconds = 600_000;
-/** Hours that one span adds time to, so that a clock that was years off does not create one for each hour. */
+/** Maximum number of hours to which one span adds time. A clock that was years off must not create thousands of hours. */
 const MAX_HOURS_AT_ONCE = 40 * 24;
-/** How long the state keeps `recent`: a person's entry may name an instant this old, and counts of a local day need a day. */
+/** Time for which the state keeps `recent`. A person's entry may be backdated this far, and counts of a local day need a day. */
 const KEPT_MS: Milliseconds = 36 * HOUR_MS;
-/** Items per list of `recent`: a booth changes its mode some 200 times a day, and one that flaps must not grow the state. */
+/**
+ * Maximum number of items per list of `recent`. A booth changes its mode some 200 times a day; the limit bounds the state if the mode
+ * flaps.
+ */
 const MAX_ITEMS = 600;
 
-/** Adds settled time to its hours and to the recent slices. */
+/** Adds settled time (time whose mode is final) to its hours and to the recent time. */
 export function addTime(state: DeriveState, settled: Settled): void {
   const { slices } = state.recent;
   const { mode, from, to, inferred } = settled;
@@ -30,7 +33,7 @@ export function addTime(state: DeriveState, settled: Settled): void {
   }
 }
 
-/** Counts a complete cycle. */
+/** Adds a complete cycle to its hour. */
 export function addCycle(state: DeriveState, end: EpochMs): void {
   const { ends } = state.recent;
   ends.push(end);
@@ -39,7 +42,7 @@ export function addCycle(state: DeriveState, end: EpochMs): void {
   if (isUnwritten(state, hour)) hourState(state, hour).derived_cycles += 1;
 }
 
-/** Adds what a counter of that role counted, in the figure's unit, to the present hour. */
+/** Adds the count of a counter with that role, in the figure's unit, to the present hour. */
 export function addCount(state: DeriveState, role: TagRole | undefined, amount: number): void {
   if (role !== "gas" && role !== "kwh" && role !== "cycle_counter") return;
   const { now } = state.clock;
@@ -54,7 +57,7 @@ export function addCount(state: DeriveState, role: TagRole | undefined, amount: 
   }
 }
 
-/** The work of a machine at a steady rate (see `workRate`). */
+/** The work of a machine at a constant rate (see `workRate`). */
 export interface Work {
   readonly machine: Machine;
   readonly rate: number;
@@ -62,7 +65,10 @@ export interface Work {
   readonly to: EpochMs;
 }
 
-/** Adds the work of a machine without a meter to its hours, if a stage covers the time: other time makes no hour whole. */
+/**
+ * Adds the work of a machine without a meter to its hours. Only time within a stage counts, because an hour is complete only when stages
+ * cover it.
+ */
 export function addWork(state: DeriveState, { machine, rate, from, to }: Work): void {
   if (rate <= 0 || state.bays.every(({ open }) => open === null)) return;
   for (const { hour, start, end } of hoursOf(from, to)) {
@@ -79,7 +85,7 @@ export function writeHours(fold: Fold): void {
   while (state.hour_next !== null && now >= state.hour_next + HOUR_MS + FINAL_AFTER_MS) {
     const hour = state.hour_next;
     const figures = hourState(state, hour);
-    // A gap is settled after 12 h at most, so no hour waits for ever. An hour that is never whole is never written.
+    // A gap is final after 12 h at most, so no hour waits for ever. An hour that is never complete is never written.
     if (figures.settled_at === null || now < figures.settled_at + FINAL_AFTER_MS) return;
     writeHour(fold, hour, figures);
   }
@@ -103,7 +109,7 @@ function writeHour(fold: Fold, hour: EpochMs, figures: HourState): void {
   state.hour_next = left.length === 0 ? null : Math.min(...left);
 }
 
-/** Returns whether the hour is not written yet. A written one does not change any more. */
+/** Returns whether the hour isn't written yet. A written hour doesn't change any more. */
 function isUnwritten({ hour_next }: DeriveState, hour: EpochMs): boolean {
   return hour_next === null || hour >= hour_next;
 }
@@ -124,7 +130,7 @@ function hourOf(at: EpochMs): EpochMs {
   return Math.floor(at / HOUR_MS) * HOUR_MS;
 }
 
-/** Cuts a span at full hours. */
+/** Splits a span at full hours. */
 function* hoursOf(from: EpochMs, to: EpochMs) {
   for (let start = from; start < to;) {
     const hour = hourOf(start);
@@ -134,7 +140,7 @@ function* hoursOf(from: EpochMs, to: EpochMs) {
   }
 }
 
-/** Removes the binary noise of decimal steps, which is far below any meter's step. */
+/** Removes the rounding error of decimal steps, which is far below any meter's step. */
 function withoutNoise(amount: number): number {
   return Math.round(amount * 1e6) / 1e6;
 }
@@ -143,7 +149,7 @@ function dropOld<T>(items: T[], isOld: (item: T) => boolean): void {
   while (items.length > MAX_ITEMS || (items[0] !== undefined && isOld(items[0]))) items.shift();
 }
 
-/** Returns the settled time in the modes after `since`, as far as the state remembers it. */
+/** Returns the time in the modes after `since`, as far as it is final and the state still has it. */
 export function recentMs({ recent }: DeriveState, modes: readonly Mode[], since: EpochMs): Milliseconds {
   let sum = 0;
   for (const { mode, from, to } of recent.slices) {

@@ -2,14 +2,16 @@ import { KIND, type EventRecord } from "../domain/record.ts";
 import type { EpochMs, Milliseconds, TagName } from "../domain/units.ts";
 import { type DeriveState, type Fold, type Incident, type IncidentState, writeFact } from "./state.ts";
 
-/** An incident is resolved this long after its last occurrence. */
+/** Time after the last occurrence at which an incident is resolved. */
 const RESOLVED_AFTER_MS: Milliseconds = 600_000;
-/** An incident is resolved after this many consecutive evaluations that found nothing wrong. */
+/** Number of consecutive checks without a fault after which an incident is resolved. */
 const RESOLVED_AFTER_GOOD = 10;
-/** Open incidents that the state keeps, so that a faulty PLC cannot fill it. The oldest ones are resolved first. */
+/** Maximum number of open incidents in the state, in case of a faulty PLC. Beyond it, the oldest incidents are resolved. */
 const MAX_OPEN = 100;
 
-/** Opens an incident, or continues the open one of the same tag and check. `at`: the instant it was due, if before the present one. */
+/**
+ * Opens an incident, or continues the open one with the same tag and check. `at`: the instant at which it was due, if that is in the past.
+ */
 export function report(fold: Fold, incident: Incident, at: EpochMs = fold.state.clock.now): void {
   const { tag_name, check, logic, reason, severity = "warning" } = incident;
   const { incidents } = fold.state;
@@ -27,13 +29,13 @@ export function report(fold: Fold, incident: Incident, at: EpochMs = fold.state.
   writeIncident(fold, opened, null);
 }
 
-/** Notes the result of a check. */
+/** Notes the result of a check: an occurrence of the incident, or a check without a fault. */
 export function judge(fold: Fold, isWrong: boolean, incident: Incident): void {
   if (isWrong) report(fold, incident);
   else reportRight(fold, incident.check, incident.tag_name);
 }
 
-/** Counts a good evaluation of an open incident. */
+/** Counts a check without a fault for an open incident. */
 export function reportRight(fold: Fold, check: string, tag: TagName): void {
   const key = openKey(fold.state, check, tag);
   const incident = fold.state.incidents[key ?? ""];
@@ -42,13 +44,13 @@ export function reportRight(fold: Fold, check: string, tag: TagName): void {
   if (incident.good >= RESOLVED_AFTER_GOOD) resolve(fold, key);
 }
 
-/** Resolves an open incident at once: a single reading proves that it is over. */
+/** Resolves an open incident immediately, because a single reading proves that it is over. */
 export function reportOver(fold: Fold, check: string, tag: TagName): void {
   const key = openKey(fold.state, check, tag);
   if (key !== undefined) resolve(fold, key);
 }
 
-/** Finds an open incident. Each reading asks for it and few incidents are open, so a search is cheaper than a key. */
+/** Finds an open incident. Each reading needs this, but few incidents are open, so a search is cheaper than building a key. */
 function openKey({ incidents }: DeriveState, check: string, tag: TagName): string | undefined {
   for (const key in incidents) {
     const incident = incidents[key];
@@ -57,14 +59,14 @@ function openKey({ incidents }: DeriveState, check: string, tag: TagName): strin
   return undefined;
 }
 
-/** Opens the incident of an event that only acquisition sees. */
+/** Opens the incident for an event that only acquisition can observe. */
 export function reportEvent(fold: Fold, { value: { event: check, detail: reason, tag = "" } }: EventRecord): void {
-  // Data of another booth is worse than a faulty sensor.
+  // Data from another booth is worse than data from a faulty sensor.
   const severity = check === "identity" ? "error" : "warning";
   report(fold, { tag_name: tag, check, logic: { op: check }, reason, severity });
 }
 
-/** Resolves the incidents that did not occur again for long enough. */
+/** Resolves the incidents that haven't occurred again for long enough. */
 export function resolveExpired(fold: Fold): void {
   const { incidents, clock } = fold.state;
   for (const key in incidents) {
@@ -72,7 +74,7 @@ export function resolveExpired(fold: Fold): void {
   }
 }
 
-/** Returns whether an incident of that check and tag is open and was first seen after `since`. */
+/** Returns whether an incident with that check and tag is open and was first seen after `since`. */
 export function isOpenSince(
   { incidents }: DeriveState,
   { check, tag_name }: Pick<Incident, "check" | "tag_name">,
@@ -86,7 +88,7 @@ function keyOf(check: string, tag: TagName): string {
 }
 
 function resolve(fold: Fold, key: string): void {
-  // A copy without the key: iterating an object after `delete` is slow, and each instant iterates this one.
+  // Makes a copy without the key. Iterating an object after `delete` is slow, and each instant iterates this one.
   const { [key]: incident, ...others } = fold.state.incidents;
   if (incident === undefined) return;
   fold.state.incidents = others;

@@ -6,12 +6,14 @@ import { HOUR_MS } from "../domain/time.ts";
 import type { Milliseconds, TagName } from "../domain/units.ts";
 import type { DeriveState, Machine } from "./state.ts";
 
-/** Returns a PLC's mode value as text, as the mode map spells it: true is "1", 3 is "3". */
+/** Returns a PLC's mode value as text, as the mode map spells it: true becomes "1", 3 becomes "3". */
 export function rawMode(value: TagValue): string {
   return String(typeof value === "boolean" ? Number(value) : value);
 }
 
-/** Returns the mode of a raw value; unknown if the profile does not map it. Of several bits, the highest one counts. */
+/**
+ * Returns the mode of a raw value; unknown: the profile doesn't map the value. If several mode bits are on, the highest priority counts.
+ */
 export function modeOf({ modes }: Parameters, raw: string): Mode {
   const code = Object.hasOwn(modes, raw) ? raw : (modesIn(raw)[0] ?? raw);
   return Object.hasOwn(modes, code) ? (modes[code] ?? "unknown") : "unknown";
@@ -21,14 +23,14 @@ export function isIn(set: readonly Mode[] | undefined, mode: Mode): boolean {
   return set?.includes(mode) ?? false;
 }
 
-/** Returns the first tag with that role; undefined if the profile has none. */
+/** Returns the first tag with that role; undefined: the profile has none. */
 export function tagWithRole(parameters: Parameters | null, role: TagRole): TagName | undefined {
   if (parameters === null) return undefined;
   for (const tag in parameters.tags) if (parameters.tags[tag]?.role === role) return tag;
   return undefined;
 }
 
-/** Returns all tags with that role, of that filter if one is given. */
+/** Returns all tags with that role. If a filter is given, returns only the tags of that filter. */
 export function tagsWithRole(parameters: Parameters | null, role: TagRole, filter?: FilterType): TagName[] {
   const tags = Object.entries(parameters?.tags ?? {});
   return tags.flatMap(([tag, one]) =>
@@ -36,7 +38,7 @@ export function tagsWithRole(parameters: Parameters | null, role: TagRole, filte
   );
 }
 
-/** Returns the tags whose unit does not fit their role, so that a figure is missing, each with the reason. */
+/** Returns the tags whose unit doesn't fit their role, so that a figure is missing, each with the reason. */
 export function unfitUnits(
   parameters: Parameters | null,
 ): readonly { readonly tag: TagName; readonly reason: string }[] {
@@ -47,13 +49,13 @@ export function unfitUnits(
 
 export const MACHINES: readonly Machine[] = ["burner", "fan"];
 
-/** A machine's size and the tag of its load. */
+/** A machine's size and the tag that shows its load. */
 export interface Load {
   readonly tag: TagName;
   readonly group: string;
-  /** BTU/h or hp. */
+  /** Size in BTU/h (burner) or hp (fan). */
   readonly size: number;
-  /** Tag of a meter that makes the estimate unnecessary. */
+  /** Tag of a meter, which makes the estimate unnecessary; null: there is no meter. */
   readonly meter: TagName | null;
 }
 
@@ -65,10 +67,10 @@ const BTU_PER_THERM = 100_000;
 const WATT_PER_HP = 745.7;
 const MILLIONTHS = 1_000_000;
 
-/** Loads by parameters: each record of the fold asks for them. */
+/** Cached loads by parameters, because the fold needs them for each record. */
 const cachedLoads = new WeakMap<Parameters, Readonly<Record<Machine, Load | null>>>();
 
-/** Returns the load of each machine; null if its size or the tag of its load is missing. */
+/** Returns the load of each machine; null: its size or the tag of its load is missing. */
 export function loadsOf(parameters: Parameters): Readonly<Record<Machine, Load | null>> {
   const loads = cachedLoads.get(parameters) ?? { burner: loadOf(parameters, "burner"), fan: loadOf(parameters, "fan") };
   cachedLoads.set(parameters, loads);
@@ -84,41 +86,41 @@ function loadOf(parameters: Parameters, machine: Machine): Load | null {
 }
 
 /**
- * Returns the work of a machine in a millisecond from its load, rounded to a whole percent of 0 to 100: size x load for a burner, size x
- * load cubed for a fan. Sums over an hour are whole numbers, exact up to 25 million BTU/h.
+ * Returns the work of a machine per millisecond: size x load for a burner, size x load cubed for a fan. The load is rounded to a whole
+ * percent, limited to 0 to 100. Sums over an hour are whole numbers, exact up to 25 million BTU/h.
  */
 export function workRate(machine: Machine, size: number, percent: number): number {
   const load = Math.min(100, Math.max(0, Math.round(percent)));
   return machine === "burner" ? size * load : size * load ** 3;
 }
 
-/** Converts the work of at most an hour to whole millionths of a therm or kWh, so that parts of an hour add up. */
+/** Converts the work of at most an hour to whole millionths of a therm or kWh, so that parts of an hour add up exactly. */
 export function millionthsOf(machine: Machine, work: number): number {
   if (machine === "burner") return Math.floor(work / ((100 * HOUR_MS * BTU_PER_THERM) / MILLIONTHS));
-  // Percent cubed, and W to kW.
+  // Converts hp to kW. The factor of a million cancels out, because the work has the load in percent, cubed.
   return Math.floor((work * WATT_PER_HP) / (1000 * HOUR_MS));
 }
 
-/** Converts work to energy: therm for the burner, kWh for the fan. */
+/** Converts a machine's work to energy: therm for the burner, kWh for the fan. */
 export function energyOf(machine: Machine, work: number): number {
   return millionthsOf(machine, work) / MILLIONTHS;
 }
 
-/** Returns the energy of a motor at full load over that time, kWh. */
+/** Returns the energy of a motor at full load over that time, in kWh. */
 export function fullLoadKwh(size_hp: number, ms: Milliseconds): number {
   return (size_hp * WATT_PER_HP * ms) / (1000 * HOUR_MS);
 }
 
 const BRIDGE_POLLS = 3;
 const BRIDGE_AT_LEAST_MS = 15_000;
-/** Poll interval of a group that the parameters do not name. */
+/** Poll interval of a group that the parameters don't name. */
 const DEFAULT_POLL_MS = 1000;
 
 export function pollIntervalMs(parameters: Parameters | null, group: string): Milliseconds {
   return parameters?.groups[group]?.poll_interval_ms ?? DEFAULT_POLL_MS;
 }
 
-/** Returns the longest gap over which a value of the group stays valid: max(3 x poll interval, 15 s). */
+/** Returns the bridge of a group, the longest gap over which a value stays valid: max(3 x poll interval, 15 s). */
 export function bridgeMs(parameters: Parameters | null, group: string): Milliseconds {
   return Math.max(BRIDGE_POLLS * pollIntervalMs(parameters, group), BRIDGE_AT_LEAST_MS);
 }
@@ -129,10 +131,13 @@ export function isCovered({ groups, clock }: DeriveState, group: string): boolea
   return coverage?.boot === clock.boot && coverage.from <= clock.mono && clock.mono <= coverage.to;
 }
 
-/** Changes of rules that the state keeps: a few a year are usual, and a service that flaps must not grow the state. */
+/**
+ * Maximum number of rule changes in the state. A few changes a year are usual; the limit bounds the state if the service often changes
+ * them.
+ */
 const MAX_CHANGES = 64;
 
-/** Notes the rules of reports that come into force now, if they differ from the last ones. */
+/** Notes the rules of reports that are in force from now on, if they differ from the last ones. */
 export function noteRules(state: DeriveState, { mode_sets, tz, working_hours }: Parameters): void {
   const rules: ReportRules = { from: state.clock.now, mode_sets, tz, working_hours };
   const changes = (state.rules ??= []);

@@ -5,13 +5,15 @@ import type { Milliseconds } from "../domain/units.ts";
 import { tagWithRole } from "./parameters.ts";
 import { type DeriveState, type Fold, type RevisionCandidate, writeFact } from "./state.ts";
 
-/** A version is accepted after it stayed the same for this long: a string may be half written, or a PLC in mid-download. */
+/**
+ * Time for which a version must stay the same before it is accepted. A string may be half written, or a program download may be running.
+ */
 const UNCHANGED_MS: Milliseconds = 60_000;
 
 const ITEMS = ["firmware", "program"] as const;
 type Item = (typeof ITEMS)[number];
 
-/** Notes a good reading of a version string. Empty or broken strings are ignored. */
+/** Notes a good reading of a version string. Ignores empty or broken strings. */
 export function readVersion({ revisions: { firmware, program } }: DeriveState, role: TagRole, value: TagValue): void {
   const text = textOf(value);
   if (text === null) return;
@@ -20,7 +22,7 @@ export function readVersion({ revisions: { firmware, program } }: DeriveState, r
   if (role === "plc_program_revision") program.read.revision = text;
 }
 
-/** Makes new versions candidates, after all readings of the present instant. */
+/** Makes new versions candidates. To be called after all readings of the present instant. */
 export function noteCandidates({ revisions, parameters, clock }: DeriveState): void {
   for (const item of ITEMS) {
     const known = revisions[item];
@@ -37,8 +39,8 @@ export function noteCandidates({ revisions, parameters, clock }: DeriveState): v
 }
 
 /**
- * Accepts candidates that stayed the same for long enough. Only time in which their strings were polled counts: a value that was read
- * once before an outage waits for its next good read.
+ * Accepts candidates that stayed the same for long enough. Only time in which their strings were polled counts. A value that was read once
+ * before an outage must be read again.
  */
 export function passCandidates(fold: Fold): void {
   const { revisions, clock } = fold.state;
@@ -64,7 +66,7 @@ function enterRevision(fold: Fold, item: Item, { version, revision, first_seen_a
   writeFact(fold, { kind: KIND.revision, value: { item, ...names, first_seen_at, initial }, quality: "good" });
 }
 
-/** Returns the mono up to which all strings of the item were read well; -Infinity if one cannot be read at present. */
+/** Returns the mono up to which all strings of the item were read well; -Infinity: a string can't be read at present. */
 function readUntil({ parameters, groups, latest, clock }: DeriveState, item: Item): Milliseconds {
   const roles: TagRole[] = item === "firmware" ? ["firmware_version"] : ["plc_program", "plc_program_revision"];
   const ends = roles.map((role) => {
@@ -77,10 +79,10 @@ function readUntil({ parameters, groups, latest, clock }: DeriveState, item: Ite
   return Math.min(...ends);
 }
 
-/** Returns the text without surrounding blanks; null if it is empty, has control characters or lost characters in decoding. */
+/** Returns the text without surrounding blanks; null: it is empty, has control characters or lost characters in decoding. */
 function textOf(value: TagValue): string | null {
   if (typeof value !== "string") return typeof value === "number" ? String(value) : null;
   const text = value.trim();
-  // An unfinished download shows as a string of NUL characters.
+  // During an unfinished download, the PLC shows a string of NUL characters.
   return text === "" || /[\u0000-\u001f\u007f\ufffd]/.test(text) ? null : text;
 }

@@ -9,31 +9,31 @@ import type { LinkStatus, StorageStatus } from "./status.ts";
 import type { BoothSummary } from "./summary.ts";
 import type { BootId, BoothId, EpochMs, Seq, Serial, StreamId } from "./units.ts";
 
-/** The shared state of one booth. Each part has one owner, the only one to write it; every loop may read it. */
+/** The shared state of one booth. Each part is written only by its owner and may be read by every loop. */
 export interface BoothState extends Signals {
   readonly booth: BoothId;
   readonly address: string;
-  /** Written by acquisition. */
+  /** The connection to the PLC. Written by acquisition. */
   readonly link: Readonly<LinkState>;
-  /** Written where commits come back. */
+  /** The booth's log. Written when a commit returns. */
   readonly log: LogState;
-  /** Written by delivery. */
+  /** The state of sending. Written by delivery. */
   readonly delivery: {
-    /** A session speaks for the booth, and acks may still come. */
+    /** Whether a session is open for the booth, so that acks may still arrive. */
     readonly in_session: boolean;
   };
-  /** Written by provisioning. */
+  /** The binding at the service. Written by provisioning. */
   readonly binding: BindingState;
 }
 
-/** How a booth's PLC is reached. */
+/** The state of the connection to a booth's PLC. */
 export interface LinkState {
   plc: LinkStatus;
-  /** Polls that the booth's own PLC answered since the agent's start. */
+  /** Number of polls since the agent's start that the booth's own PLC answered. */
   answered: number;
   /** The serial number that the PLC shows. */
   shows_serial: Serial | null;
-  /** Unusual behaviour of the PLC or its line that costs no reading; absent: none. */
+  /** Unusual behaviour of the PLC or its line that loses no readings; absent: none. */
   notes?: readonly Text[];
 }
 
@@ -41,20 +41,20 @@ export interface LinkState {
 export interface LogReach {
   readonly stream: StreamId;
   readonly oldest_seq: Seq;
-  /** 0: nothing yet. */
+  /** Seq of the newest record; 0: the log is empty. */
   readonly newest_seq: Seq;
-  /** Everything up to here has its place in time. Records after it wait for a confirmed clock before the service gets them. */
+  /** Seq up to which all records have a confirmed time. Later records wait for a confirmed clock before they are sent. */
   readonly sendable_seq: Seq;
-  /** Everything up to here is with the service. */
+  /** Seq up to which the service has stored all records. */
   readonly acked_seq: Seq;
   /**
-   * First seq that needs a new name after a salvage, because the service may hold other records from there on. Absent, 0: never
+   * First seq that needs a new name after a salvage, because the service may hold other records from this seq on; absent or 0: never
    * salvaged.
    */
   readonly renew_from?: Seq;
 }
 
-/** Returns how many records of a log wait for a confirmed clock. */
+/** Returns the number of records of a log that wait for a confirmed clock. */
 export function waitingForClock({ newest_seq, sendable_seq }: Pick<LogReach, "newest_seq" | "sendable_seq">): number {
   return Math.max(0, newest_seq - sendable_seq);
 }
@@ -62,36 +62,36 @@ export function waitingForClock({ newest_seq, sendable_seq }: Pick<LogReach, "ne
 /** A validation incident that isn't resolved. */
 export type OpenIncident = Pick<IncidentFact["value"], "check" | "tag_name" | "reason" | "severity" | "first_seen_at">;
 
-/** A booth's log, and what the fold makes of it, as its last commit left them. */
+/** A booth's log and the state that the fold made of it, after the last commit. */
 export interface LogState {
-  /** Another object after each change. */
+  /** Extent of the log. It is replaced by a new object at each change. */
   readonly reach: LogReach;
   readonly summary: BoothSummary | null;
-  /** null: nothing was committed since the start. */
+  /** Fill level of the store; null: nothing was committed since the start. */
   readonly storage: StorageStatus | null;
-  /** Corrected time of the present moment. */
+  /** Returns the present corrected time. */
   now(): EpochMs;
-  /** The parameters in force in the fold; null: none yet. */
+  /** Returns the parameters in force in the fold; null: none yet. */
   parameters(): Parameters | null;
-  /** End of the log in corrected time; null: its newest boot has no confirmed time yet, or the log is empty. */
+  /** Returns the end of the log in corrected time; null: the log is empty, or the time of its newest boot isn't confirmed yet. */
   reached(): EpochMs | null;
-  /** Offset that a sync in that boot gave; null: none did. */
+  /** Returns the clock offset that a sync in that boot set; null: no sync. */
   syncedOffset(boot: BootId): KnownOffset | null;
-  /** Validation incidents that are open in the fold. */
+  /** Returns the validation incidents that are open in the fold. */
   incidents(): readonly OpenIncident[];
-  /** People's entries and their outcomes. */
+  /** Returns people's entries of filter changes, with their outcomes. */
   entries(): readonly FilterEntry[];
-  /** Seq of an entry's record. */
+  /** Returns the seq of an entry's record. */
   seqOfEntry(id: string): Seq | undefined;
-  /** Called after the store has moved the acked cursor, with its new position. */
+  /** To be called after the store has moved the acked cursor, with the new position. */
   cursorMoved(acked_seq: Seq): void;
 }
 
 /** The booth's binding at the service. */
 export interface BindingState {
   readonly row: ProvisioningRow;
-  /** How the service's record departs from what it should be; "" it doesn't. */
+  /** How the service's record differs from the expected one; "": it doesn't. */
   readonly drift: string;
-  /** The service's record of the booth may have changed: it is read again at the next news. */
+  /** Makes the record be read again at the next news, because the service may have changed it. */
   lookAgain(): void;
 }

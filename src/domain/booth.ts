@@ -1,8 +1,8 @@
 import type { Serial } from "./units.ts";
 
-/** Vocabulary of a booth that every part shares. */
+/** The vocabulary of a booth for all parts of the agent. */
 
-/** The canonical modes, highest priority first. The priority decides between several mode bits, and between bays. */
+/** The canonical modes, highest priority first. Priority decides if several mode bits are on, or if bays have different modes. */
 export const MODES_BY_PRIORITY = [
   "estop",
   "fault",
@@ -20,24 +20,22 @@ export const MODES_BY_PRIORITY = [
   "off",
 ] as const;
 
-/** `no_data` is made by the gateway, never read from a PLC; `unknown` is a code that the profile doesn't map. */
+/** A mode. The gateway makes `no_data`, which is never read from a PLC. `unknown` is a code that the profile doesn't map. */
 export type Mode = (typeof MODES_BY_PRIORITY)[number];
 
-/** A mode that a profile may map a PLC's code to. */
+/** A mode that a profile can map a PLC's code to. */
 export type ProfileMode = Exclude<Mode, "no_data">;
 
 export const FILTER_TYPES = ["intake_filter", "pre_filter", "exhaust_filter"] as const;
 export type FilterType = (typeof FILTER_TYPES)[number];
 
-/** good; uncertain (clock unsure, or inferred); bad (no usable answer: the value is then null). */
+/** good; uncertain (the clock is unsure, or the value is inferred); bad (no usable answer, so the value is null). */
 export type Quality = "good" | "uncertain" | "bad";
 
-/**
- * A decoded value. Integers beyond 2^53 are decimal strings; null goes with quality bad alone.
- */
+/** A decoded value. Integers beyond 2^53 are decimal strings. The value is null only if its quality is bad. */
 export type TagValue = number | string | boolean | null;
 
-/** Named sets of modes. `in_use` counts for utilization and filters, `run` makes runs, `runtime` the runtime figure. */
+/** Named sets of modes. `in_use` is for utilization and filters, `run` for runs and cycles, `runtime` for the runtime figure. */
 export interface ModeSets {
   readonly in_use: readonly Mode[];
   readonly run: readonly Mode[];
@@ -50,22 +48,22 @@ export const WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday",
 export interface WorkingHours {
   readonly day: (typeof WEEKDAYS)[number];
   readonly enabled: boolean;
-  /** "HH:MM:SS" */
+  /** Local time of day as "HH:MM:SS". */
   readonly start: string;
-  /** "HH:MM:SS" */
+  /** Local time of day as "HH:MM:SS". */
   readonly stop: string;
 }
 
-/** Limits of a filter's use. Use beyond any of them is overuse; an absent one does not limit. */
+/** Limits of a filter's use. Use beyond any limit is overuse. An absent limit has no effect. */
 export interface FilterLimits {
   readonly minutes?: number | undefined;
   readonly cycles?: number | undefined;
   readonly days?: number | undefined;
-  /** Pressure drop above the clean baseline, Pa. */
+  /** Highest pressure drop above that of the clean filter, Pa. */
   readonly pressure_pa?: number | undefined;
 }
 
-/** How modes are called on the wire, in the order in which every answer lists them. */
+/** Names of modes on the wire, in the order in which all answers list them. */
 const WIRE_NAMES: Readonly<Record<Mode, string>> = {
   spray: "Spray Mode",
   flash: "Flash Mode",
@@ -87,10 +85,10 @@ export function wireNameOf(mode: Mode): string {
   return WIRE_NAMES[mode];
 }
 
-/** Every mode, in that order. */
+/** Every mode, in the order of the wire names. */
 export const MODES_LISTED = Object.keys(WIRE_NAMES) as readonly Mode[];
 
-/** Returns the mode with that wire name, or undefined. */
+/** Returns the mode with that wire name; undefined: there is no such mode. */
 export function modeNamed(name: string): Mode | undefined {
   return MODES_LISTED.find((mode) => WIRE_NAMES[mode] === name);
 }
@@ -99,7 +97,7 @@ const SHAPE = /^[A-Z0-9]+(-[A-Z0-9]+)*$/;
 const LONGEST = 40;
 
 /**
- * Trims and upper-cases a typed serial number. Returns null if it is not valid: letters and digits, with single dashes between
+ * Trims a typed serial number and converts it to upper case. Returns null if it isn't valid: letters and digits, with single dashes between
  * them.
  */
 export function normaliseSerial(typed: string): Serial | null {

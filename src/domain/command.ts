@@ -1,15 +1,15 @@
 import type { HourFact } from "./record.ts";
 import type { EpochMs, Milliseconds, Seq, Serial, StreamId } from "./units.ts";
 
-/** Consecutive records of a stream, both ends inclusive. */
+/** Consecutive records of a stream, both ends included. */
 export interface SeqRange {
   readonly from: Seq;
   readonly to: Seq;
 }
 
 /**
- * Returns the ranges in order, with overlapping ones merged into one. Ranges that only touch stay apart: each range of an answer
- * to a digest is an hour, and hours are counted.
+ * Returns the ranges in order, with overlapping ranges merged. Ranges that only touch stay separate, because each range of an answer to a
+ * digest (hashes of a stream's hours) is one hour, and hours are counted.
  */
 export function mergeRanges(ranges: readonly SeqRange[]): readonly SeqRange[] {
   const merged: SeqRange[] = [];
@@ -21,12 +21,12 @@ export function mergeRanges(ranges: readonly SeqRange[]): readonly SeqRange[] {
   return merged;
 }
 
-/** A failure to carry out a command. Its message is sent to the service. */
+/** An error: a command could not be carried out. The message is sent to the service. */
 export class CommandFailure extends Error {}
 
-/** The service's orders. No part of an order is passed to a shell, and none is a path or an address. */
+/** The service's orders. No part of an order is passed to a shell or used as a path or an address. */
 export type CommandOrder =
-  /** Send these records again. `digest`: the answer to the digest of that id; no ranges: both sides hold the same. */
+  /** Sends these records again. `digest`: id of the digest that this order answers; no ranges: both sides hold the same records. */
   | {
       readonly type: "backfill";
       readonly serial: Serial;
@@ -34,9 +34,9 @@ export type CommandOrder =
       readonly ranges: readonly SeqRange[];
       readonly digest: string | null;
     }
-  /** Send the digests of the hours that lie in [start, end). */
+  /** Sends the digests of the hours in [start, end). */
   | { readonly type: "digest"; readonly serial: Serial; readonly start: EpochMs; readonly end: EpochMs }
-  /** The booth's record has another configuration: take it over, prove that all still works, or go back. */
+  /** Applies the booth's new configuration at the service, checks that everything still works, and otherwise reverts the change. */
   | {
       readonly type: "config_changed";
       readonly serial: Serial;
@@ -46,13 +46,13 @@ export type CommandOrder =
   | { readonly type: "rotate_key" }
   /** Binds the gateway to another booth, because it was assigned to the wrong one. */
   | { readonly type: "reassign"; readonly serial: Serial; readonly to_serial: Serial; readonly wrong_serial: boolean }
-  /** A remote command releases a booth at most: it can't decommission it. */
+  /** Releases a booth. A remote command can never decommission it. */
   | { readonly type: "release"; readonly serial: Serial; readonly reason: string };
 
 export interface ServiceCommand {
-  /** Identifies the command. A repeated id is the same command. */
+  /** Id of the command. A command with a repeated id is the same command. */
   readonly id: string;
-  /** By the service's clock; refused from then on. */
+  /** Time by the service's clock from which the command is refused. */
   readonly expires_at: EpochMs;
   readonly order: CommandOrder;
 }
@@ -65,23 +65,21 @@ export type HeardCommand =
 export interface CommandResult {
   readonly cmd_id: string;
   readonly state: "accepted" | "done" | "failed" | "expired";
-  /** The result as plain data; null unless the command is done. */
+  /** The result as plain data; null: the command isn't done. */
   readonly result: Readonly<Record<string, unknown>> | null;
-  /** "" unless failed or expired. */
+  /** The error; "": the command hasn't failed or expired. */
   readonly error: string;
 }
 
-/** A digest of one hour of records. Both sides hold the same records if their hashes are equal. */
+/** A digest of one hour of records: their number range and a hash. Both sides hold the same records if their hashes are equal. */
 export interface DigestHour extends SeqRange {
-  /**
-   * Start of the hour in corrected time. Records are in seq order, so a record that was placed earlier belongs to the hour before.
-   */
+  /** Start of the hour in corrected time. Records are in seq order, so a record with an earlier time may belong to this hour. */
   readonly hour: EpochMs;
-  /** As an ack's: over kind, tag, boot, mono, value and quality of each. */
+  /** Hash over kind, tag, boot, mono, value and quality of each record, computed like an ack's hash. */
   readonly hash: string;
-  /** The gateway's own figures, where the hour is finished. */
+  /** The gateway's own figures if the hour is finished, else null. */
   readonly figures: Pick<HourFact["value"], "ms_by_mode" | "cycles" | "gas_therm" | "energy_kwh"> | null;
-  /** Filter changes among the records. */
+  /** Number of filter changes among the records. */
   readonly filters: number;
 }
 

@@ -1,33 +1,33 @@
 /**
- * The one table of engineering units: how people, PLC exports and standards (UCUM, udunits, UNECE codes of OPC UA) spell a unit, and how
- * to convert it. Ambiguous spellings (`mpa`, `MBTU`, a bare `m` for minutes) are left out on purpose: a unit is known or rejected, never
+ * The table of all engineering units: spellings by people, by PLC exports and in standards (UCUM, udunits, UNECE codes of OPC UA), and
+ * conversions. Ambiguous spellings (`mpa`, `MBTU`, a bare `m` for minutes) are omitted on purpose: a unit is known or rejected, never
  * guessed.
  */
 
-/** A unit and its place in its dimension: base value = value x factor + offset. */
+/** A unit and its conversion to the base unit of its dimension: base value = value x factor + offset. */
 export interface Unit {
-  /** The canonical spelling, as stored in a log and sent to outputs. */
+  /** The canonical spelling, used in logs and outputs. */
   readonly unit: string;
   readonly dimension: Dimension;
   readonly factor: number;
   readonly offset: number;
 }
 
-/** Canonical spelling, factor to the base unit, further spellings separated by `|`, offset to the base unit. */
+/** A row of the table: canonical spelling, factor to the base unit, further spellings separated by `|`, offset to the base unit. */
 type Row = readonly [unit: string, factor: number, spellings?: string, offset?: number];
 
-/** The US therm in joules; the BTU follows from it, because estimates count 100,000 BTU as one therm. */
+/** The US therm in joules. The BTU is defined by it, because estimates count 100,000 BTU as one therm. */
 const THERM_J = 105_480_400;
 const BTU_J = THERM_J / 100_000;
-/** Pascals of an inch of water column at 4 °C, as on the page. */
+/** Pascals in one inch of water column at 4 °C. The page uses the same value. */
 const INWC_PA = 249.089;
 const FOOT_M = 0.3048;
 const CUBIC_FOOT_M3 = FOOT_M ** 3;
 const GALLON_M3 = 0.003_785_411_784;
 
-/** The units of each dimension, with the base unit in the comment. */
+/** Units of each dimension. A comment names the dimension's base unit. */
 const TABLE = {
-  /** Degrees Celsius. A bare `deg` is an angle, and `deg.` of a temperature is not guessed. */
+  /** Base unit: degrees Celsius. A bare `deg` is an angle, and `deg.` is too ambiguous for a temperature. */
   temperature: [
     [
       "C",
@@ -42,7 +42,7 @@ const TABLE = {
     ],
     ["K", 1, "kelvin|°K|degK|kel", -273.15],
   ],
-  /** Seconds. */
+  /** Base unit: seconds. */
   time: [
     ["s", 1, "sec|secs|second|seconds|sek|sekunde|sekunden|segundo|segundos"],
     ["ms", 0.001, "msec|msecs|millisecond|milliseconds|millisekunden|milisegundos"],
@@ -50,7 +50,7 @@ const TABLE = {
     ["h", 3600, "hr|hrs|hour|hours|hur|std|stunde|stunden|hora|horas"],
     ["d", 86_400, "day|days|tag|tage|dia|dias|día|días"],
   ],
-  /** Pascals. */
+  /** Base unit: pascals. */
   pressure: [
     ["Pa", 1, "pascal|pascals|pal|n/m2"],
     ["mPa", 0.001],
@@ -69,7 +69,7 @@ const TABLE = {
     ["inHg", 3386.389, '"Hg|inchesHg'],
     ["mmHg", 133.322_387, "torr"],
   ],
-  /** Joules. */
+  /** Base unit: joules. */
   energy: [
     ["J", 1, "joule|joules"],
     ["mJ", 0.001],
@@ -90,12 +90,12 @@ const TABLE = {
     ["‰", 0.001, "permille|promille|permil"],
   ],
   humidity: [["%RH", 1, "rh|rh%|%rf|%hr|%r.h.|relativehumidity"]],
-  /** Hertz. */
+  /** Base unit: hertz. */
   frequency: [
     ["Hz", 1, "hertz|htz|1/s"],
     ["kHz", 1000, "kilohertz"],
   ],
-  /** Turns a minute. */
+  /** Base unit: revolutions per minute. */
   rotation: [["rpm", 1, "r/min|rev/min|u/min|upm|revolutionsperminute|umdrehungen/min|1/min"]],
   voltage: [
     ["V", 1, "volt|volts|voltios|vac|vdc|vlt"],
@@ -106,7 +106,7 @@ const TABLE = {
     ["A", 1, "amp|amps|ampere|amperes|amperios|amper|aac|adc"],
     ["mA", 0.001, "milliamp|milliamps|milliampere"],
   ],
-  /** Watts. */
+  /** Base unit: watts. */
   power: [
     ["W", 1, "watt|watts|vatios"],
     ["mW", 0.001],
@@ -117,7 +117,7 @@ const TABLE = {
     ["kVA", 1000],
     ["BTU/h", BTU_J / 3600, "btu/hr|btuh|btu/hour"],
   ],
-  /** Cubic metres. */
+  /** Base unit: cubic metres. */
   volume: [
     ["m3", 1, "cbm|cubicmeter|cubicmeters|cubicmetre|cubicmetres|nm3|sm3|kubikmeter|metroscubicos"],
     ["l", 0.001, "liter|liters|litre|litres|ltr|litros"],
@@ -127,7 +127,7 @@ const TABLE = {
     ["MCF", 1000 * CUBIC_FOOT_M3, "kcf"],
     ["gal", GALLON_M3, "gallon|gallons|usgal"],
   ],
-  /** Cubic metres a second. */
+  /** Base unit: cubic metres per second. */
   flow: [
     ["m3/h", 1 / 3600, "m3/hr|cbm/h|cmh|nm3/h|sm3/h"],
     ["m3/min", 1 / 60],
@@ -139,7 +139,7 @@ const TABLE = {
     ["CFH", CUBIC_FOOT_M3 / 3600, "ft3/h|scfh|ft3/hr"],
     ["GPM", GALLON_M3 / 60, "gal/min|usgpm"],
   ],
-  /** Metres a second. */
+  /** Base unit: metres per second. */
   velocity: [
     ["m/s", 1, "m/sec|meterspersecond"],
     ["m/min", 1 / 60],
@@ -147,7 +147,7 @@ const TABLE = {
     ["FPM", FOOT_M / 60, "ft/min|feet/min|feetperminute"],
     ["ft/s", FOOT_M],
   ],
-  /** Metres. */
+  /** Base unit: metres. */
   length: [
     ["m", 1, "meter|meters|metre|metres|metros"],
     ["mm", 0.001, "millimeter|millimeters|millimetre|millimetres"],
@@ -156,7 +156,7 @@ const TABLE = {
     ["in", 0.0254, "inch|inches"],
     ["ft", FOOT_M, "foot|feet"],
   ],
-  /** Kilograms. */
+  /** Base unit: kilograms. */
   mass: [
     ["kg", 1, "kilogram|kilograms"],
     ["g", 0.001, "gram|grams"],
@@ -175,14 +175,14 @@ const TABLE = {
   ],
 } satisfies Readonly<Record<string, readonly Row[]>>;
 
-/** The measured quantity. Units convert within one dimension only. */
+/** A measured quantity. Units can be converted only within one dimension. */
 export type Dimension = keyof typeof TABLE;
 
-/** A longer text is no unit: schemas allow 20 characters, and register lists a little more. */
+/** Maximum length of a spelling. Schemas allow 20 characters for a unit, and register lists slightly more. */
 const MAX_SPELLING = 40;
 
 const EXACT = new Map<string, Unit>();
-/** By the spelling in lower case; null: several units share that spelling, as mPa and MPa do. */
+/** Units by spelling in lower case; null: several units share that spelling, like mPa and MPa. */
 const ANY_CASE = new Map<string, Unit | null>();
 
 function enter(unit: Unit, spellings: string): void {
@@ -203,12 +203,12 @@ for (const [dimension, rows] of Object.entries<readonly Row[]>(TABLE)) {
 }
 
 /**
- * A spelling without what does not change its meaning: brackets around it, spaces, dots, multiplication signs, carets. `m³` becomes `m3`,
- * `℃` becomes `°C`.
+ * Returns a spelling without the parts that don't change its meaning: enclosing brackets, spaces, dots, multiplication signs, carets. `m³`
+ * becomes `m3`, `℃` becomes `°C`.
  */
 function plainSpelling(text: string): string {
   const folded = text
-    // The ordinal sign of Latin keyboards would become the letter o.
+    // Replaces the ordinal sign of Latin keyboards, which later steps would turn into the letter o.
     .replaceAll("º", "°")
     .normalize("NFKC")
     .replaceAll(/[\s._^·⋅*×]/g, "")
@@ -219,15 +219,16 @@ function plainSpelling(text: string): string {
 /** Texts in register lists that mean "no unit". */
 const NO_UNIT = /^(|[-–—]+|n\/?a|none|ohne|keine|bool|bit|on\/off|off\/on)$/i;
 
-/** Whether a text states that there is no unit, as an empty cell or a dash does. */
+/** Returns whether a text, such as an empty cell or a dash, states that there is no unit. */
 export function isWithoutUnit(text: string): boolean {
   return NO_UNIT.test(text.trim());
 }
 
 /**
- * The unit that a text means; undefined: none, or several. Case counts only if two units differ by nothing else (`mW`, `MW`).
+ * Returns the unit that a text means; undefined: no unit, or several. Case counts only between units that differ in nothing else (`mW`,
+ * `MW`).
  *
- * @param text as a person, a register list or a PLC program spells it
+ * @param text the unit as a person, a register list or a PLC program spells it
  */
 export function unitOf(text: string): Unit | undefined {
   if (text.length > MAX_SPELLING) return undefined;
@@ -235,45 +236,48 @@ export function unitOf(text: string): Unit | undefined {
   return EXACT.get(plain) ?? ANY_CASE.get(plain.toLowerCase()) ?? undefined;
 }
 
-/** The canonical spellings of one dimension, or of all. For "did you mean" and for error messages. */
+/** Returns the canonical spellings of one dimension, or of all, for suggestions and error messages. */
 export function unitNames(dimension?: Dimension): readonly string[] {
   const known = [...new Set(EXACT.values())];
   return known.filter((one) => dimension === undefined || one.dimension === dimension).map(({ unit }) => unit);
 }
 
-/** Every spelling of one dimension, or of all, without spaces and dots, with the unit that each means. */
+/** Returns each spelling of one dimension, or of all, without spaces and dots, with the unit that it means. */
 export function unitSpellings(dimension?: Dimension): ReadonlyMap<string, Unit> {
   return new Map([...EXACT].filter(([, one]) => dimension === undefined || one.dimension === dimension));
 }
 
-/** How to convert values, value x scale + offset, and differences, difference x scale. */
+/** A conversion of values (value x scale + offset) and of differences (difference x scale). */
 export interface Conversion {
   readonly scale: number;
   readonly offset: number;
 }
 
-/** The conversion from one unit to another of the same dimension; undefined: their dimensions differ. */
+/** Returns the conversion from one unit to another; undefined: the dimensions differ. */
 export function conversionOf(from: Unit, to: Unit): Conversion | undefined {
   if (from.dimension !== to.dimension) return undefined;
   if (from.unit === to.unit) return { scale: 1, offset: 0 };
   return { scale: from.factor / to.factor, offset: (from.offset - to.offset) / to.factor };
 }
 
-/** More digits than any sensor has, fewer than binary fractions are exact to: 104 °F is 40 °C and not 39.99999999999999. */
+/**
+ * Significant digits of converted values: more than any sensor has, but few enough to hide rounding errors. So 104 °F is 40 °C and not
+ * 39.99999999999999.
+ */
 const DIGITS = 12;
 
-/** Converts a value, and removes the noise of binary fractions. */
+/** Converts a value and removes the rounding error of binary fractions. */
 export function converted(value: number, { scale, offset }: Conversion): number {
   return Number((value * scale + offset).toPrecision(DIGITS));
 }
 
-/** Words in a tag's name that state its time unit. Letters alone (`h`, `s`, `m`) state nothing. */
+/** Words in a tag's name that state its time unit. Single letters (`h`, `s`, `m`) are not enough. */
 const TIME_WORDS: ReadonlySet<string> = new Set(
   TABLE.time.flatMap(([unit, , spellings]) => [unit, ...spellings.split("|")]).filter((word) => word.length > 2),
 );
-/** `time` units in a name such as `exhaust_hrs`. */
+/** Short words for time units, as in the name `exhaust_hrs`. */
 const SHORT_TIME_WORDS: ReadonlySet<string> = new Set(["hr"]);
-/** Spellings that are ordinary words of a name: `day_counter`, `hour_meter`, `second_stage`, `tag`. */
+/** Spellings of units that are also ordinary words in a name: `day_counter`, `hour_meter`, `second_stage`, `tag`. */
 const ORDINARY_WORDS: ReadonlySet<string> = new Set([
   "tag",
   "std",
@@ -286,7 +290,7 @@ const ORDINARY_WORDS: ReadonlySet<string> = new Set([
   "hour",
 ]);
 
-/** The time unit that a name states, as in "Exhaust filter hours"; undefined: none, or several. */
+/** Returns the time unit that a name states, as in "Exhaust filter hours"; undefined: none, or several. */
 export function timeUnitInName(name: string): Unit | undefined {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")

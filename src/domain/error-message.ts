@@ -1,4 +1,4 @@
-/** Returns the message of anything that was thrown: of an `Error` its message, of anything else its text. */
+/** Returns the message of an `Error`, or any other thrown value as text. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

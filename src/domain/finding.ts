@@ -23,9 +23,9 @@ const CODES: Readonly<Record<string, MessageCode>> = {
 };
 
 /**
- * Returns the finding of a validation incident as a message, for languages other than the record's English `reason`. The record
- * contains the check and its limits (`logic`), not the observed values, so the message is shorter than the reason. Returns null for
- * a check of another version.
+ * Returns the finding of a validation incident as a message, for languages other than the record's English `reason`. The message is made
+ * from the check and its limits (`logic`) and omits the observed values, so it is shorter than the reason. Returns null if another version
+ * of the check made the incident.
  */
 export function findingOf({ logic }: Pick<IncidentFact["value"], "logic">): Message | null {
   const { op, ...limits } = logic;

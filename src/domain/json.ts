@@ -1,16 +1,16 @@
 /**
- * Brackets open at once in JSON that others send. The deepest message of the service has eight; code that walks a parsed value
- * recurses once per level, so an unlimited depth could overflow the stack.
+ * Maximum nesting depth of JSON from peers. The service's deepest message has eight levels. Code that walks a parsed value recurses once
+ * per level, so unlimited depth could overflow the stack.
  */
 const MOST_JSON_DEPTH = 32;
 
-/** Parses JSON that others sent. Returns undefined if the text isn't JSON or is nested deeper than `most_depth`. */
+/** Parses JSON from a peer. Returns undefined if the text isn't JSON, or is nested deeper than `most_depth`. */
 export function jsonOf(text: string, most_depth = MOST_JSON_DEPTH): unknown {
   if (isDeeper(text, most_depth)) return undefined;
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // A captive portal's page or a cut answer is an expected input: every shape rejects undefined.
+    // Invalid JSON is expected, such as a captive portal's page or a truncated answer. All callers reject undefined.
     return undefined;
   }
 }
@@ -20,7 +20,7 @@ const BACKSLASH = 92;
 const OPENING = new Set([91, 123]);
 const CLOSING = new Set([93, 125]);
 
-/** Counts the brackets outside of strings in one pass, before anything is built from the text. */
+/** Counts the brackets outside of strings, before the text is parsed. */
 function isDeeper(text: string, most_depth: number): boolean {
   let depth = 0;
   let isInString = false;

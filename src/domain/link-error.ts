@@ -3,14 +3,14 @@ import { MessageError } from "./messages/message-error.ts";
 import { isSerialPath } from "./plc-address.ts";
 
 /**
- * The kinds of failure of a PLC link. Each has its own advice for the technician.
+ * The kinds of failure of a PLC link. Each kind has its own advice for the technician.
  * - refused: no connection (refused, unreachable, name unknown)
  * - timeout: no answer within the deadline
  * - reset: the connection was broken off
- * - malformed: an answer that does not match the request
- * - closed: ended in order, by the peer or by us
- * - busy: the device asks to come back later
- * - path: a gateway on the way cannot reach the device
+ * - malformed: an answer that doesn't match the request
+ * - closed: closed in order, by the device or by the agent
+ * - busy: the device asks to retry later
+ * - path: a Modbus gateway on the path can't reach the device
  * - config: an impossible request
  */
 export const LINK_ERROR_KINDS = [
@@ -25,21 +25,23 @@ export const LINK_ERROR_KINDS = [
 ] as const;
 export type LinkErrorKind = (typeof LINK_ERROR_KINDS)[number];
 
-/** Returns what to do about a failed link to the PLC at this address, as `plcAddress` writes it. */
+/** Returns advice for a failed link to the PLC at this address, which has the form that `plcAddress` writes. */
 export function adviceFor({ kind, advice }: Pick<LinkError, "kind" | "advice">, address: string): Text {
   if (advice !== null) return advice;
   const isLine = isSerialPath(address) && (LINE_KINDS as readonly string[]).includes(kind);
   return isLine ? message(`plc.line.${kind as (typeof LINE_KINDS)[number]}`) : message(`plc.check.${kind}`);
 }
 
-/** A serial line has no address, no port and no second master on the network: other things have to be checked. */
+/** Kinds of failure with their own advice on a serial line, which has no address, no port and no second master. */
 const LINE_KINDS = ["refused", "timeout", "reset", "malformed", "closed"] as const;
 
-/** The only error that a driver rejects with. The link is unusable after it: close the driver and make a new one. */
+/**
+ * The only error that a driver rejects with. The driver's connection is then unusable: the caller closes the driver and makes a new one.
+ */
 export class LinkError extends MessageError {
   override readonly name = "LinkError";
   readonly kind: LinkErrorKind;
-  /** Advice that is more specific than that of the kind; null: the kind's advice applies. */
+  /** Advice that is more specific than the advice of the kind; null: the kind's advice applies. */
   readonly advice: Text | null = null;
 
   constructor(kind: LinkErrorKind, text: Text, cause?: unknown) {
@@ -48,7 +50,7 @@ export class LinkError extends MessageError {
   }
 }
 
-/** A wrong answer that reveals its cause. */
+/** A LinkError with its own advice, because the wrong answer reveals its cause. */
 export class AdvisedLinkError extends LinkError {
   override readonly advice: Text;
 
@@ -58,19 +60,19 @@ export class AdvisedLinkError extends LinkError {
   }
 }
 
-/** The device itself ended the connection, in order (closed) or with a reset. */
+/** An error: the device itself closed the connection, in order (closed) or with a reset. */
 export class PeerClosed extends LinkError {}
 
 /**
- * Returns the error of an aborted connection. The connection is closed, because a late answer could be taken for the next
- * request's.
+ * Returns the error for an aborted connection. The connection must be closed, because a late answer could be mistaken for the answer to the
+ * next request.
  */
 export function abortedBy({ reason }: AbortSignal): LinkError {
   const late = reason instanceof Error && reason.name === "TimeoutError";
   return new LinkError(late ? "timeout" : "closed", message("plc.closed.given_up"), reason);
 }
 
-/** Why a session with the service's broker couldn't begin, or ended. Each is shown as a state of its own. */
+/** Reasons why a session with the service's broker failed to start, or ended. Each reason is shown as a separate state. */
 export type ServiceLinkFault =
   | "unknown_host"
   | "unreachable"
@@ -93,12 +95,12 @@ export type ServiceLinkFault =
   | "closed"
   | "no_ack";
 
-/** Returns the advice for a fault of the service link. */
+/** Returns the advice for people about a fault of the service link. */
 export function serviceAdviceFor(fault: ServiceLinkFault): Text {
   return message(`service.check.${fault === "no_ack" ? "closed" : fault}`);
 }
 
-/** The only error that a link to the service rejects or ends with. `message` is for people and contains no secret. */
+/** The only error that a link to the service rejects or ends with. `message` is text for people and contains no secret. */
 export class ServiceLinkError extends MessageError {
   override readonly name = "ServiceLinkError";
   readonly fault: ServiceLinkFault;
@@ -109,14 +111,14 @@ export class ServiceLinkError extends MessageError {
   }
 }
 
-/** Node's codes; and reason codes of a refused connection: MQTT 3.1.1, 3.2.2.3, and MQTT 5, 3.2.2.2. */
+/** Error codes of Node, and reason codes of a refused connection in MQTT 3.1.1 (3.2.2.3) and MQTT 5 (3.2.2.2). */
 const CODES: Readonly<Partial<Record<ServiceLinkFault, readonly (string | number)[]>>> = {
   unknown_host: ["ENOTFOUND", "EAI_AGAIN", "EAI_FAIL"],
   unreachable: ["ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", 3, 136, 137],
   certificate_expired: ["CERT_HAS_EXPIRED"],
   certificate_not_yet_valid: ["CERT_NOT_YET_VALID"],
   certificate_name: ["ERR_TLS_CERT_ALTNAME_INVALID"],
-  // OpenSSL knows no issuer and got no second certificate.
+  // OpenSSL doesn't know the issuer of the only certificate that the server sent.
   certificate_chain: ["UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
   certificate_authority: [
     "UNABLE_TO_GET_ISSUER_CERT",
@@ -136,7 +138,7 @@ const CODES: Readonly<Partial<Record<ServiceLinkFault, readonly (string | number
   ],
   certificate_wanted: ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA"],
   tls: ["ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE", "EPROTO"],
-  // First answers of an HTTP server, an SMTP server or a broker without TLS.
+  // First answers of an HTTP server, an SMTP server or a broker that doesn't use TLS.
   not_tls: [
     "ERR_SSL_WRONG_VERSION_NUMBER",
     "ERR_SSL_PACKET_LENGTH_TOO_LONG",
@@ -154,7 +156,7 @@ const BY_CODE = new Map(
   Object.entries(CODES).flatMap(([fault, codes]) => codes.map((code) => [code, fault as ServiceLinkFault])),
 );
 
-/** Returns the fault that the code of a failed connection means, or null if it has no meaning here. */
+/** Returns the fault that the code of a failed connection means; null: the code is not known here. */
 export function faultOfCode(code: string | number): ServiceLinkFault | null {
   const known = BY_CODE.get(code);
   if (known !== undefined) return known;
@@ -163,17 +165,17 @@ export function faultOfCode(code: string | number): ServiceLinkFault | null {
   return /^ERR_(SSL|TLS)_/.test(code) ? "tls" : null;
 }
 
-/** The longest list of names in a sentence: certificates of content networks have hundreds. */
+/** Maximum length of a list of names in a sentence. Certificates of content delivery networks have hundreds of names. */
 const MAX_NAMES = 200;
 
-/** The parts of a failed TLS connection that a sentence needs. */
+/** Details of a failed TLS connection that appear in a sentence. */
 interface TlsFailure {
   readonly code: string;
   readonly host: string;
   readonly names: string;
 }
 
-/** Returns a sentence for an error of a TLS connection, null for other errors. `today`: the date that certificates are judged by. */
+/** Returns a sentence about an error of a TLS connection; null: another error. `today`: the date for judging certificates. */
 export function tlsSentence(error: unknown, today: string): Text | null {
   const failure = tlsFailureIn(error);
   if (failure === null) return null;
@@ -219,7 +221,7 @@ export function tlsSentence(error: unknown, today: string): Text | null {
   }
 }
 
-/** Errors of libraries hold the error of Node as cause, in an event, or as the first of several. */
+/** Maximum depth of nested errors. Libraries put Node's error into a cause, an event, or the first of several errors. */
 const MAX_NESTED = 5;
 
 function tlsFailureIn(error: unknown): TlsFailure | null {
@@ -237,19 +239,22 @@ function tlsFailureIn(error: unknown): TlsFailure | null {
   return null;
 }
 
-/** Returns OpenSSL's code. A failed write has the code EPROTO, and OpenSSL's reason is only in the message. */
+/** Returns OpenSSL's error code. If a write fails, the code is EPROTO, and OpenSSL's reason is only in the message. */
 function opensslCode(message: string): string {
   const reason = /:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1];
   return reason === undefined ? "EPROTO" : `ERR_SSL_${reason.toUpperCase().replaceAll(/\W+/g, "_")}`;
 }
 
-/** Returns the fault of a failed TLS connection, null for other errors. */
+/** Returns the fault of a failed TLS connection; null: another error. */
 export function tlsFaultOf(error: unknown): ServiceLinkFault | null {
   const failure = tlsFailureIn(error);
   return failure === null || failure.code === "ECONNRESET" ? null : faultOfCode(failure.code);
 }
 
-/** Node names errors of verification without a prefix. Codes of a refused or lost connection have sentences of their own. */
+/**
+ * Returns whether an error code is about TLS. Node's codes for verification have no prefix. Codes for a refused or lost connection have
+ * their own sentences.
+ */
 function isTlsCode(code: string): boolean {
   const fault = faultOfCode(code);
   return fault !== null && (fault.startsWith("certificate_") || fault === "tls" || fault === "not_tls");
@@ -264,7 +269,7 @@ function namesIn(error: object): Pick<TlsFailure, "host" | "names"> {
   return { host: typeof host === "string" ? host : "this address", names: text };
 }
 
-/** Another way to the same broker may do better: the service was not reached at all. */
+/** Returns whether another path to the same broker may succeed, because the service was not reached at all. */
 export function isWayBlocked(fault: ServiceLinkFault): boolean {
   return fault === "unreachable" || fault === "unanswered" || fault === "unknown_host";
 }

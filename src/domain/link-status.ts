@@ -6,20 +6,20 @@ export function linkDown(now: EpochMs, reason: Text, advice: Text = ""): Extract
   return { kind: "down", since: now, reason, advice, attempt: 0, next_try_at: null };
 }
 
-/** Updates an outage that continues: `since` is kept, all else is replaced. */
+/** Returns the new status of a continuing outage: `since` is kept, all other fields are replaced. */
 export function stillDown(before: LinkStatus, now: Extract<LinkStatus, { kind: "down" }>): LinkStatus {
   return before.kind === "down" ? { ...now, since: before.since } : now;
 }
 
-/** How the service is reached. Delivery alone writes it. */
+/** The connection to the service. Only delivery writes this state. */
 export interface ServiceState {
   /** The session with the broker. */
   link: LinkStatus;
-  /** A session is to be; without a bound booth, or a broker, none is. */
+  /** Whether a session should exist. That needs a bound booth and a broker. */
   wanted: boolean;
-  /** The version of the last session; null: there was none. */
+  /** The MQTT version of the last session; null: there was no session. */
   mqtt: MqttVersion | null;
-  /** How the service answered over HTTP, at mono `at`; null: it wasn't asked yet. */
+  /** Result of the last HTTP request to the service, at mono `at`; null: no request was made yet. */
   answers: { readonly at: Milliseconds; readonly link: LinkStatus } | null;
 }
 
@@ -27,10 +27,10 @@ export function newServiceState(now: EpochMs): ServiceState {
   return { link: linkDown(now, message("plc.not_yet")), wanted: false, mqtt: null, answers: null };
 }
 
-/** An answer counts as a sign of life for this time. The gateway itself asks every five minutes. */
+/** Time for which an HTTP answer proves that the service is reachable. The gateway sends a request every five minutes. */
 const TELLS_FOR_MS: Milliseconds = 600_000;
 
-/** Returns the service's state for people. If no session is wanted, the service counts as up while it answers requests. */
+/** Returns the service's state for people. If no session should exist, the service counts as up while it answers requests. */
 export function serviceLinkOf({ link, wanted, answers }: Readonly<ServiceState>, mono: Milliseconds): LinkStatus {
   const isFresh = answers !== null && mono - answers.at < TELLS_FOR_MS;
   return isFresh && !wanted ? answers.link : link;

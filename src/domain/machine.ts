@@ -2,21 +2,21 @@ import type { Text } from "./message.ts";
 import type { SealedSecret } from "./service.ts";
 import type { BootId, EpochMs, Milliseconds } from "./units.ts";
 
-/** Wall clock, monotonic clock and timers, in whole milliseconds. Elapsed time is measured with mono alone. */
+/** Wall clock, monotonic clock and timers, in whole milliseconds. Elapsed time is measured only with mono. */
 export interface Clock {
   readonly boot: BootId;
   wall(): EpochMs;
   mono(): Milliseconds;
-  /** Whether the kernel reports the wall clock as synchronised. */
+  /** Returns whether the kernel reports the wall clock as synchronised. */
   synced(): boolean;
-  /** Calls `act` once after `ms`, never before it has returned. What it returns takes that back. */
+  /** Calls `act` once after `ms`, never before this function has returned. Returns a function that cancels the call. */
   after(ms: Milliseconds, act: () => void): () => void;
-  /** Resolves after `ms`; rejects with the signal's reason when aborted. */
+  /** Resolves after `ms`. Rejects with the signal's reason when aborted. */
   sleep(ms: Milliseconds, signal?: AbortSignal): Promise<void>;
 }
 
 export interface Random {
-  /** Uniform in [0, 1). */
+  /** Returns a random number that is uniform in [0, 1). */
   next(): number;
   uuid(): string;
   bytes(count: number): Uint8Array;
@@ -31,34 +31,34 @@ export interface Logger {
 }
 
 export interface Secrets {
-  /** The key for a first claim; null: none was given. */
+  /** Returns the first key, used for a first claim; null: no key was given. */
   firstKey(): string | null;
-  /** Wipes the first key once the gateway has a key of its own. Returns what a person has to do by hand for that, or null. */
+  /** Wipes the first key once the gateway has its own credential. Returns what a person must still wipe by hand; null: nothing. */
   wipeFirstKey(): string | null;
 }
 
-/** Removes secrets from texts of peers. Every such text passes through it where it enters the agent. */
+/** Removes secrets from texts of peers. Each such text passes through this object when it enters the agent. */
 export interface Scrubber {
-  /** To be called before the secret is sent anywhere. */
+  /** Learns a secret. To be called before the secret is sent anywhere. */
   learn(secret: string): void;
-  /** Learns what of an address may be a secret: a password, its path, its query. */
+  /** Learns the parts of an address that may be a secret: password, path and query. */
   learnAddress(url: string): void;
-  /** The text without any secret that was learnt, however a peer has quoted it. */
+  /** Returns the text without any learnt secret, even if a peer quoted the secret in another encoding. */
   scrub(text: string): string;
 }
 
-/** Keeps secrets of others on this machine's disk. */
+/** Encrypts secrets of other systems, which are stored on this machine's disk. */
 export interface Sealer {
-  /** Encrypts a secret, with a different result each time. The argument must never be logged. */
+  /** Encrypts a secret, each time with a different result. The argument must never be logged. */
   seal(plain: string): SealedSecret;
-  /** null: it wasn't sealed here, or is damaged. */
+  /** Decrypts a secret; null: it was sealed on another machine, or is damaged. */
   open(secret: SealedSecret): string | null;
 }
 
 /** Notifications to the service manager. */
 export interface Notify {
   ready(): void;
-  /** The watchdog interval, after which the service manager restarts the agent; null: there is no watchdog. */
+  /** Interval of the watchdog, after which the service manager restarts the agent; null: there is no watchdog. */
   readonly watchdog_ms: Milliseconds | null;
   beat(): void;
   /** Sets the status line. */

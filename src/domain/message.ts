@@ -6,19 +6,19 @@ export type MessageCode = keyof MessageArgs<unknown>;
 export type MessageArg = string | number | Message | readonly Text[];
 
 /**
- * A text of the agent for people, as data: a code of the catalogues in `messages/`, and the values that fill it in. Rules and
- * state carry messages; the edges (log, command line, local API, page, notices, records) render them. A code never changes its
- * meaning, because stored states and the journal contain it.
+ * A text for people as data: a message code of the catalogues in `messages/`, and the values to insert. Rules and state contain messages.
+ * The edges (log, command line, local API, page, notices, records) render them. A code never changes its meaning, because stored states and
+ * the journal contain codes.
  */
 export interface Message {
   readonly code: MessageCode;
   readonly args: Readonly<Record<string, MessageArg>>;
 }
 
-/** A text for people: a message, or words of somebody else, such as a PLC, a server or the operating system. */
+/** A text for people: a message, or a foreign text from a PLC, a server or the operating system. */
 export type Text = string | Message;
 
-/** A value as it arrives behind an edge: each text is rendered. */
+/** The type of a value after rendering, in which each text is a string. */
 export type Rendered<T> = T extends string | number | boolean | null | undefined
   ? T
   : T extends Message
@@ -29,7 +29,7 @@ export type Rendered<T> = T extends string | number | boolean | null | undefined
         ? { readonly [Name in keyof T]: Rendered<T[Name]> }
         : T;
 
-/** Makes a message. The types of the values follow from the English catalogue. */
+/** Makes a message. The English catalogue defines the types of its values. */
 export function message<C extends MessageCode>(
   code: C,
   ...[args]: keyof MessageArgs<MessageArg>[C] extends never ? [] : [MessageArgs<MessageArg>[C]]
@@ -42,13 +42,13 @@ export function isMessage(value: unknown): value is Message {
   return typeof value === "object" && value !== null && "code" in value && "args" in value && !("text" in value);
 }
 
-/** Returns whether two texts are the same, such as the reason of a failure and that of the failure before it. */
+/** Returns whether two texts are the same. Used to compare, for example, the reasons of two failures in a row. */
 export function isSameText(one: Text, other: Text): boolean {
   if (typeof one === "string" || typeof other === "string") return one === other;
   return one.code === other.code && JSON.stringify(one.args) === JSON.stringify(other.args);
 }
 
-/** Applies a change, such as hiding secrets, to the words of somebody else in a text: the message's own words contain none. */
+/** Applies a change, such as hiding secrets, to the foreign parts of a text. The message's own words contain no secrets. */
 export function mapWords(text: Text, change: (words: string) => string): Text {
   if (typeof text === "string") return change(text);
   const changed = Object.entries(text.args).map(([name, arg]) => [name, mapArg(arg, change)] as const);

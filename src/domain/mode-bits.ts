@@ -3,9 +3,9 @@ import type { Parameters, TagParameters } from "./parameters.ts";
 import type { Sample } from "./taken.ts";
 import type { TagName } from "./units.ts";
 
-/** Between the names of bits that are on at once. */
+/** Separator between the modes of bits that are on at the same time. */
 const AND = " & ";
-/** The raw mode where no bit is on. */
+/** The raw mode if no bit is on. */
 export const NO_BIT = "none";
 
 /** The mode bits of one bay, and the tag that holds their combined meaning. */
@@ -14,12 +14,12 @@ export interface ModeBits {
   readonly bits: Readonly<Record<TagName, ProfileMode>>;
 }
 
-/** The tag whose value is a bay's mode, where the PLC has a bit for each mode. */
+/** Returns the tag whose value is a bay's mode, for a PLC that has a bit for each mode. */
 export function modeTagOf(bay: number): TagName {
   return bay === 0 ? "mode" : `mode_${bay}`;
 }
 
-/** Returns the bays whose mode is given by bits. */
+/** Returns the bays whose mode is given by bits, with these bits. */
 export function modeBitsOf(tags: Parameters["tags"]): readonly ModeBits[] {
   const bits = Object.entries(tags).filter(([, tag]) => tag.role === "mode_bit");
   const bays = Map.groupBy(bits, ([, { bay }]) => bay);
@@ -29,7 +29,7 @@ export function modeBitsOf(tags: Parameters["tags"]): readonly ModeBits[] {
   }));
 }
 
-/** The mode tags that bits stand for: read with them, logged when what they mean together changes. */
+/** Returns the mode tags that are made from mode bits. Each is read with its bits and logged when their combined meaning changes. */
 export function modeBitTags(tags: Parameters["tags"]): Readonly<Record<TagName, TagParameters>> {
   const named = modeBitsOf(tags).flatMap(({ tag, bits }) => {
     const first = tags[Object.keys(bits)[0] ?? ""];
@@ -40,7 +40,7 @@ export function modeBitTags(tags: Parameters["tags"]): Readonly<Record<TagName, 
   return Object.fromEntries(named);
 }
 
-/** The samples of a poll, with the modes that its bits mean. One bit that can't be read makes the mode unknowable. */
+/** Returns the samples of a poll, with the modes that its bits mean. If a single bit can't be read, the mode is bad. */
 export function withModes(samples: readonly Sample[], bays: readonly ModeBits[]): readonly Sample[] {
   const made = bays.flatMap(({ tag, bits }): Sample[] => {
     const mine = samples.filter((sample) => Object.hasOwn(bits, sample.tag));
@@ -57,7 +57,7 @@ export function withModes(samples: readonly Sample[], bays: readonly ModeBits[])
   return made.length === 0 ? samples : [...samples, ...made];
 }
 
-/** The modes whose bits are on in a raw mode, that of the highest priority first; one for a code. */
+/** Returns the modes whose bits are on in a raw mode, highest priority first. A raw mode that is a code is returned as the only entry. */
 export function modesIn(raw: string): readonly string[] {
   return raw.split(AND);
 }

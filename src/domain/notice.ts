@@ -1,7 +1,7 @@
 import type { Text } from "./message.ts";
-/** The kinds of events that notices report for a booth. Each has a beginning and an end. */
+/** The classes of alarms that notices report for a booth. Each alarm has a start and an end. */
 export const NOTICE_CLASSES = [
-  /** The booth is in the mode of that name. */
+  /** The booth is in the mode with that name. */
   "estop",
   "fault",
   /** The PLC has not answered for the configured time. */
@@ -12,31 +12,31 @@ export const NOTICE_CLASSES = [
   "filter_warning",
   /** The PLC's values contradict each other, or a limit was passed. */
   "incident",
-  /** The booth has been in one mode for too long. */
+  /** The booth has stayed in one mode for too long. */
   "mode",
-  /** The service has not been reached for the configured time. */
+  /** The service could not be reached for the configured time. */
   "service",
-  /** The store can't keep readings, or will not be able to soon. */
+  /** The store can't keep readings, or soon won't be able to. */
   "storage",
 ] as const;
 export type NoticeClass = (typeof NOTICE_CLASSES)[number];
 
-/** The outcome of one try to send a notice. */
+/** The outcome of one attempt to send a notice. */
 export type NoticeOutcome =
-  /** It is there; `answer`: the server's own words. */
+  /** The server accepted the notice. `answer`: the server's own words. */
   | { readonly kind: "delivered"; readonly answer: Text }
   | {
-      /** not_delivered: the server does not have it. unknown: it may have it, so it is sent again under the same id. */
+      /** not_delivered: the server doesn't have the notice. unknown: it may have the notice, which is sent again with the same id. */
       readonly kind: "not_delivered" | "unknown";
       readonly reason: Text;
       readonly advice: Text;
-      /** A retry would fail too until somebody corrects a setting. */
+      /** Whether retries fail too until a person corrects a setting. */
       readonly lasting: boolean;
-      /** The wait that the server demands, ms from now; null: it demands none. */
+      /** Time to wait before the next attempt, if the server demands it, ms from now; null: no demand. */
       readonly again_ms: number | null;
     };
 
-/** The result of a test message, with the notice's name. */
+/** The result of a test message sent by the notice with that name. */
 export interface NoticeTest {
   readonly name: string;
   readonly kind: "mail" | "webhook" | "mqtt";

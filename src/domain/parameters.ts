@@ -2,12 +2,12 @@ import type { FilterLimits, FilterType, ModeSets, ProfileMode, WorkingHours } fr
 import { type Conversion, converted } from "./engineering-units.ts";
 import type { EpochMs, Milliseconds, TagName } from "./units.ts";
 
-/** The meaning of a tag for derivation. A tag without a role is only logged and shown. */
+/** Meanings of a tag for derivation. A tag without a role is only logged and shown. */
 export const TAG_ROLES = [
   "mode",
   "cycle_counter",
   "hour_meter",
-  /** On while the booth is in the tag's `mode`; all bits of a bay together make its mode. */
+  /** A bit that is on while the booth is in the tag's `mode`. All bits of a bay together make the bay's mode. */
   "mode_bit",
   "uptime",
   "first_scan",
@@ -28,79 +28,79 @@ export const TAG_ROLES = [
   "burner_on",
   "door_open",
   "motor_starts",
-  /** The PLC's own clock: epoch seconds, or ms if the unit is ms. */
+  /** The PLC's own clock: seconds since 1970, or milliseconds if the unit is ms. */
   "plc_clock",
 ] as const;
 export type TagRole = (typeof TAG_ROLES)[number];
 
-/** Properties of a counter: its step in the tag's unit, its modulus, and its fastest rate. */
+/** Properties of a counter: its step in the tag's unit, its modulus, and its highest rate. */
 export interface CounterParameters {
   readonly step: number;
-  /** The counter goes from modulus - step to 0; absent: it is not known to wrap. */
+  /** After modulus - step, the counter continues with 0; absent: it is not known to wrap. */
   readonly modulus?: number;
   readonly max_rate_per_h?: number;
-  /** Kept by the PLC over a power cycle. */
+  /** Whether the PLC keeps the counter over a power cycle. */
   readonly retained: boolean;
 }
 
 export interface TagParameters {
   readonly role?: TagRole;
-  /** The role that the profile gives the tag, if the tag's unit does not fit it. Such a tag has no `role`, so no figure is made of it. */
+  /** The role from the profile, if the tag's unit doesn't fit it. Such a tag has no `role`, so no figure is made from it. */
   readonly unfit_role?: TagRole;
-  /** With the role mode_bit. */
+  /** Only for the role mode_bit: the mode that the bit means. */
   readonly mode?: ProfileMode;
-  /** With the roles filter_*: which filter. */
+  /** Only for the roles filter_*: the filter. */
   readonly filter?: FilterType;
-  /** 0: the whole booth. */
+  /** Number of the bay; 0: the whole booth. */
   readonly bay: number;
   /** Unit of the decoded value: "min", "h", "therm", "kWh", "Pa", "C", "%", ... */
   readonly unit: string;
-  /** value in the figure's unit = decoded value x factor (e.g. m3 to therm). */
+  /** Factor from the decoded value to the figure's unit (e.g. m3 to therm). */
   readonly factor: number;
-  /** From the tag's unit to Pa, C or %, in which rules of pressures, temperatures and loads count. Absent: it is that unit. */
+  /** Conversion from the tag's unit to Pa, C or %, which rules of pressures, temperatures and loads use; absent: the tag has that unit. */
   readonly conversion?: Conversion;
-  /** The poll group that reads it. */
+  /** The poll group that reads the tag. */
   readonly group: string;
   readonly deadband: number;
-  /** Share of the value logged last; if both are given, the larger deadband applies. Not for counters. */
+  /** Deadband as a percentage of the last logged value. If both deadbands are given, the larger one applies. Not for counters. */
   readonly deadband_percent?: number;
   readonly heartbeat_ms: Milliseconds;
   readonly counter?: CounterParameters;
-  /** Limits of a good reading in the tag's unit, both included. A reading outside is the incident `between`. */
+  /** Limits of a good reading in the tag's unit, both included. A reading outside these limits is the incident `between`. */
   readonly between?: { readonly min: number; readonly max: number };
 }
 
 export interface FilterParameters {
   readonly limits: FilterLimits;
-  /** Clean pressure drop, Pa, where the profile or the service knows it. */
+  /** Pressure drop of the clean filter, Pa; absent: neither the profile nor the service gives it. */
   readonly baseline_pa?: number;
 }
 
 /**
- * Everything that a rule of derivation depends on. Written to the log as a p record whenever it differs from the
- * last one, so that any figure can be recomputed with the rules that held then.
+ * All settings that derivation depends on. They are logged as a p record after each change, so that any figure can be recomputed with the
+ * settings that were in force at the time.
  */
 export interface Parameters {
   readonly profile: string;
   readonly profile_version: string;
   readonly groups: Readonly<Record<string, { readonly poll_interval_ms: Milliseconds }>>;
   readonly tags: Readonly<Record<TagName, TagParameters>>;
-  /** Raw mode value, as text, to mode. */
+  /** Modes by raw mode value, as text. */
   readonly modes: Readonly<Record<string, ProfileMode>>;
   readonly mode_sets: ModeSets;
-  /** Absent: the larger of 2 s and one poll. */
+  /** Stages shorter than this are merged into the next one; absent: the larger of 2 s and one poll interval. */
   readonly min_stage_ms?: Milliseconds;
-  /** IANA name; an unknown one counts as UTC. */
+  /** IANA name of the time zone; an unknown name counts as UTC. */
   readonly tz: string;
   readonly working_hours: readonly WorkingHours[];
   readonly bay_count: number;
-  /** A filter type that isn't fitted is absent. */
+  /** Parameters by filter type. A type that isn't fitted is absent. */
   readonly filters: Readonly<Partial<Record<FilterType, FilterParameters>>>;
   readonly burner_size_btu_h?: number;
   readonly motor_size_hp?: number;
 }
 
-/** Parameters of reports that do not affect the fold, in force from `from` on (corrected time). */
+/** Parameters of reports that don't affect the fold. They are in force from `from` (corrected time) on. */
 export interface ReportRules extends Pick<Parameters, "mode_sets" | "tz" | "working_hours"> {
   readonly from: EpochMs;
 }
@@ -108,7 +108,7 @@ export interface ReportRules extends Pick<Parameters, "mode_sets" | "tz" | "work
 const BTU_PER_THERM = 100_000;
 const GAS_SLACK = 1.1;
 
-/** The tag's own fastest rate, else the default of its role, in the tag's unit per hour. */
+/** Returns the tag's own highest rate, or else the default of its role, in the tag's unit per hour. */
 export function maxRateOf(tag: TagParameters, parameters: Parameters): number | undefined {
   if (tag.counter?.max_rate_per_h !== undefined) return tag.counter.max_rate_per_h;
   switch (tag.role) {
@@ -128,12 +128,12 @@ export function maxRateOf(tag: TagParameters, parameters: Parameters): number | 
   }
 }
 
-/** A reading in the unit in which its role's rules count: Pa, C or %. */
+/** Converts a reading to the unit in which the rules of its role count: Pa, C or %. */
 export function inFigureUnit(value: number, tag: Pick<TagParameters, "conversion"> | undefined): number {
   return tag?.conversion === undefined ? value : converted(value, tag.conversion);
 }
 
-/** How many of a time unit make an hour. The factor of a tag in any other time unit converts to hours: see `src/domain/tag-units.ts`. */
+/** Returns how many of a time unit make an hour. A tag in any other time unit has a factor to hours: see `src/domain/tag-units.ts`. */
 export function unitsPerHour(unit: string): number {
   if (unit === "min") return 60;
   return unit === "s" ? 3600 : 1;

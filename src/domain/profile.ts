@@ -2,13 +2,13 @@ import { LinkError } from "./link-error.ts";
 import type { Parameters, TagParameters } from "./parameters.ts";
 import type { Milliseconds, TagName } from "./units.ts";
 
-/** A Modbus table; each has its own addresses from 0 and its own function code for reading. */
+/** The Modbus tables. Each has its own addresses from 0 and its own function code for reading. */
 export const MODBUS_TABLES = ["coil", "discrete", "input", "holding"] as const;
 export type ModbusTable = (typeof MODBUS_TABLES)[number];
 
 /**
- * Registers that a value of each type takes; a string says it itself. bcd16 and bcd32 are 4 and 8 binary-coded decimal digits,
- * 0..9,999 and 0..99,999,999: a counter in them wraps at 10,000 and 100,000,000 steps.
+ * Number of registers per type. A string's length is set in the profile. bcd16 and bcd32 have 4 and 8 binary-coded decimal digits, 0..9,999
+ * and 0..99,999,999: such counters wrap at 10,000 and 100,000,000 steps.
  */
 const REGISTERS = {
   bool: 1,
@@ -27,10 +27,10 @@ const REGISTERS = {
 export type ModbusType = keyof typeof REGISTERS;
 export const MODBUS_TYPES = Object.keys(REGISTERS) as readonly ModbusType[];
 
-/** The order on the wire of two words of a value, or two bytes of a register. */
+/** Order on the wire of the two words of a value, or of the two bytes of a register. */
 export type FirstOf = "high_first" | "low_first";
 
-/** The OPC UA types. BCD exists in registers only. */
+/** Types for OPC UA. BCD exists only in registers. */
 export const OPCUA_TYPES = [
   "bool",
   "uint8",
@@ -47,17 +47,17 @@ export const OPCUA_TYPES = [
 ] as const;
 export type OpcuaType = (typeof OPCUA_TYPES)[number];
 
-/** The decoding of a raw value, for both protocols. */
+/** Rules for decoding a raw value, for Modbus and OPC UA. */
 export interface ValueRules {
-  /** decoded = raw x scale + offset */
+  /** decoded value = raw value x scale + offset */
   readonly scale: number;
   readonly offset: number;
-  /** Raw values that mean "no value": decoded as quality bad. Text, decimal or 0x, for whole numbers beyond 2^53. */
+  /** Raw values that mean "no value". They are decoded as quality bad. Integers beyond 2^53 are written as text, decimal or 0x. */
   readonly sentinels: readonly (number | string)[];
-  /** A decoded value outside is quality bad. */
+  /** Smallest valid decoded value. A lower value is decoded as quality bad. */
   readonly min?: number;
   readonly max?: number;
-  /** For whole numbers: the meaning of a raw value, by its decimal text. Other raw values read as their text. */
+  /** For integers: meanings of raw values, by decimal text. Other raw values are decoded as that text. */
   readonly labels?: Readonly<Record<string, string>>;
 }
 
@@ -70,23 +70,23 @@ export interface ModbusPoint extends ValueRules {
   readonly word_order?: FirstOf;
   /** Set if this point's byte order differs from the device's. */
   readonly byte_order?: FirstOf;
-  /** Strings only: where the order of the two characters differs from the device's. */
+  /** Only for strings: order of the two characters in a register, if it differs from the device's. */
   readonly string_order?: FirstOf;
-  /** Strings only: number of registers, two characters each. */
+  /** Only for strings: number of registers, with two characters each. */
   readonly length?: number;
-  /** 0..15: one bit of a register (type bool in table input or holding). */
+  /** Bit of a register, 0..15 (type bool in table input or holding). */
   readonly bit?: number;
 }
 
-/** A name with the URI of its namespace. Indexes of namespaces change when a server restarts; URIs don't. */
+/** A name with its namespace URI. A server can change namespace indexes at a restart, but not URIs. */
 export interface OpcuaName {
   readonly namespace: string;
   readonly name: string;
 }
 
 /**
- * A variable of an OPC UA server: by its id (`i=`, `s=`, `g=` or `b=` and the identifier) in a namespace, or by the way
- * to it from the folder Objects.
+ * A variable of an OPC UA server: either its id (`i=`, `s=`, `g=` or `b=` and the identifier) in a namespace, or its path from the folder
+ * Objects.
  */
 export type OpcuaNode =
   { readonly namespace: string; readonly id: string } | { readonly path: readonly [OpcuaName, ...OpcuaName[]] };
@@ -96,29 +96,29 @@ export interface OpcuaPoint extends ValueRules {
   readonly type: OpcuaType;
 }
 
-/** How a device wants to be talked to. */
+/** Properties of a Modbus device that requests and decoding depend on. */
 export interface ModbusQuirks {
   /**
-   * Word order of values of two and four registers. With byte_order, in the letters of manuals: high/high ABCD,
-   * low/high CDAB, high/low BADC, low/low DCBA.
+   * Word order of values with two and four registers. With byte_order, in the letters of manuals: high/high ABCD, low/high CDAB, high/low
+   * BADC, low/low DCBA.
    */
   readonly word_order: FirstOf;
-  /** Order of the two bytes in a register that holds a number or bits. The default is Modbus's own, high_first. */
+  /** Order of the two bytes in a register with a number or bits. The default is Modbus's own, high_first. */
   readonly byte_order?: FirstOf;
-  /** Order of the two characters in a register of a string. */
+  /** Order of the two characters in a register that holds part of a string. */
   readonly string_order: FirstOf;
   readonly max_registers: number;
   readonly max_bits: number;
-  /** Ranges that answer with an exception, so that no block may span them; per table, [first, last]. */
+  /** Ranges of addresses that the device answers with an exception, per table, as [first, last]. No read block may include them. */
   readonly holes: Readonly<Partial<Record<ModbusTable, readonly (readonly [number, number])[]>>>;
   readonly min_gap_ms: Milliseconds;
   readonly connect_delay_ms: Milliseconds;
   /**
-   * The device closes an idle connection after this time. The driver closes it earlier, which is no fault. Absent: the device does
-   * not.
+   * Time after which the device closes an idle connection. The driver closes it earlier, so that this isn't a fault. Absent: the device
+   * doesn't close idle connections.
    */
   readonly idle_close_ms?: Milliseconds;
-  /** The tables that the device serves (function codes 1, 2, 4, 3); absent: all. */
+  /** The Modbus tables that the device serves (function codes 1, 2, 4, 3); absent: all. */
   readonly tables?: readonly ModbusTable[];
   readonly unit_id: number;
 }
@@ -141,10 +141,10 @@ export type ProfileTag = ModbusTag | OpcuaTag;
 interface ProfileBase extends Pick<Parameters, "groups" | "modes" | "mode_sets" | "filters"> {
   readonly name: string;
   readonly version: string;
-  /** device: a single drive, burner or sensor without modes, whose values are logged and shown. Absent: a booth. */
+  /** "device": a single drive, burner or sensor without modes, whose values are logged and shown; absent: a booth. */
   readonly kind?: "booth" | "device";
   readonly vendor: string;
-  /** The vendor's or integrator's document that the map was made from. */
+  /** The vendor's or integrator's document that the profile was made from. */
   readonly document: string;
 }
 
@@ -157,29 +157,29 @@ export interface ModbusProfile extends ProfileBase {
 export interface OpcuaProfile extends ProfileBase {
   readonly protocol: "opcua";
   readonly quirks: {
-    /** Variables in one read at most, where the server's own limit isn't lower. */
+    /** Maximum number of variables in one read, unless the server has a lower limit. */
     readonly max_nodes_per_read: number;
   };
   readonly tags: readonly OpcuaTag[];
 }
 
-/** The tags of one PLC program, as data: one YAML file in config/profiles. */
+/** A profile: the tags of one PLC program as data, from one YAML file in config/profiles. */
 export type Profile = ModbusProfile | OpcuaProfile;
 
-/** Last address of every Modbus table. */
+/** Last address of each Modbus table. */
 export const LAST_ADDRESS = 65_535;
 
-/** Coils and discrete inputs are read as bits, the other two tables as 16-bit registers. */
+/** Returns whether a table is read as bits: coils and discrete inputs. The other two tables are read as 16-bit registers. */
 export function isBitTable(table: ModbusTable): boolean {
   return table === "coil" || table === "discrete";
 }
 
-/** How many addresses of its table a point takes: bits in a bit table, registers else. */
+/** Returns how many addresses of its table a point takes: bits in a bit table, otherwise registers. */
 export function pointWidth(point: ModbusPoint): number {
   return point.type === "string" && point.length !== undefined ? point.length : REGISTERS[point.type];
 }
 
-/** The tags that one poll of the group reads, in the profile's order. */
+/** Returns the tags that one poll of the group reads, in the profile's order. */
 export function tagsOfGroup<T extends ProfileTag>(
   profile: { readonly tags: readonly T[] },
   group: string,
@@ -187,7 +187,7 @@ export function tagsOfGroup<T extends ProfileTag>(
   return profile.tags.filter((tag) => tag.group === group);
 }
 
-/** The tags that one read of all these groups takes, in the profile's order. Throws a LinkError where a group has none. */
+/** Returns the tags that one read of all these groups includes, in the profile's order. Throws a LinkError if a group has no tags. */
 export function tagsOfGroups<T extends ProfileTag>(
   profile: { readonly tags: readonly T[] },
   groups: readonly string[],
@@ -197,7 +197,7 @@ export function tagsOfGroups<T extends ProfileTag>(
   return profile.tags.filter(({ group }) => groups.includes(group));
 }
 
-/** Returns the poll interval of each group: the booth's setting, or the profile's. */
+/** Returns the poll interval of each group, from the booth's settings or else from the profile. */
 export function groupsInForce(
   profile: Pick<Profile, "groups">,
   booth: { readonly poll: Profile["groups"] },

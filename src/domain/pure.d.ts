@@ -1,4 +1,4 @@
-/** The abort types, which TypeScript's es2024 library lacks. Used by the type check of the pure code only. */
+/** The abort types, which TypeScript's es2024 library lacks. Only the type check of the pure code uses them. */
 interface AbortSignal {
   readonly aborted: boolean;
   readonly reason: unknown;

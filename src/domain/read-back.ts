@@ -9,9 +9,8 @@ const UPDATES = [
 ] as const;
 
 /**
- * Returns the fields that the service shows differently from the report. Values that were never read are not in the report and
- * count as equal. Times are compared in whole seconds. The connectivity status is left out, because the service derives it from the
- * heartbeat.
+ * Returns the fields that the service shows differently from the report. Values that were never read aren't in the report and count as
+ * equal. Times are compared in whole seconds. The connectivity status is omitted, because the service derives it from the heartbeat.
  */
 export function differencesOf(
   { reported, serial }: { readonly reported: Reported; readonly serial: Serial },
@@ -32,7 +31,7 @@ export function differencesOf(
   return found;
 }
 
-/** For people and for the log: each field with both values. */
+/** Returns the differences as text for people and for the log: each field with both values. */
 export function differencesText(differences: readonly ReadBackDifference[]): string {
   return differences
     .map(({ field, reported, shown }) => `${field} ${String(shown ?? "nothing")} instead of ${String(reported)}`)

@@ -3,7 +3,7 @@ import type { Milliseconds, Seq } from "./units.ts";
 
 /** The changes that a rebuild made to facts of one kind. */
 export interface RebuildChange {
-  /** Letter of the kind, as in records. */
+  /** The letter that records have for this kind. */
   readonly kind: string;
   readonly kept: number;
   readonly added: number;
@@ -15,12 +15,12 @@ export interface RebuildChange {
 export type RebuildProgress =
   | {
       readonly kind: "running";
-      /** With today's parameters instead of those in force then. */
+      /** Whether today's parameters are used instead of the parameters in force at the time. */
       readonly current: boolean;
       readonly folded_seq: Seq;
       readonly newest_seq: Seq;
       readonly elapsed_ms: Milliseconds;
-      /** An estimate; null: not known yet. */
+      /** Estimated remaining time; null: not known yet. */
       readonly left_ms: Milliseconds | null;
     }
   | {
@@ -29,9 +29,9 @@ export type RebuildProgress =
       readonly records: number;
       readonly from_seq: Seq;
       readonly changes: readonly RebuildChange[];
-      /** The changed ones in words, at most a hundred. */
+      /** Examples of changed facts in words, at most a hundred. */
       readonly examples: readonly string[];
-      /** Versions of the definitions that the facts had, and the one they have now. */
+      /** Old versions of the facts' definitions, and the new version. */
       readonly from_versions: readonly number[];
       readonly to_version: number;
       readonly elapsed_ms: Milliseconds;
@@ -39,7 +39,7 @@ export type RebuildProgress =
   | { readonly kind: "failed"; readonly current: boolean; readonly reason: Text };
 
 /**
- * Version of the definitions that facts are made by, stored with each fact. Raised with every change after which the same
- * log gives other facts; `booth-gateway rebuild` then brings the stored ones up to it.
+ * Version of the definitions that facts are made by, stored with each fact. It is increased with every change after which the same log
+ * gives other facts. `booth-gateway rebuild` updates stored facts to it.
  */
 export const DERIVATION_VERSION = 9;

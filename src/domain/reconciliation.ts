@@ -1,9 +1,9 @@
 import type { Text } from "./message.ts";
 import type { EpochMs } from "./units.ts";
 
-/** A figure that differs between the sides; null: that side does not provide it. */
+/** A figure that differs between gateway and service; null: that side has no value. */
 export interface FigureDifference {
-  /** e.g. duration_by_mode.Spray Mode.duration */
+  /** Name of the figure, e.g. duration_by_mode.Spray Mode.duration. */
   readonly figure: string;
   readonly gateway: number | string | null;
   readonly service: number | string | null;
@@ -11,9 +11,9 @@ export interface FigureDifference {
 
 /** A comparison of one day's figures with the service's. */
 export type Reconciliation = {
-  /** Identifies the comparison for the caller. */
+  /** Id of the comparison, by which the caller requests its state. */
   readonly id: string;
-  /** Local day, YYYY-MM-DD. */
+  /** Local day as YYYY-MM-DD. */
   readonly day: string;
 } & (
   | { readonly kind: "running" }
@@ -23,18 +23,18 @@ export type Reconciliation = {
       readonly at: EpochMs;
       readonly start: EpochMs;
       readonly end: EpochMs;
-      /** Figures compared. */
+      /** Number of figures compared. */
       readonly compared: number;
       /** Number of figures that differed at first. */
       readonly differed: number;
-      /** Runs of records, an hour each at most, that differed and were sent again. */
+      /** Number of ranges of records, each at most an hour, that differed and were sent again. */
       readonly hours: number;
       readonly resent: number;
-      /** The first figures that still differ, at most a hundred. */
+      /** Up to a hundred figures that still differ. */
       readonly remaining: readonly FigureDifference[];
-      /** All figures that still differ; the target is 0. */
+      /** Number of all figures that still differ; the target is 0. */
       readonly remaining_count: number;
-      /** Both sides hold the same records, and make other figures of them: never patched, to be looked into. */
+      /** Whether both sides have the same records but compute other figures. This is never patched: a person must investigate. */
       readonly algorithm: boolean;
     }
 );

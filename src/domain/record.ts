@@ -2,7 +2,7 @@ import type { FilterLimits, FilterType, Mode, Quality, TagValue } from "./booth.
 import type { Parameters } from "./parameters.ts";
 import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "./units.ts";
 
-/** Kinds of records, by the letter that disk and wire have for each. */
+/** Kinds of records, with the letter that each kind has on disk and on the wire. */
 export const KIND = {
   reading: "r",
   coverage: "h",
@@ -22,15 +22,15 @@ export const KIND = {
 type Letters = typeof KIND;
 
 /**
- * A record of a booth's stream. Readings, coverage and facts share one shape, so that store, wire and hash treat them alike:
+ * A record of a booth's stream. Readings, coverage and facts have the same shape, so store, wire and hash treat them alike:
  *
- * - `boot` and `mono` give the time: corrected time = mono + offset(boot), and the offset comes from clock records. A fact carries
- *   the boot and mono of the record whose folding made it; the times it describes are in its value.
- * - `at` is the raw wall clock at receipt. It is stored, and never used for durations.
- * - `tag` is the tag's name for a reading, the poll group's name for coverage, and "" otherwise.
+ * - `boot` and `mono` give the time: corrected time = mono + offset(boot), and clock records give the offset. A fact has the boot and mono
+ *   of the record that it was made from. The times that a fact describes are in its value.
+ * - `at` is the raw wall clock at receipt. It is stored, but never used for durations.
+ * - `tag` is the tag's name in a reading, the poll group's name in a coverage record, and otherwise "".
  *
- * Order inside one commit, which is the order of the fold: by mono, where a coverage record counts at its `from`. At equal mono,
- * clock, parameters and coverage precede everything else, so that a reading always follows the coverage that proves its poll.
+ * Records of one commit are ordered by mono, as the fold needs it; a coverage record counts at its `from`. At the same mono, clock,
+ * parameters and coverage precede all other records, so a reading always follows the coverage that proves its poll.
  */
 export interface RecordBase<K extends string, V> {
   readonly kind: K;
@@ -42,16 +42,18 @@ export interface RecordBase<K extends string, V> {
   readonly quality: Quality;
 }
 
-/** a tag's value changed (beyond its deadband), its heartbeat fell due, or it was read for the first time after a gap. */
+/** A tag's value: it changed by more than its deadband, its heartbeat was due, or it was read for the first time after a gap. */
 export interface Reading extends RecordBase<Letters["reading"], TagValue> {
-  /** Time of the value by the device's clock; absent if the device gives none. Never used for durations, and not sent. */
+  /**
+   * Time of the value by the device's clock; absent: the device sends no time. It is not sent to the service and never used for durations.
+   */
   readonly source_at?: EpochMs;
 }
 
 /**
- * polls of one group that were answered from `from` to `to` (mono of this boot, inclusive), the widest spacing
- * between two of them being `max_interval_ms`. `polls` 0: the group got no answer up to `to`; written every 60 s
- * so that time passes in the fold, proves nothing. mono = from.
+ * Polls of one group that were answered from `from` to `to` (mono of this boot, inclusive). `max_interval_ms` is the longest time between
+ * two of them. `polls` 0: the group gave no answer up to `to`. Such a record is written every 60 s so that time passes in the fold; it
+ * proves nothing. The record's mono is `from`.
  */
 export type Coverage = RecordBase<
   Letters["coverage"],
@@ -64,45 +66,47 @@ export type Coverage = RecordBase<
   }
 >;
 
-/** The wall clock at `mono`, and how far it can be trusted. */
+/** The wall clock at `mono`, and how reliable it is. */
 export type ClockRecord = RecordBase<
   Letters["clock"],
   {
     readonly wall: EpochMs;
     readonly state: "unsynced" | "synced" | "stepped";
     readonly witness?: "kernel" | "service";
-    /** true: the first time of a boot, from a single answer, not confirmed by a second source. */
+    /** true: the first time in a boot, from a single answer that no second source has confirmed. */
     readonly unsure?: boolean;
   }
 >;
 
-/** everything that rules depend on, in force from this instant on. */
+/** All parameters that rules depend on. They are in force from this instant on. */
 export type ParameterRecord = RecordBase<Letters["parameters"], Parameters>;
 
-/** a filter was changed. Sources technician and service are inputs; plc_reset and assumed are made by derivation. */
+/** A filter change. Changes with source technician or service are inputs. Derivation makes those with source plc_reset or assumed. */
 export type FilterService = RecordBase<
   Letters["filter"],
   {
     readonly filter: FilterType;
     readonly source: "plc_reset" | "technician" | "service" | "assumed";
-    /** Time of the installation of the new filter. */
+    /** Time at which the new filter was installed. */
     readonly installed_at: EpochMs;
     readonly flagged: boolean;
-    /** technician: the change was this long before the record's instant. Then `installed_at` is by the raw clock and not used. */
+    /**
+     * Only from a technician: time from the change to the record's instant. `installed_at` then comes from the raw clock and is ignored.
+     */
     readonly ago_ms?: Milliseconds;
-    /** technician: names the entry; the same one again changes nothing. */
+    /** Only from a technician: id of the entry. A repeated entry with the same id changes nothing. */
     readonly id?: string;
     /**
-     * The old filter's maintenance record; null where nothing is known of it. Made by derivation alone.
-     * Where its overuse began unseen the fact's quality is uncertain.
+     * Maintenance record of the old filter; null: nothing is known about that filter. Only derivation makes this field. If the start of its
+     * overuse was not observed, the quality of the fact is uncertain.
      */
     readonly maintenance?: Maintenance | null;
-    /** The person who entered it; technician and service only. */
+    /** Person who entered the change. Only for technician and service. */
     readonly by?: string;
   }
 >;
 
-/** The maintenance record of a removed filter. Times are corrected times; the wire converts the durations to minutes and days. */
+/** The maintenance record of a removed filter, in corrected time. On the wire, the durations are in minutes and days. */
 export interface Maintenance {
   readonly filter_type: FilterType;
   readonly installed_at: EpochMs;
@@ -119,44 +123,44 @@ export interface Maintenance {
   readonly service: "on_time" | "late";
 }
 
-/** what only acquisition saw; evidence for an incident. */
+/** An event that only acquisition observed. It is evidence for an incident. */
 export type EventRecord = RecordBase<
   Letters["event"],
   { readonly event: string; readonly detail: string; readonly tag?: TagName }
 >;
 
-/** withdraws the record with that seq (a technician's undone entry). */
+/** Withdraws the record with that seq, such as an entry that a technician has undone. */
 export type VoidRecord = RecordBase<Letters["void"], { readonly seq: Seq; readonly by?: string }>;
 
-/** a range that was dropped and is never delivered, with the reason. */
+/** A range of records that were deleted and are never delivered, with the reason. */
 export type GapRecord = RecordBase<Letters["gap"], { readonly from: Seq; readonly to: Seq; readonly reason: string }>;
 
-/** one closed stage: a maximal interval in one mode. */
+/** A closed stage: a maximal interval in one mode. */
 export type StageFact = RecordBase<
   Letters["stage"],
   {
-    /** 0: the booth; 1, 2: a bay of a booth with several. */
+    /** 0: the whole booth; 1, 2: a bay of a booth with several bays. */
     readonly bay: number;
     readonly mode: Mode;
     readonly start: EpochMs;
     readonly end: EpochMs;
     readonly end_reason: "changed" | "gap" | "restart" | "shutdown";
-    /** False after a bridged gap or after no_data into the same mode: then it counts as no new start. */
+    /** False after a short gap, or after no_data between two stages of the same mode: the stage then doesn't count as a new start. */
     readonly is_new_start: boolean;
-    /** Time inside [start, end) that was inferred over gaps. */
+    /** Part of [start, end) in which the mode was inferred over gaps. */
     readonly uncertain_ms: Milliseconds;
-    /** Upper limit for the time between the start and the reading that showed it. */
+    /** Longest possible time between the real start and the reading that showed it. */
     readonly uncertainty_ms: Milliseconds;
-    /** The PLC's raw mode value at its start, as text; "" for no_data. */
+    /** The PLC's raw mode value at the start, as text; "" for no_data. */
     readonly raw: string;
-    /** Seq of the claim that this one replaces. */
+    /** Seq of the fact that this one replaces. */
     readonly supersedes?: Seq;
   }
 >;
 
 export type CycleResult = "complete" | "complete_no_bake" | "short_bake" | "aborted" | "indeterminate";
 
-/** one closed cycle. `counted` is true for complete and complete_no_bake. */
+/** A closed cycle. `counted` is true for complete and complete_no_bake. */
 export type CycleFact = RecordBase<
   Letters["cycle"],
   {
@@ -165,9 +169,9 @@ export type CycleFact = RecordBase<
     readonly end: EpochMs;
     readonly result: CycleResult;
     readonly counted: boolean;
-    /** Why it was aborted: fault, estop, plc_restart, short; "" else. */
+    /** Why the cycle was aborted: fault, estop, plc_restart, short; "": it wasn't aborted. */
     readonly reason: string;
-    /** The cycle contains a gap that did not end the run. */
+    /** Whether the cycle contains a gap that didn't end the run. */
     readonly gap: boolean;
     readonly spray_ms: Milliseconds;
     readonly bake_ms: Milliseconds;
@@ -175,7 +179,9 @@ export type CycleFact = RecordBase<
   }
 >;
 
-/** a firmware version or program first seen. `initial`: found at first contact, so the date of the change is unknown. */
+/**
+ * A firmware version or program seen for the first time. `initial`: it was found at first contact, so the date of the change is unknown.
+ */
 export type RevisionFact = RecordBase<
   Letters["revision"],
   {
@@ -188,7 +194,7 @@ export type RevisionFact = RecordBase<
   }
 >;
 
-/** one finished hour, as milliseconds by mode and counted units. */
+/** A finished hour: milliseconds by mode, and counted units. */
 export type HourFact = RecordBase<
   Letters["hour"],
   {
@@ -201,7 +207,7 @@ export type HourFact = RecordBase<
   }
 >;
 
-/** a validation incident opened or resolved. */
+/** The opening or the end of a validation incident. */
 export type IncidentFact = RecordBase<
   Letters["incident"],
   {
@@ -217,35 +223,35 @@ export type IncidentFact = RecordBase<
   }
 >;
 
-/** The records of acquisition and people: the only input of the fold. */
+/** Records made by acquisition and by people. They are the only input of the fold. */
 export type LogRecord =
   Reading | Coverage | ClockRecord | ParameterRecord | FilterService | EventRecord | VoidRecord | GapRecord;
 
-/** The records that the fold makes. A FilterService among them has the source plc_reset or assumed, or answers an input. */
+/** Records that the fold makes. A FilterService record that is a fact has the source plc_reset or assumed, or answers a person's entry. */
 export type Fact = StageFact | CycleFact | RevisionFact | HourFact | IncidentFact | FilterService;
 
 export type StreamRecord = LogRecord | Fact;
 export type Kind = StreamRecord["kind"];
 
-/** A record with the place the commit gave it. */
+/** A record with the seq that the commit assigned. */
 export type Stored<R extends StreamRecord = StreamRecord> = R & { readonly seq: Seq };
 
-/** A stored record with its corrected time, as the fold placed it when it was committed. */
+/** A stored record with the corrected time that the fold gave it at the commit. */
 export type Placed<R extends StreamRecord = StreamRecord> = Stored<R> & { readonly time: EpochMs };
 
 /**
- * A part of a log as it lies in the store: one packed row of log records of one boot and one clock offset, and the facts among them.
- * Together they are all of `from` to `to`.
+ * A part of a log as it is stored: a packed row of log records of one boot and one clock offset, and the facts between them. Together they
+ * are all records from `from` to `to`.
  */
 export interface LogChunk {
   readonly from: Seq;
   readonly to: Seq;
-  /** Seq of the body's first record, with its boot and times. */
+  /** Seq of the first record in the body, with its boot and times. */
   readonly first_seq: Seq;
   readonly boot: BootId;
   readonly mono0: Milliseconds;
   readonly t0: EpochMs;
-  /** As docs/reference/wire.md describes it. */
+  /** The packed records in the format of docs/reference/wire.md. */
   readonly body: Uint8Array;
   readonly facts: readonly Placed<Fact>[];
 }

@@ -5,18 +5,18 @@ import { errorText } from "./messages/message-error.ts";
 
 interface Retrying {
   readonly clock: Pick<Clock, "sleep">;
-  /** The wait after so many failures in a row; 0: after the first. */
+  /** Returns the wait after a number of failures in a row; 0: after the first failure. */
   readonly wait: (failures: number) => Milliseconds;
-  /** Cuts a wait short; an attempt looks after it itself. */
+  /** Aborts a wait. Attempts must watch the signal themselves. */
   readonly signal?: AbortSignal;
-  /** Called before each wait with its length. */
+  /** Called before each wait with the length of the wait. */
   readonly waits?: (ms: Milliseconds) => void;
 }
 
 /**
- * Makes an attempt again until what comes of it is no failure, and gives that. `failed`: what an outcome means, after so many
- * failures before it: another attempt, after so long at least; null: it is none, or it is one that is lived with. Rejects as an attempt or `failed` does, and with the signal's
- * reason once a wait is cut short.
+ * Repeats an attempt until its outcome is no failure, and returns that outcome. `failed` judges an outcome after a number of earlier
+ * failures: it returns null to accept the outcome, or else the shortest wait before the next attempt. Rejects like the attempt or `failed`,
+ * and with the signal's reason if a wait is aborted.
  */
 export async function retrying<T>(
   { clock, wait, signal, waits }: Retrying,
@@ -33,33 +33,35 @@ export async function retrying<T>(
   }
 }
 
-/** Characters of an error that are shown: its text may quote what a peer sent. */
+/** Maximum number of characters shown of an error, because its text may quote data from a peer. */
 const MOST_CHARS = 300;
 
-/** Returns an error's text for a status or a log line. */
+/** Returns an error's text, shortened for a status or a log line. */
 export function shortMessage(error: unknown): Text {
   return mapWords(errorText(error), (words) => words.slice(0, MOST_CHARS));
 }
 
 export interface Backoff {
-  /** Upper bound of the first wait. */
+  /** Longest first wait. */
   readonly base_ms: Milliseconds;
-  /** Upper bound of any wait. */
+  /** Longest wait after any number of failures. */
   readonly cap_ms: Milliseconds;
 }
 
 /**
- * Full jitter: uniform in [0, min(cap, base x 2^attempt)).
+ * Returns a random wait with full jitter: uniform in [0, min(cap, base x 2^attempt)).
+ *
  * @param attempt 0 after the first failure, 1 after the second, ...
- * @param rnd uniform in [0, 1)
+ *
+ * @param rnd returns a number that is uniform in [0, 1)
  */
 export function fullJitter(attempt: number, backoff: Backoff, rnd: () => number): Milliseconds {
-  // 2 ** 1024 is Infinity: min() makes the cap of it, so attempts needn't be bounded by the caller.
+  // 2 ** 1024 is Infinity, which min() replaces by the cap, so the caller needn't limit the number of attempts.
   const ceiling = Math.min(backoff.cap_ms, backoff.base_ms * 2 ** Math.max(0, attempt));
   return Math.floor(rnd() * ceiling);
 }
 
-/** Waits of full jitter, by failures in a row. */
+/** Returns a function from the number of failures in a row to a random wait with full jitter. */
 export function jittered(backoff: Backoff, random: Pick<Random, "next">): (failures: number) => Milliseconds {
   return (failures) => fullJitter(failures, backoff, () => random.next());
 }

@@ -1,10 +1,12 @@
 import type { ServiceLinkFault } from "./link-error.ts";
 import { message, type MessageCode, type Text } from "./message.ts";
 
-/** Failures of a server of notices or outputs. later, refused: its own answer. topic: refused by a broker's access rules. */
+/**
+ * Failures of a server for notices or outputs. later, refused: the server's own answer. topic: the broker's access rules refused the topic.
+ */
 export type ServerFault = ServiceLinkFault | "later" | "refused" | "topic";
 
-/** Faults that share the advice of another one. */
+/** Faults for which the advice of another fault is shown. */
 const SHARED: Partial<Record<ServerFault, ServerFault | "certificate_time">> = {
   unanswered: "unreachable",
   certificate_expired: "certificate_time",
@@ -13,7 +15,7 @@ const SHARED: Partial<Record<ServerFault, ServerFault | "certificate_time">> = {
   not_allowed: "credential",
 };
 
-/** Returns what to do about a fault of a server for notices or figures. */
+/** Returns advice for a fault of a server for notices or outputs. */
 export function serverAdviceFor(fault: ServerFault): Text {
   const known = SHARED[fault] ?? fault;
   return message(known in SHARED ? "notice.check.closed" : (`notice.check.${known}` as MessageCode));

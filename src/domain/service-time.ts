@@ -1,10 +1,10 @@
 import type { EpochMs, Milliseconds } from "./units.ts";
 
-/** Passes the service's time from its answers to the watch on the gateway's clock. */
+/** Passes the time in the service's answers to the code that checks the gateway's clock. */
 export interface ServiceTime {
   /**
-   * The service said `time` in an answer to what was sent at mono `sent` and came back at `received`. Only over a way that
-   * proves the service: verified TLS, or loopback. An exchange that took 5 s or more says nothing and is left aside.
+   * Reports that the service stated `time` in an answer. The request was sent at mono `sent`, and the answer arrived at `received`. To be
+   * called only if the channel proves the service's identity: verified TLS, or loopback. An exchange of 5 s or more is ignored.
    */
   heard(answer: {
     readonly way: Way;
@@ -12,27 +12,27 @@ export interface ServiceTime {
     readonly sent: Milliseconds;
     readonly received: Milliseconds;
   }): void;
-  /** The newest result of the clock watch. */
+  /** Returns the newest result of the clock check. */
   verdict(): ClockVerdict;
 }
 
 /** The state of the gateway's clock, for people. */
 export interface ClockVerdict {
   /**
-   * False while no time source has confirmed the clock in this boot (the service then gets no records; outputs and notices continue),
-   * while corrected time stands still, and while answers contradict it.
+   * False while no time source has confirmed the clock in this boot. The service then gets no records, but outputs and notices continue.
+   * Also false while corrected time stands still, and while time sources contradict it.
    */
   readonly synced: boolean;
-  /** Corrected time minus wall clock; null: there is no time yet. */
+  /** Corrected time minus wall clock; null: no time is known yet. */
   readonly offset_ms: Milliseconds | null;
 }
 
-/** The channel of a service's answer. Each channel can be wrong independently. */
+/** The channel over which the service's time arrived. Each channel can be wrong independently. */
 export type Way = "http" | "ack";
 
-/** The clock offset of an earlier sync in the same boot. */
+/** The clock offset that an earlier clock sync in the same boot set. */
 export interface KnownOffset {
   readonly offset: Milliseconds;
-  /** No second source had confirmed the clock at that sync. */
+  /** Whether a second source had not yet confirmed the clock at that sync. */
   readonly unsure: boolean;
 }

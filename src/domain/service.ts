@@ -2,17 +2,17 @@ import { type Text, message } from "./message.ts";
 import type { FilterLimits, FilterType, WorkingHours } from "./booth.ts";
 import type { EpochMs, Seq, Serial, StreamId } from "./units.ts";
 
-/** A secret that only this machine can decrypt. Equal secrets have equal marks. */
+/** A secret that only this machine can decrypt. Equal secrets have the same `mark`, so they can be compared without decrypting. */
 export interface SealedSecret {
   readonly sealed: string;
   readonly mark: string;
 }
 
-/** A booth at the service, as its search shows it. */
+/** A booth as the service's search shows it. */
 export interface BoothCard {
-  /** null: the service shows none; such a booth is known by its serial number alone. */
+  /** The service's id of the booth; null: the service shows no id, and the serial number identifies the booth. */
   readonly booth_id: string | null;
-  /** Absent in a record that was stored by an older version. */
+  /** Absent in a record stored by an older version. */
   readonly account_id?: string | null | undefined;
   readonly account_name: string | null;
   readonly created_at?: string | null | undefined;
@@ -22,26 +22,26 @@ export interface BoothCard {
   readonly working_hours: readonly WorkingHours[];
   readonly brand_name: string | null;
   readonly model_number: string | null;
-  /** Found in the list of booths, at a service without generations. Absent: not looked up so. */
+  /** Properties from the list of booths, for a service without generations; absent: not read from that list. */
   readonly shown?: ShownBooth | undefined;
 }
 
-/** The service's provisioning record of a booth, as far as the gateway uses it. */
+/** The parts of the service's provisioning record of a booth that the gateway uses. */
 export interface ServiceRecord extends BoothCard {
   readonly serial_number: Serial;
   readonly completion_status: string;
   readonly hw_configuration: string | null;
   readonly status?: "unprovisioned" | "provisioned" | "released" | "decommissioned" | undefined;
-  /** Counts the bindings of the booth; null: the service knows no generations. */
+  /** Number of bindings that the booth has had; null: the service doesn't count them. */
   readonly generation: number | null;
-  /** Zone and hours are the facility's own, since the record has no zone. Absent: they are the record's. */
+  /** "facility": zone and hours come from the facility, because the record has no zone; absent: they come from the record. */
   readonly place_from?: "facility" | undefined;
-  /** Booths that match, of which a person has to choose one. Absent: the booth is known. */
+  /** Booths that match the serial number, if a person must choose one; absent: the booth is known. */
   readonly choices?: BoothChoices | undefined;
   readonly gateway: { readonly id: string | null; readonly last_seen_at: string | null } | null;
   readonly mqtt: {
     readonly url: string | null;
-    /** The same broker over WebSocket. Absent in a row stored by an earlier version. */
+    /** URL of the same broker over WebSocket. Absent in a row stored by an older version. */
     readonly ws_url?: string | null;
     readonly client_id: string | null;
     readonly username: string | null;
@@ -53,19 +53,19 @@ export interface ServiceRecord extends BoothCard {
       Partial<Record<FilterType, { readonly limits?: FilterLimits | undefined } | null | undefined>>
     >;
   } | null;
-  /** The PLC's, for its login by name; the gateway never changes them. Absent: the record has none, or may not be shown them. */
+  /** Passwords of the PLC for its login by name. The gateway never changes them. Absent: the record has none, or the service hides them. */
   readonly plc_passwords?: { readonly old: SealedSecret | null; readonly new: SealedSecret | null } | undefined;
-  /** Paths of what the answer has and can't be read: it departs from the contract. Absent: none. */
+  /** Paths of fields in the answer that can't be parsed, because they violate the contract; absent: all fields were parsed. */
   readonly unread?: readonly string[] | undefined;
 }
 
-/** Several booths with the serial number, or booths that don't show theirs. */
+/** Several booths with the serial number, or booths whose serial number the service doesn't show. */
 export interface BoothChoices {
   readonly show_serial: boolean;
   readonly cards: readonly BoothCard[];
 }
 
-/** A stream at the service, which has everything of it up to `last_seq`. */
+/** A stream at the service. The service has stored all its records up to `last_seq`. */
 export interface AckedStream {
   readonly stream_id: StreamId;
   readonly last_seq: Seq;
@@ -74,7 +74,7 @@ export interface AckedStream {
 /** The intent of a claim. A take-over ends the binding of the gateway that holds the booth. */
 export type ClaimIntent = "claim" | "take_over";
 
-/** The outcome of a request to the service. `keep`: try again, after `after_ms` at the earliest if the service gave a time. */
+/** The outcome of a request to the service. `keep`: retry, but not before `after_ms` if the service gave that time. */
 export type ServiceAnswer<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "not_found" }
@@ -83,20 +83,20 @@ export type ServiceAnswer<T> =
   | { readonly kind: "reject"; readonly reason: Text }
   | { readonly kind: "keep"; readonly reason: Text; readonly after_ms: number | null };
 
-/** The fields of a booth's devices as the service shows them to its users. null: it has no value. */
+/** Fields about a booth's devices as the service shows them to its users; null: the service has no value. */
 export interface DeviceFields {
-  /** null: the service names none here. */
+  /** The booth's serial number; null: the service doesn't show it here. */
   readonly serial_number: Serial | null;
   readonly firmware_version: string | null;
   readonly last_firmware_update: EpochMs | null;
   readonly plc_program: string | null;
   readonly plc_program_revision: string | null;
   readonly last_program_update: EpochMs | null;
-  /** Wire name of the last stage in the run set. */
+  /** Wire name of the last mode in the run set (modes that count as a run). */
   readonly last_active_mode: string | null;
 }
 
-/** The gateway's report on a booth's devices, sent on change and every 6 h. The service ignores an older `seq`. */
+/** The gateway's report about a booth's devices, sent after each change and every 6 h. The service ignores a lower `seq`. */
 export interface Reported extends Omit<DeviceFields, "serial_number"> {
   readonly connectivity_status: "Active" | "Idle" | "Offline";
   readonly plc: {
@@ -112,18 +112,18 @@ export interface Reported extends Omit<DeviceFields, "serial_number"> {
 export interface Claim {
   readonly serial: string;
   readonly gateway_id: string;
-  /** The credential. The claim contains only its SHA-256. */
+  /** The credential. Only its SHA-256 is sent in the claim. */
   readonly credential: string;
   readonly stream: StreamId;
   readonly claim_id: string;
   readonly expected_generation: number;
   readonly intent: ClaimIntent;
-  /** The service knows nothing of gateways: it gets the serial number alone. */
+  /** Whether the service knows nothing of gateways. It then gets only the serial number. */
   readonly is_plain: boolean;
   readonly confirmed: { readonly by: string; readonly note: string };
 }
 
-/** Brand and size of a booth, as texts: what people enter at the service. null: it has none. */
+/** Brand and size of a booth as people enter them at the service; null: not entered. */
 export interface BoothSizes {
   readonly brand_name: string | null;
   readonly model_number: string | null;
@@ -141,12 +141,12 @@ export interface ShownBooth extends BoothSizes {
   readonly external_id: string | null;
 }
 
-/** Returns the name of a choice: the service's id of the booth, or its place in the list if the service shows no id. */
+/** Returns the name of a choice: the service's id of the booth, or the position in the list if the service shows no id. */
 export function choiceName({ booth_id }: BoothCard, index: number): string {
   return booth_id ?? `#${index + 1}`;
 }
 
-/** Returns the record of the named booth, or of the only booth. Returns null if a person has to choose first. */
+/** Returns the record of the named booth, or of the only booth; null: a person must choose first. */
 export function chosen(record: ServiceRecord, said: string | undefined): ServiceRecord | null {
   const { choices, ...rest } = record;
   if (choices === undefined) return said === undefined || said === record.booth_id ? record : null;
@@ -154,14 +154,14 @@ export function chosen(record: ServiceRecord, said: string | undefined): Service
   return card === undefined ? null : { ...rest, ...card };
 }
 
-/** Returns the choice if there is exactly one, which a person sees on the card when they confirm; otherwise undefined. */
+/** Returns the choice if it is the only one; otherwise undefined. A person sees it on the confirmation card. */
 export function onlyChoice({ choices }: ServiceRecord): string | undefined {
   const [first, ...others] = choices?.cards ?? [];
   return first === undefined || others.length > 0 ? undefined : choiceName(first, 0);
 }
 
 /**
- * Applies an earlier choice to a record that was read again. If the chosen booth is not found in it, the earlier record is kept.
+ * Applies an earlier choice to a record that was read again. If the record doesn't contain the chosen booth, returns the earlier record.
  */
 export function chosenAgain(record: ServiceRecord, before: ServiceRecord | null): ServiceRecord {
   const { choices, ...rest } = record;
@@ -176,7 +176,7 @@ export function chosenAgain(record: ServiceRecord, before: ServiceRecord | null)
   return { ...before, completion_status, hw_configuration };
 }
 
-/** Returns why a person has to choose the booth, and how. */
+/** Returns the reason why a person must choose the booth, and advice on how to choose. */
 export function choiceWords(record: ServiceRecord, said: string | undefined): { reason: Text; advice: Text } {
   const { choices, serial_number, booth_id } = record;
   if (choices === undefined) {

@@ -2,12 +2,12 @@ import type { Milliseconds } from "./units.ts";
 import type { Clock } from "./machine.ts";
 import { createWaiters, type Waiters } from "./waiters.ts";
 
-/** Callbacks by abort signal. */
+/** The callbacks to run when an abort signal is aborted. */
 const aborting = new WeakMap<AbortSignal, Waiters<() => void>>();
 
 /**
- * Calls `act` once when the signal is aborted: at once where it is already. What it returns takes that back. Each signal gets one
- * listener, whatever the number of those who wait: a list of listeners is searched from its begin at each wait, and grows with their number.
+ * Calls `act` once when the signal is aborted, or immediately if it already is. Returns a function that cancels the call. Each abort signal
+ * gets a single listener for all callers: a list of listeners would be searched from its start at each wait.
  */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
   if (signal.aborted) {
@@ -27,13 +27,13 @@ function watched(signal: AbortSignal): Waiters<() => void> {
   return waiting;
 }
 
-/** Returns the error a signal was aborted with. */
+/** Returns the error that a signal was aborted with. */
 function reasonOf(signal: AbortSignal | undefined): Error {
   const reason: unknown = signal?.reason;
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 
-/** A clock's sleep, by its timers. */
+/** Returns a clock's `sleep`, made from its timers. */
 export function sleepBy(after: Clock["after"]): Clock["sleep"] {
   return (ms, signal) =>
     signal?.aborted === true
@@ -51,32 +51,35 @@ export function sleepBy(after: Clock["after"]): Clock["sleep"] {
         });
 }
 
-/** Lets one loop wait for another's news, or for time to pass. */
+/** Lets a loop wait until another loop raises the signal, or until time has passed. */
 export interface Signal {
   raise(): void;
   /**
-   * Resolves when it is raised next, or after `ms` where given. Registers before it returns, so that nothing raised after the
-   * caller's last look is missed. Rejects with the signal's reason when aborted.
+   * Resolves when the signal is raised next, or after `ms` if given. The wait is registered before this function returns, so the caller
+   * misses no later raise. Rejects with the signal's reason when aborted.
    */
   wait(signal: AbortSignal, ms?: Milliseconds): Promise<void>;
 }
 
 /**
- * The events that loops wait for. `news` are rare. `progress` is raised with each of them, and also at each commit and each ack,
- * which few loops need.
+ * The events that loops wait for. `news` is raised for rare changes. `progress` is raised with each `news`, each commit and each ack; few
+ * loops need it.
  */
 export interface Signals {
   readonly news: Signal;
   readonly progress: Signal;
 }
 
-/** Signals for all, with a pair for each booth: raising a booth's own wakes those who wait for the shared ones too, raising the shared ones wakes everybody. */
+/**
+ * Shared signals, with a pair of signals for each booth. Raising a booth's signal also wakes those that wait for the shared one. Raising a
+ * shared signal wakes all.
+ */
 export interface SharedSignals extends Signals {
-  /** `leave` is called when the booth ends; then shared signals no longer wake those who wait for its own. */
+  /** Makes a pair of signals for a booth. `leave` is called when the booth ends: shared signals then don't wake the booth's waiters. */
   own(): Signals & { readonly leave: () => void };
 }
 
-/** The waiting callers, each with the function that wakes it. */
+/** The waiting callers, as functions that wake them. */
 type Waiting = Waiters<() => void>;
 
 export function createSignal(clock: Clock): Signal {
@@ -87,7 +90,7 @@ export function createSignal(clock: Clock): Signal {
 function signalOf(clock: Clock, own: Waiting, wakes: () => readonly Waiting[]): Signal {
   return {
     raise() {
-      // Each waiter removes itself. A caller that waits again is added later.
+      // Each waiter removes itself from the list. If its caller waits again, it adds a new waiter.
       for (const waiting of wakes()) for (const wake of waiting.all()) wake();
     },
     wait: (signal, ms) => waitFor({ clock, waiting: own }, signal, ms),
@@ -136,31 +139,34 @@ function waitFor(at: { clock: Clock; waiting: Waiting }, signal: AbortSignal, ms
   });
 }
 
-/** Returns whether a signal is aborted. A function, because the compiler takes a property checked before an await as unchanged. */
+/**
+ * Returns whether a signal is aborted. Unlike the property `aborted`, TypeScript doesn't assume that the result stays the same over an
+ * await.
+ */
 export function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 
 /**
- * Longest time of one turn of a loop. Every wait inside has its own, far shorter deadline: a device that lets each of a hundred
- * requests run into its 2 s takes 200 s. Only a promise that is never settled takes longer.
+ * Longest time of one turn of a loop. Each wait in a turn has its own, far shorter deadline. A device that lets each of a hundred requests
+ * run into the 2 s deadline takes 200 s. Only a promise that never settles takes longer than this limit.
  */
 export const LOOP_MS: Milliseconds = 300_000;
 
 /**
- * A loop has come round, however its try went: the next time is within `within_ms` from now at the latest. Infinity: it waits
- * for news, which may never come, or has ended.
+ * Reports that a loop has finished a turn, successful or not. The next turn will end within `within_ms` from now. Infinity: the loop waits
+ * for news, which may never arrive, or has ended.
  */
 export type CameRound = (within_ms: Milliseconds) => void;
 
 export interface Pulse {
-  /** Adds a loop to watch. It counts from its first turn on. */
+  /** Adds a loop to watch. Watching starts with the loop's first report. */
   loop(name: string): CameRound;
-  /** Loops that should have come round by now. */
+  /** Returns the loops that should have finished a turn by now. */
   overdue(): readonly string[];
 }
 
-/** Knows of each loop by when it must come round again, in monotonic time. */
+/** Tracks, for each loop, the monotonic time by which it must finish its next turn. */
 export function createPulse(clock: Pick<Clock, "mono">): Pulse {
   const due = new Map<string, Milliseconds>();
   return {

@@ -8,20 +8,20 @@ import type { BoothSummary } from "./summary.ts";
 import type { TrafficStatus } from "./traffic.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, Serial, StreamId } from "./units.ts";
 
-/** A problem and its remedy, in words for the technician. */
+/** A problem and its remedy, as texts for the technician. */
 export interface Trouble {
   readonly reason: Text;
   readonly advice: Text;
 }
 
-/** The state of a connection for people. Degraded: it answers only in part, or another booth's PLC answers. */
+/** The state of a connection for people. Degraded: the PLC answers only partly, or another booth's PLC answers. */
 export type LinkStatus =
   | { readonly kind: "up"; readonly since: EpochMs }
   | ({ readonly kind: "degraded"; readonly since: EpochMs } & Trouble)
   | ({
       readonly kind: "down";
       readonly since: EpochMs;
-      /** Number of failed tries since it went down. */
+      /** Number of failed attempts since the connection went down. */
       readonly attempt: number;
       readonly next_try_at: EpochMs | null;
     } & Trouble);
@@ -29,11 +29,11 @@ export type LinkStatus =
 /** The MQTT version of a session. */
 export interface MqttVersion {
   readonly version: "5" | "3.1.1";
-  /** Why version 5 is assumed not to be supported; "": the broker speaks 5, or stated its version. */
+  /** Why version 5 counts as not supported; "": the broker supports version 5, or stated its version. */
   readonly why: Text;
 }
 
-/** A booth of the service that may be this one, with its properties at the service. */
+/** A booth at the service that may be this one, with its properties. */
 export interface BoothChoice {
   readonly name: string;
   readonly account: string | null;
@@ -42,53 +42,53 @@ export interface BoothChoice {
   readonly model: string | null;
 }
 
-/** How full the store is. */
+/** The fill level of the store. */
 export interface StorageStatus {
   readonly used_bytes: number;
   readonly max_bytes: number;
-  /** Time until unacknowledged records must be dropped if the service acknowledges none; null: the rate is not known yet. */
+  /** Time until unacked records must be deleted if the service acks none; null: the rate isn't known yet. */
   readonly hours_to_full: number | null;
-  /** Records of this booth that were found damaged and taken out, or couldn't be salvaged. */
+  /** Number of this booth's records that were damaged and removed, or could not be salvaged. */
   readonly quarantined: number;
-  /** Their seqs, first and last: the newest five ranges, ascending. Absent: none. */
+  /** First and last seq of each of the newest five ranges of these records, ascending; absent: none. */
   readonly missing?: readonly (readonly [Seq, Seq])[];
   readonly health: StorageHealth;
 }
 
-/** How the store's disk and file are. */
+/** The health of the store's disk and file. */
 export interface StorageHealth {
-  /** Other programs have filled the disk: the reserved space is used up, or could not be reserved. */
+  /** Whether other programs have filled the disk: the reserved space is used up, or could not be reserved. */
   readonly low: boolean;
-  /** Files set aside because they were damaged, oldest first; what could be read of them is in the store. */
+  /** Files set aside because they were damaged, oldest first. Their readable content is in the store. */
   readonly damaged_files: readonly string[];
 }
 
-/** Records that the service will never take. They stay here with its reason, and hold nothing else up. */
+/** Records that the service will never accept. They are kept here with the service's reason and don't delay other records. */
 export interface RefusedRecords {
-  /** Number of kept records: the newest ten thousand. */
+  /** Number of kept records, at most ten thousand. Only the newest are kept. */
   readonly count: number;
-  /** null: none. */
+  /** The newest of these records; null: none. */
   readonly newest: { readonly seq: Seq; readonly at: EpochMs; readonly reason: Text } | null;
 }
 
-/** Records that are longer than the broker, or the service, takes in one message. They wait, unacked, and hold nothing else up. */
+/** Records that are too long for one message to the broker or the service. They stay unacked and don't delay other records. */
 export interface TooLongRecords {
   readonly count: number;
   readonly newest: { readonly seq: Seq; readonly reason: Text };
 }
 
-/** A field that the service shows differently from the report; times in epoch ms, whole seconds. */
+/** A field that the service shows differently from the report. Times are epoch ms in whole seconds. */
 export interface ReadBackDifference {
   readonly field: string;
   readonly reported: string | number | null;
   readonly shown: string | number | null;
 }
 
-/** The state of the reports on the booth's devices. */
+/** The state of the reports about the booth's devices. */
 export interface ReportsStatus {
-  /** The newest report that the service will never take; null: it took the last one. */
+  /** The newest report that the service will never accept; null: it accepted the last report. */
   readonly refused: { readonly at: EpochMs; readonly reason: Text } | null;
-  /** The booth's record as the service showed it after the last report; null: it wasn't read back yet. */
+  /** The booth's record as the service showed it after the last report; null: not read back yet. */
   readonly read_back: { readonly at: EpochMs; readonly differences: readonly ReadBackDifference[] } | null;
 }
 
@@ -96,17 +96,14 @@ export interface BoothStatus {
   readonly booth: BoothId;
   readonly serial: Serial | null;
   readonly stream: StreamId;
-  /** `entered_at`: states entered before an upgrade from an older agent are missing. */
+  /** The provisioning state. `entered_at` lacks states that were entered before an upgrade from an older agent. */
   readonly provisioning: Pick<
     ProvisioningRow,
     "state" | "since" | "entered_at" | "generation" | "refused_revision" | "possible_at" | keyof Trouble
   > & {
-    /**
-     * The side that confirms readings; none: the service takes no readings; unknown: the service's record was not read
-     * yet.
-     */
+    /** The side that confirms readings. none: the service accepts no readings. unknown: the service's record was not read yet. */
     readonly delivery: "service" | "broker" | "none" | "unknown";
-    /** Booths of the service among which a person has to choose, by the name that the choice is made by; absent: there is nothing to choose. */
+    /** Booths at the service among which a person must choose; absent: there is nothing to choose. Each has the name to choose it by. */
     readonly choices?: readonly BoothChoice[];
     readonly booth_id: string | null;
     readonly account_id: string | null;
@@ -114,86 +111,86 @@ export interface BoothStatus {
     readonly facility_id: string | null;
     readonly facility: string | null;
     readonly hw_configuration: string | null;
-    /** As the service spells it. */
+    /** Time of creation as the service spells it. */
     readonly created_at: string | null;
-    /** The booth's properties at the service. */
+    /** Properties of the booth at the service. */
     readonly brand: string | null;
     readonly model: string | null;
-    /** Further properties that the service showed last; null: not read yet. */
+    /** Further properties of the booth that the service showed last; null: not read yet. */
     readonly shown: ShownBooth | null;
   };
   readonly plc: LinkStatus & {
     readonly address: string;
-    /** The serial number that the PLC itself shows, whether it is the booth's or not; null: none was read. */
+    /** The serial number that the PLC shows, even if it isn't the booth's; null: not read. */
     readonly shows_serial: string | null;
-    /** Unusual behaviour of the PLC or its line that costs no reading; absent: none. */
+    /** Unusual behaviour of the PLC or its line that loses no readings; absent: none. */
     readonly notes?: readonly Text[];
   };
   readonly reports: ReportsStatus;
-  /** The comparison with the service that was begun last; null: none was yet. */
+  /** The last comparison with the service that was started; null: no comparison was started. */
   readonly reconciliation: Reconciliation | null;
-  /** Corrected time of this status: what the booth's records go by, whatever the wall clock shows. */
+  /** Corrected time of this status. It is the time of the booth's records and may differ from the wall clock. */
   readonly time: EpochMs;
-  /** Zone of the booth's local days, by its IANA name. */
+  /** IANA name of the zone for the booth's local days. */
   readonly tz: string;
   readonly now: BoothSummary | null;
   readonly log: {
-    /** Its own name, by which the store has it; the service knows it by `stream` above. */
+    /** The log's own name, used in the store. The service knows the log under the name in `stream` above. */
     readonly stream: StreamId;
     readonly label: StreamLabel | null;
     readonly taken: number;
     readonly newest_seq: Seq;
     readonly acked_seq: Seq;
     readonly refused: RefusedRecords;
-    /** null: none. */
+    /** Records that are too long to send; null: none. */
     readonly too_long: TooLongRecords | null;
-    /** The log gets, or will get, a new name at the service, because the service holds other records; null: not recently. */
+    /** Set if the log gets or got a new name at the service, because the service holds other records; null: not recently. */
     readonly forked: Trouble | null;
-    /** Which records are missing in the store, for people; null: none. */
+    /** Text for people about records that are missing in the store; null: none are missing. */
     readonly missing: Text | null;
-    /** Records that wait for a confirmed clock before the service gets them. */
+    /** Number of records that wait for a confirmed clock before they are sent. */
     readonly waiting_for_clock: number;
-    /** Taken, and in no commit yet. */
+    /** Number of takes (entries of the tail file) that aren't committed yet. */
     readonly pending: number;
     readonly last_commit_at: EpochMs | null;
     readonly commit_ms: Milliseconds | null;
-    /** Why the last commit failed; "" when it didn't. */
+    /** Why the last commit failed; "": it succeeded. */
     readonly trouble: Text;
-    /** null: before the first commit. */
+    /** Fill level of the store; null: nothing was committed yet. */
     readonly storage: StorageStatus | null;
   };
 }
 
-/** How much of a booth's log the service hasn't confirmed. */
+/** The part of a booth's log that the service hasn't acked. */
 export interface BacklogStatus {
   readonly booth: BoothId;
   readonly newest_seq: Seq;
-  /** Everything after it waits. */
+  /** Seq up to which the service has acked all records. Later records wait. */
   readonly acked_seq: Seq;
-  /** Corrected time of the oldest unacknowledged record that may be sent; null: none. */
+  /** Corrected time of the oldest unacked record that can be sent; null: none. */
   readonly oldest_at: EpochMs | null;
-  /** As in StorageStatus. */
+  /** See StorageStatus. */
   readonly hours_to_full: number | null;
 }
 
-/** The kinds of output. An entry of the configuration has exactly one of these keys. */
+/** The kinds of output. An output's entry in the configuration has exactly one of these keys. */
 export const OUTPUT_KINDS = ["mqtt", "sparkplug", "otlp"] as const;
 export type OutputKind = (typeof OUTPUT_KINDS)[number];
 
-/** The state of an output: a broker or collector of the site that gets the readings. */
+/** The state of an output: a broker or collector at the site that gets the readings. */
 export interface OutputStatus {
   readonly name: string;
-  /** null: it is left out, and its kind is not clear from its entry. */
+  /** The kind of output; null: the output is disabled, and its entry doesn't show the kind. */
   readonly kind: OutputKind | null;
   readonly url: string;
   readonly link: LinkStatus;
-  /** Messages since the agent's start. */
+  /** Number of messages sent since the agent's start. */
   readonly sent: number;
-  /** For pushed figures: waiting sets, data points dropped since the agent's start, and the reason of the last drop. */
+  /** Only for pushed figures: sets that wait, data points dropped since the agent's start, and the reason of the last drop. */
   readonly pushed?: { readonly waiting: number; readonly given_up: number; readonly reason: Text };
-  /** Messages from there that were ignored, since the agent's start. */
+  /** Number of messages from the peer that were ignored since the agent's start. */
   readonly ignored: number;
-  /** For each booth, the records not sent yet, and the newest ranges skipped since the agent's start. */
+  /** For each booth: the records that aren't sent yet, and the newest ranges skipped since the agent's start. */
   readonly booths: readonly {
     readonly booth: BoothId;
     readonly waiting: number;
@@ -201,133 +198,133 @@ export interface OutputStatus {
   }[];
 }
 
-/** The state of a notice, which is a channel that tells people of alarms. */
+/** The state of a notice: a channel by which people are told about alarms. */
 export interface NoticeStatus {
   readonly name: string;
   readonly kind: "mail" | "webhook" | "mqtt";
-  /** The server's address without possible secrets; "": the notice is left out. */
+  /** The server's address without possible secrets; "": the notice is disabled. */
   readonly where: string;
-  /** Down: the last try failed. */
+  /** State of the connection. Down: the last attempt failed. */
   readonly link: LinkStatus;
   /** Number of events not sent yet. */
   readonly waiting: number;
-  /** Events that have begun and not ended. */
+  /** Number of events that have started and not ended. */
   readonly open: number;
-  /** Messages since the agent's start. */
+  /** Number of messages sent since the agent's start. */
   readonly sent: number;
-  /** The newest message that was taken, and the server's own words; null: none was. */
+  /** The newest message that the server accepted, with the server's own words; null: none. */
   readonly last: { readonly at: EpochMs; readonly what: string; readonly answer: string } | null;
 }
 
-/** How a PLC's connection is shared with others, counted since the agent's start. */
+/** The use of a PLC's shared connection by other programs, counted since the agent's start. */
 export interface SharedConnectionStatus {
   readonly booth: BoothId;
   readonly address: string;
   readonly port: number;
-  /** Whether it listens. */
+  /** State of the listening port. */
   readonly link: LinkStatus;
-  /** Connected now. */
+  /** Number of clients that are connected now. */
   readonly clients: number;
-  /** Answers from what the agent's polls had read. */
+  /** Number of requests answered from values that the agent had polled. */
   readonly from_polls: number;
-  /** Reads that were forwarded to the PLC. */
+  /** Number of reads that were forwarded to the PLC. */
   readonly passed: number;
-  /** Requests for functions that don't read. */
+  /** Number of requests for functions that don't read. */
   readonly refused_writes: number;
   readonly refused_clients: number;
-  /** Answered with "busy": no room between the polls, or too many in a second. */
+  /** Number of requests answered with "busy", because no time was left between polls or too many requests arrived in a second. */
   readonly busy: number;
-  /** The PLC gave no answer. */
+  /** Number of requests that the PLC didn't answer. */
   readonly failed: number;
-  /** Age of the values in the last answer from polls; null: there was none. */
+  /** Age of the values in the last answer from polls; null: there was no such answer. */
   readonly last_age_ms: Milliseconds | null;
 }
 
-/** A booth that the agent runs without, because what is configured for it can't work. It is looked at again at the next start. */
+/** A booth that the agent has disabled, because its configuration can't work. The next start checks it again. */
 export interface DisabledBooth {
   readonly booth: BoothId;
   readonly serial: Serial | null;
   readonly since: EpochMs;
-  /** The file with the mistake: the configuration or the profile. */
+  /** File that contains the mistake: the configuration or the profile. */
   readonly file: string;
-  /** Counts from 1; 0: the file as a whole. */
+  /** Line of the mistake, counted from 1; 0: the file as a whole. */
   readonly line: number;
   readonly reason: Text;
   readonly advice: Text;
 }
 
-/** A certificate that a link depends on. */
+/** A certificate that a connection depends on. */
 export interface KnownCertificate {
   readonly link: "opcua" | "service";
-  /** null: the gateway's own; else the server's address. */
+  /** The server's address; null: the certificate is the gateway's own. */
   readonly server: string | null;
   readonly expires: EpochMs;
 }
 
 export interface CertificateStatus extends KnownCertificate {
-  /** ends_soon: within 30 days. */
+  /** ends_soon: the certificate expires within 30 days. */
   readonly state: "valid" | "ends_soon" | "expired";
-  /** "" while it is valid. */
+  /** Advice for the technician; "": the certificate is valid. */
   readonly advice: Text;
 }
 
-/** Whether the page can be reached over the network. */
+/** Access to the page over the network. */
 export interface PageAccess {
   readonly network: "closed" | "timed" | "always";
-  /** Addresses to type; empty: it is closed, or the box has no network. */
+  /** Addresses to type into a browser; empty: the page is closed, or the box has no network. */
   readonly urls: readonly string[];
-  /** Devices that are signed in for 30 days. */
+  /** Number of devices that are signed in. A sign-in lasts 30 days. */
   readonly devices: number;
-  /** The port for scrapers on the network, and why it cannot be used ("": it can); absent: it is not configured. */
+  /** The network port for metrics scrapers. `trouble` says why the port can't be used; "": no trouble. Absent: not configured. */
   readonly scraped?: { readonly port: number; readonly trouble: Text };
 }
 
-/** `booth-gateway status --json`: everything, without a secret. */
+/** The answer of `booth-gateway status --json`: the whole state without secrets. */
 export interface AgentStatus {
   readonly agent_version: string;
   readonly gateway_id: string;
-  /** Why the last good configuration is in use instead of the file; null: the file is in use. */
+  /** Why the last good configuration is in use instead of the file's; null: the file's is in use. */
   readonly config_refused: string | null;
-  /** Settings that the file has otherwise than they are in use, e.g. "store.max_bytes": they wait for a restart of the service. */
+  /** Settings whose value in the file differs from the value in use, e.g. "store.max_bytes". A restart of the agent applies them. */
   readonly needs_restart: readonly string[];
   readonly at: EpochMs;
   readonly started_at: EpochMs;
   readonly boot: string;
   readonly clock: ClockVerdict;
-  /** Settings that are missing before this gateway can work. Empty: none. */
+  /** Settings that are missing before this gateway can work; empty: none. */
   readonly lacks: readonly Lacking[];
   readonly service: LinkStatus & {
-    /** null: none is set up yet. */
+    /** The service's address; null: not set up yet. */
     readonly url: string | null;
-    /** The broker for readings: of the service's record, else of the configuration; null: neither names one. */
+    /** The broker for readings, from the service's record or else from the configuration; null: neither names a broker. */
     readonly broker_url: string | null;
-    /** The version of the last session with the broker; absent: there was none. */
+    /** The MQTT version of the last session with the broker; absent: there was no session. */
     readonly mqtt?: MqttVersion;
   };
   readonly booths: readonly BoothStatus[];
   readonly disabled: readonly DisabledBooth[];
-  /** In the configuration's order, those first that run. */
+  /** Outputs in the configuration's order. Disabled ones are last. */
   readonly outputs: readonly OutputStatus[];
-  /** In the configuration's order, those first that run. */
+  /** Notices in the configuration's order. Disabled ones are last. */
   readonly notices: readonly NoticeStatus[];
-  /** Connections to PLCs that others read by. */
+  /** PLC connections that other programs share. */
   readonly shared: readonly SharedConnectionStatus[];
-  /** Certificates of the OPC UA links and the service link. A server's is known after its first connection. */
+  /** Certificates of the OPC UA links and the service link. A server's certificate is known after the first connection. */
   readonly certificates: readonly CertificateStatus[];
-  /** Whether the page is open on the network; absent: not part of this answer. */
+  /** Access to the page over the network; absent: not part of this answer. */
   readonly page?: PageAccess;
-  /** The network traffic and the state of the month's budget; absent: it is not counted. */
+  /** Network traffic and the use of the monthly budget; absent: traffic isn't counted. */
   readonly traffic?: TrafficStatus;
-  /** Readings of the last `loss_window_ms` at most are lost at a power cut; none at a crash. */
+  /** Longest time of which readings are lost at a power cut. A crash of the agent loses no readings. */
   readonly loss_window_ms: Milliseconds;
 }
 
-/** Returns how many records of all booths wait for a confirmed clock. */
+/** Returns the number of records of all booths that wait for a confirmed clock. */
 export function waitingForClockIn(booths: readonly BoothStatus[]): number {
   return booths.reduce((sum, { log }) => sum + log.waiting_for_clock, 0);
 }
 
-/** Which records are missing in the store, for people; null: none. */
+/** Returns a text for people about the records that are missing in the store; null: none are missing. */
 export function missingText({ quarantined, missing = [] }: StorageStatus): Text | null {
   if (quarantined === 0) return null;
   const count = quarantined;
@@ -337,10 +334,10 @@ export function missingText({ quarantined, missing = [] }: StorageStatus): Text 
   return message(named < count ? "log.missing_newest_at" : "log.missing_at", { count, seqs });
 }
 
-/** Warning time before a certificate ends, because people need time to go to a PLC. */
+/** Time from the first warning to the end of a certificate. It is long, because people need time to go to a PLC. */
 const SAY_BEFORE_MS = 30 * 86_400_000;
 
-/** Returns the state of a certificate at this time, with advice. */
+/** Returns the state of a certificate at the time `now`, with advice. */
 export function certificateStatus(known: KnownCertificate, now: EpochMs): CertificateStatus {
   const { expires } = known;
   if (expires - now > SAY_BEFORE_MS) return { ...known, state: "valid", advice: "" };
@@ -357,7 +354,8 @@ function adviceFor({ link, server }: KnownCertificate): Text {
 export type ConnectivityStatus = Reported["connectivity_status"];
 
 /**
- * Active: a good reading younger than max(60 s, 3 x commit time), mode neither off nor idle. Idle: else. Offline is the service's to say.
+ * Returns the status that the gateway reports. Active: the mode is neither off nor idle, and a good reading is younger than max(60 s, 3 x
+ * commit interval). Otherwise Idle. Only the service itself can decide that a booth is offline.
  */
 export function connectivityOf(
   booth: { readonly summary: BoothSummary | null; readonly plc: LinkStatus },

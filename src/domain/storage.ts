@@ -4,42 +4,45 @@ import { HOUR_MS, DAY_MS } from "./time.ts";
 
 /** The limits of one booth's data on the disk. */
 export interface StoreBudget {
-  /** The booth's share of the store: database and write-ahead log together. */
+  /** The booth's share of the store, for the database and the write-ahead log together. */
   readonly max_bytes: number;
-  /** Acked log records older than this are dropped; others stay until the bytes run out. */
+  /** Age at which acked log records are deleted. Other records are kept until the space runs out. */
   readonly max_age_ms: Milliseconds;
 }
 
-/** 64 MB and 30 days. */
+/** The default limits: 64 MB and 30 days. */
 export const DEFAULT_BUDGET: StoreBudget = { max_bytes: 64_000_000, max_age_ms: 30 * DAY_MS };
 
-/** How many of a log's records go together. */
+/** Numbers of log records that are stored or sent together. */
 export interface RowSizes {
-  /** Put into one row, as soon as there are so many. */
+  /** Number of records at which rows are merged into one row. */
   readonly closed_records: number;
-  /** Sent as a chunk: shorter rows go together with others in a batch, which is less work for everybody. */
+  /** Smallest row that is sent as a chunk. Shorter rows are sent together in a batch, which costs both sides less work. */
   readonly least_chunk_records: number;
 }
 
-/** A row of 4,000 takes half the bytes per change of one of 500: a quarter of an hour of a busy booth, a night of a quiet one. */
+/**
+ * Default sizes. A row of 4,000 records needs half as many bytes per record as a row of 500. It covers a quarter of an hour of a busy
+ * booth, or a night of a quiet booth.
+ */
 export const ROW_SIZES: RowSizes = { closed_records: 4_000, least_chunk_records: 1_000 };
-/** The rate over a shorter time says nothing about the next days. */
+/** Shortest time span for estimating a rate. The rate over a shorter time doesn't predict the next days. */
 const LEAST_SPAN_MS = HOUR_MS;
 
-/** The fill level of a store, as far as the estimate needs it. */
+/** The fill level of a store, with the data for an estimate. */
 interface Fill {
   readonly max_bytes: number;
   readonly used_bytes: number;
-  /** Records kept, and those among them that the service hasn't acked. */
+  /** Number of records kept, and the number of these that the service hasn't acked. */
   readonly kept: number;
   readonly unacked: number;
-  /** From the oldest kept record to the newest. */
+  /** Time between the oldest and the newest kept record. */
   readonly kept_ms: Milliseconds;
 }
 
 /**
- * Returns the hours until unacknowledged records would have to be dropped if none were acknowledged, at the rate of the kept
- * records. Never negative; null if too little is kept for a rate.
+ * Returns the hours until unacked records must be deleted if the service acks none, at the rate of the kept records. Never negative; null:
+ * too few records are kept for a rate.
  */
 export function hoursToFull({ max_bytes, used_bytes, kept, unacked, kept_ms }: Fill): number | null {
   if (kept <= 0 || used_bytes <= 0 || kept_ms < LEAST_SPAN_MS) return null;
@@ -48,15 +51,15 @@ export function hoursToFull({ max_bytes, used_bytes, kept, unacked, kept_ms }: F
   return Math.max(0, max_bytes - unacked_bytes) / bytes_per_hour;
 }
 
-/** Faults between the store and its disk that need more than a retry. */
+/** Faults between the store and its disk that a retry alone doesn't fix. */
 export type StoreFault =
-  /** The file is wrong: it is salvaged into a new one. */
+  /** The file is damaged and must be salvaged into a new one. */
   | "damaged"
-  /** Written data may not be on the disk, whatever it reports now: the file is written again. */
+  /** Written data may be missing on the disk, even if later syncs succeed. The file must be written again. */
   | "fsync"
-  /** No space is left. */
+  /** The disk is full. */
   | "full"
-  /** The file system rejects writes: the file is opened again before the next try. */
+  /** The file system rejects writes. The file is opened again before the next attempt. */
   | "refused"
   /** A fault that the store cannot repair. */
   | "other";
@@ -68,12 +71,12 @@ const KINDS: readonly (readonly [RegExp, StoreFault])[] = [
   [/^(SQLITE_READONLY|SQLITE_CANTOPEN|SQLITE_IOERR|EROFS|EIO|EACCES)/, "refused"],
 ];
 
-/** By SQLite's or the system's code. */
+/** Returns the fault for an error code of SQLite or the system. */
 export function faultOf(code: string): StoreFault {
   return KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? "other";
 }
 
-/** Returns the text for people, with advice. `detail` is the error's own text. */
+/** Returns a text for people about the fault, with advice. `detail` is the text of the error. */
 export function faultText(fault: StoreFault, detail: string): Text {
   switch (fault) {
     case "damaged":

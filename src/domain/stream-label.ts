@@ -2,7 +2,7 @@ import type { LogReach } from "./booth-state.ts";
 import type { HeldSeqs, ProvisioningRow, StreamLabel } from "./provisioning.ts";
 import type { EpochMs, Seq, StreamId } from "./units.ts";
 
-/** Returns the present name of a log at the service, with the oldest record under it. */
+/** Returns the present name of a log at the service, with the oldest record that has this name. */
 export function labelOf(row: ProvisioningRow, log: Pick<LogReach, "stream" | "oldest_seq">) {
   return {
     stream: row.stream?.id ?? log.stream,
@@ -11,16 +11,16 @@ export function labelOf(row: ProvisioningRow, log: Pick<LogReach, "stream" | "ol
   };
 }
 
-/** A new name of the log at the service, with the first seq under it. `stream`: the log's own name. */
+/** A new name of the log at the service, with the first seq that has this name. `stream`: the log's own name. */
 export interface NewName {
   readonly from_seq: Seq;
   readonly stream: StreamId;
   readonly id: StreamId;
-  /** The reason is that the service holds other records than ours; absent: the name has another reason. */
+  /** Set if the service holds other records than ours under the same seqs; absent: the new name has another reason. */
   readonly forked?: { readonly at: EpochMs; readonly seqs: HeldSeqs };
 }
 
-/** Returns the label of a new name. The seqs of an earlier fork are kept. */
+/** Returns the stream label (name at the service and first seq) for a new name. The seqs of an earlier fork are kept. */
 export function renamed(before: StreamLabel | null, { from_seq, stream, id, forked }: NewName): StreamLabel {
   return {
     id,
@@ -39,9 +39,8 @@ export function boothFromSeq(stream: StreamLabel | null): Seq {
 }
 
 /**
- * Repairs a label with an invalid seq, which an agent stored that believed the service's report of a conflict at a seq that does
- * not exist. The new name then begins after the last seq acked under the name before. Returns the same object if the label is
- * valid.
+ * Repairs a stream label with an invalid seq. Such labels come from an agent that believed the service's report of a conflict at a seq that
+ * doesn't exist. The new name then starts after the last seq acked under the previous name. Returns a valid label unchanged.
  */
 export function mendedLabel(label: StreamLabel | null, acked_seq: Seq): StreamLabel | null {
   if (label === null || (label.from_seq >= 1 && (label.predecessor?.last_seq ?? 0) >= 0)) return label;
@@ -50,14 +49,14 @@ export function mendedLabel(label: StreamLabel | null, acked_seq: Seq): StreamLa
   return { ...label, from_seq: acked_seq + 1, predecessor, booth_from_seq };
 }
 
-/** Under which name the service has the record of that seq: the log's name then, of those that are still known. */
+/** Returns the name under which the service has the record with that seq: the log's name at that time, as far as names are still known. */
 export function nameAt({ log, label }: LogNames, seq: Seq): StreamId {
   if (label === null) return log;
   return seq >= label.from_seq ? label.id : (label.predecessor?.stream_id ?? log);
 }
 
 export interface LogNames {
-  /** Its own, for ever. */
+  /** The log's own name, which never changes. */
   readonly log: StreamId;
   readonly label: StreamLabel | null;
 }

@@ -1,7 +1,7 @@
 import { message, type Text } from "./message.ts";
 import { errorText } from "./messages/message-error.ts";
 
-/** Failed connects that have a text of their own, by Node's code. */
+/** Errors of failed connections for which the agent has its own text, by Node's error code. */
 const CONNECT_FAULTS = {
   ECONNREFUSED: "refused",
   EHOSTUNREACH: "unreachable",
@@ -9,7 +9,7 @@ const CONNECT_FAULTS = {
   ETIMEDOUT: "timeout",
 } as const;
 
-/** Returns an error of a connection as a message if its words are Node's usual ones, else its own text. */
+/** Returns a connection's error as a message if it has Node's usual wording, else its own text. */
 export function systemErrorText(error: Error): Text {
   const { code, hostname, address, port } = error as Error & Readonly<Record<string, unknown>>;
   const words = error.message;

@@ -8,7 +8,7 @@ import {
 } from "./engineering-units.ts";
 import type { TagParameters, TagRole } from "./parameters.ts";
 
-/** The unit in which the rules of a role count; roles without one need no unit. */
+/** Unit in which a role's rules count, by role. The other roles need no unit. */
 const FIGURE_UNITS: Readonly<Partial<Record<TagRole, string>>> = {
   hour_meter: "h",
   filter_minutes: "min",
@@ -26,7 +26,7 @@ const FIGURE_UNITS: Readonly<Partial<Record<TagRole, string>>> = {
   motor_starts: "starts",
 };
 
-/** How the unit of a tag in that role gets into its figure. Roles that are absent have no figure that depends on the unit. */
+/** How the unit of a tag affects the figure of its role. The other roles have no figure that depends on a unit. */
 const USES: Readonly<Partial<Record<TagRole, "meter" | "clock" | "total" | "level">>> = {
   hour_meter: "meter",
   filter_minutes: "meter",
@@ -39,16 +39,16 @@ const USES: Readonly<Partial<Record<TagRole, "meter" | "clock" | "total" | "leve
   burner_modulation: "level",
 };
 
-/** Units of time meters that derivation itself converts. */
+/** Units of hour meters that derivation converts itself. */
 const METER_UNITS: readonly string[] = ["s", "min", "h"];
-/** The fastest that a meter of hours counts, in hours an hour, as `maxRateOf` has it. */
+/** Default of the highest rate of an hour meter, in hours per hour. Must equal the value in `maxRateOf`. */
 const METER_RATE = 1.02;
 
-/** Why a unit is no good. `expected`: what the tag's role measures; undefined: it has no role that needs a unit. */
+/** A fault of a tag's unit. `expected`: the dimension that the tag's role needs; undefined: the role needs no unit. */
 export interface UnitFault {
   readonly kind: "unknown" | "missing" | "unfit";
   readonly expected: Dimension | undefined;
-  /** Whether a figure would be wrong, or the unit is only shown. */
+  /** Whether a figure would be wrong; false: the unit is only shown. */
   readonly isFigureOff: boolean;
 }
 
@@ -56,7 +56,7 @@ interface Measured extends Pick<TagParameters, "unit" | "factor"> {
   readonly role?: TagRole | undefined;
 }
 
-/** The dimension of the unit that a role needs; undefined: none. */
+/** Returns the dimension of the unit that a role needs; undefined: the role needs no unit. */
 export function dimensionOf(role: TagRole | undefined): Dimension | undefined {
   return role === undefined ? undefined : figureUnitOf(role)?.dimension;
 }
@@ -66,17 +66,16 @@ function figureUnitOf(role: TagRole): Unit | undefined {
   return name === undefined ? undefined : unitOf(name);
 }
 
-/** Returns what is wrong with a tag's unit, or null. */
+/** Returns the fault of a tag's unit; null: the unit is right. */
 export function unitFaultOf({ role, unit, factor }: Measured): UnitFault | null {
   const expected = dimensionOf(role);
   const use = role === undefined ? undefined : USES[role];
-  // A factor other than 1 converts to the figure's unit by itself, except for time meters and clocks, where it applies in addition
-  // to the unit.
+  // A factor other than 1 replaces the conversion to the figure's unit. For time meters and clocks, it applies in addition to the unit.
   const isOwnFactor = factor !== 1 && (use === "total" || use === "level");
   const isFigureOff = use !== undefined && !isOwnFactor;
   if (isWithoutUnit(unit)) {
     if (use !== "meter") return null;
-    // Without a unit an hour meter counts hours. A filter's counter is called minutes and would count hours.
+    // An hour meter without a unit counts hours. A filter's counter is named minutes but would be counted in hours.
     return { kind: "missing", expected, isFigureOff: role === "filter_minutes" };
   }
   const known = unitOf(unit);
@@ -86,11 +85,11 @@ export function unitFaultOf({ role, unit, factor }: Measured): UnitFault | null 
 }
 
 /**
- * A profile's tag as derivation takes it: the unit in its canonical spelling, and what converts it to the unit in which the role's rules
- * count. A tag whose unit does not fit loses its role, not its filter: it is polled, recorded and shown, and only the figure of that role
+ * Returns a profile's tag as derivation needs it: with the canonical spelling of its unit, and with a conversion to the unit of its role's
+ * rules. A tag whose unit doesn't fit loses its role, but not its filter: it is polled, logged and shown, and only the figure of the role
  * is missing.
  *
- * Conversions are decided here and written to the log with the parameters. So a later change of the table changes no figure of the past.
+ * Conversions are decided here and logged with the parameters, so a later change of the unit table doesn't change past figures.
  */
 export function withUnitsInForce(tag: TagParameters): TagParameters {
   const known = unitOf(tag.unit);
@@ -115,7 +114,7 @@ export function withUnitsInForce(tag: TagParameters): TagParameters {
   }
 }
 
-/** A level whose profile gives the factor to Pa, C or %. */
+/** Returns a level tag whose profile gives the factor to Pa, C or %. */
 function levelByFactor(tag: TagParameters): TagParameters {
   const isLevel = tag.role !== undefined && USES[tag.role] === "level";
   return isLevel && tag.factor !== 1 ? { ...tag, conversion: { scale: tag.factor, offset: 0 } } : tag;
@@ -125,7 +124,7 @@ function unlessSame(conversion: Conversion | undefined): { readonly conversion?:
   return conversion === undefined || (conversion.scale === 1 && conversion.offset === 0) ? {} : { conversion };
 }
 
-/** A meter of days or milliseconds: derivation takes every unit but `s` and `min` for hours, so the factor makes it hours. */
+/** Returns a meter of days or milliseconds with a factor to hours, because derivation takes every unit except `s` and `min` for hours. */
 function meterInHours(tag: TagParameters, unit: Unit): TagParameters {
   const hour = unitOf("h");
   const scale = (hour === undefined ? undefined : conversionOf(unit, hour))?.scale ?? 1;

@@ -2,10 +2,10 @@ import type { Quality, TagValue } from "./booth.ts";
 import type { LogRecord } from "./record.ts";
 import type { BootId, EpochMs, Milliseconds, StreamId, TagName, TakeNumber } from "./units.ts";
 
-/** An entry that the poll loop has taken and that no commit holds yet. */
+/** A take: an entry of the poll loop in the tail file. It is not committed yet. */
 export type TakenEntry = TakenPoll | TakenRecord;
 
-/** A poll. If answered, `changes` are the readings that passed the change filter (often none). */
+/** A poll. If the PLC answered, `changes` are the readings that passed the change filter (often none). */
 export interface TakenPoll {
   readonly kind: "poll";
   readonly take: TakeNumber;
@@ -18,10 +18,10 @@ export interface TakenPoll {
   readonly changes: readonly TakenChange[];
 }
 
-/** The new value of a tag, with the device's own time for it if the device gives one. */
+/** The new value of a tag, with its time by the device's clock if the device sends one. */
 export type TakenChange = readonly [tag: TagName, value: TagValue, quality: Quality, source_at?: EpochMs];
 
-/** A record other than a poll: clock, parameters, a technician's entry, an event. */
+/** A record that isn't a poll: clock, parameters, a technician's entry, an event. */
 interface TakenRecord {
   readonly kind: "record";
   readonly take: TakeNumber;
@@ -35,28 +35,28 @@ export interface Sample {
   readonly value: TagValue;
   readonly quality: Quality;
   readonly reason?: string;
-  /** Time of the value by the device's clock. Stored in addition to ours, only for the check of clock skew. */
+  /** Time of the value by the device's clock. It is stored in addition to the gateway's time, only for checking clock skew. */
   readonly source_at?: EpochMs;
 }
 
-/** The last instant of a log. */
+/** The boot and monotonic time of the last entry in a log. */
 export interface LogEnd {
   readonly boot: BootId;
   readonly mono: Milliseconds;
 }
 
-/** How far a log was committed. */
+/** The part of a log that is committed. */
 export interface Committed {
   readonly stream: StreamId;
-  /** 0: nothing was, or a damaged store doesn't know. */
+  /** Number of the last committed take (tail entry); 0: nothing is committed, or a damaged store has lost the number. */
   readonly last_take: TakeNumber;
-  /** null: the log is empty. */
+  /** The last committed instant; null: the log is empty. */
   readonly end: LogEnd | null;
 }
 
 /**
- * Returns the entries of a tail that no commit holds, by their take numbers. If the store has lost its count, entries up to the end
- * of the log count as committed, because a commit includes everything up to an instant.
+ * Returns the takes (tail entries) that aren't committed, by their numbers. If the store has lost its number, takes up to the end of the
+ * log count as committed, because a commit includes all takes up to an instant.
  */
 export function uncommitted(tail: readonly TakenEntry[], { stream, last_take, end }: Committed): readonly TakenEntry[] {
   const isHeld = (entry: TakenEntry): boolean => {

@@ -2,16 +2,16 @@ import { WEEKDAYS, type WorkingHours } from "./booth.ts";
 import type { EpochMs, Milliseconds } from "./units.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "./time.ts";
 
-/** Formatters are dear to make and booths use one or two zones. */
+/** Cached formatters by zone. They are expensive to create, and booths use one or two zones. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /** A local calendar day, as days since 1970-01-01. 0 was a Thursday. */
 export type DayNumber = number;
 
-/** UTC needs no zone rules, which take 7 MB of memory. An unbound gateway has no other zone. */
+/** UTC needs no zone rules, which take 7 MB of memory. An unbound gateway uses only UTC. */
 const UTC = "UTC";
 
-/** Whether the zone's rules are known. An unknown one counts as UTC. */
+/** Returns whether the rules of the zone are known. An unknown zone counts as UTC. */
 export function isKnownZone(tz: string): boolean {
   if (tz === UTC) return true;
   try {
@@ -22,11 +22,13 @@ export function isKnownZone(tz: string): boolean {
   }
 }
 const MINUTES_SINCE: EpochMs = 94_694_400_000;
-/** By zone and minute: loops ask for the borders of the same few days in every round, and the formatter takes some 20 us. */
+/**
+ * Cached offsets by zone and minute. Loops request the borders of the same few days again and again, and the formatter takes about 20 us.
+ */
 const offsets = new Map<string, Map<number, Milliseconds>>();
 const MOST_OFFSETS = 1_000;
 
-/** Local time minus UTC at that instant, ms. */
+/** Returns local time minus UTC at that instant, ms. */
 export function zoneOffsetMs(tz: string, at: EpochMs): Milliseconds {
   if (tz === UTC) return 0;
   if (at < MINUTES_SINCE) return formattedOffset(tz, at);
@@ -49,8 +51,8 @@ function formattedOffset(tz: string, at: EpochMs): Milliseconds {
 }
 
 /**
- * The instant at which a wall clock in `tz` shows `time_ms` after midnight of the day. A time that doesn't exist is
- * the first instant after the jump; of one that exists twice the earlier.
+ * Returns the instant at which a wall clock in `tz` shows `time_ms` after midnight of the day. For a time that a clock change skips,
+ * returns the first instant after the change. For a time that occurs twice, returns the earlier instant.
  */
 export function instantOf(tz: string, day: DayNumber, time_ms: Milliseconds): EpochMs {
   const local = day * DAY_MS + time_ms;
@@ -62,22 +64,22 @@ export function instantOf(tz: string, day: DayNumber, time_ms: Milliseconds): Ep
   return firstAfterJump(tz, candidates[0] ?? local, candidates[1] ?? local);
 }
 
-/** The local day of an instant. */
+/** Returns the local day of an instant. */
 export function dayOf(tz: string, at: EpochMs): DayNumber {
   return Math.floor((at + zoneOffsetMs(tz, at)) / DAY_MS);
 }
 
-/** Monday 0 ... Sunday 6. */
+/** Returns the weekday, from Monday (0) to Sunday (6). */
 export function weekdayOf(day: DayNumber): number {
   return (((day + 3) % 7) + 7) % 7;
 }
 
-/** First instant of the local day that holds `at`. */
+/** Returns the first instant of the local day that contains `at`. */
 export function dayStart(tz: string, at: EpochMs): EpochMs {
   return instantOf(tz, dayOf(tz, at), 0);
 }
 
-/** The instant between the two at which the offset changes. */
+/** Returns the instant between `from` and `to` at which the zone's offset changes. */
 function firstAfterJump(tz: string, from: EpochMs, to: EpochMs): EpochMs {
   const before = zoneOffsetMs(tz, from);
   let low = from;
@@ -101,7 +103,7 @@ function formatterOf(tz: string): Intl.DateTimeFormat {
   return formatter;
 }
 
-/** 2026-03-02 15:05:12 UTC, cut to the second: for sentences, which say of which zone a time is. */
+/** Returns an instant as text, such as "2026-03-02 15:05:12", truncated to the second. The caller's sentence must name UTC as the zone. */
 export function utcText(at: EpochMs): string {
   const days = Math.floor(at / DAY_MS);
   const { year, month, day } = civilFromDays(days);
@@ -111,7 +113,7 @@ export function utcText(at: EpochMs): string {
   return `${year.toString().padStart(4, "0")}-${two(month)}-${two(day)} ${clock} UTC`;
 }
 
-/** Its inverse is `daysFromCivil`. From Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". */
+/** Returns the date of a day; the inverse of `daysFromCivil`. From Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". */
 function civilFromDays(days: DayNumber): { readonly year: number; readonly month: number; readonly day: number } {
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);
@@ -124,7 +126,7 @@ function civilFromDays(days: DayNumber): { readonly year: number; readonly month
   return { year, month, day: doy - Math.floor((153 * mp + 2) / 5) + 1 };
 }
 
-/** Days since 1970-01-01 in the proleptic Gregorian calendar (Hinnant, "chrono-compatible low-level date algorithms"). */
+/** Returns the days since 1970-01-01 in the proleptic Gregorian calendar (Hinnant, "chrono-Compatible Low-Level Date Algorithms"). */
 export function daysFromCivil(year: number, month: number, day: number): DayNumber {
   const shifted = month <= 2 ? year - 1 : year;
   const era = Math.floor(shifted / 400);
@@ -134,20 +136,21 @@ export function daysFromCivil(year: number, month: number, day: number): DayNumb
   return era * 146_097 + day_of_era - 719_468;
 }
 
-/** Half-open. */
+/** A half-open interval of time: [start, end). */
 export interface Interval {
   readonly start: EpochMs;
   readonly end: EpochMs;
 }
 
 /**
- * The facility's working time inside the window, as disjoint intervals in order. Each shift is converted with the
- * rules of its own day; stop <= start runs past midnight, start = stop is 24 h; overlapping shifts are united.
- * @param tz IANA name; an unknown one counts as UTC.
+ * Returns the facility's working time inside the window, as disjoint intervals in order. Each shift is converted with the zone rules of its
+ * own day. If stop <= start, a shift runs past midnight; if start = stop, it lasts 24 h. Overlapping shifts are merged.
+ *
+ * @param tz IANA name of the zone; an unknown name counts as UTC
  */
 export function workingIntervals(hours: readonly WorkingHours[], tz: string, window: Interval): Interval[] {
   const shifts: Interval[] = [];
-  // A night shift of the day before may reach into the window.
+  // Starts a day earlier, because a night shift of that day may reach into the window.
   for (let day = dayOf(tz, window.start) - 1; day <= dayOf(tz, window.end); day += 1) {
     for (const shift of hours) {
       if (!shift.enabled || WEEKDAYS[weekdayOf(day)] !== shift.day) continue;
@@ -161,7 +164,7 @@ export function workingIntervals(hours: readonly WorkingHours[], tz: string, win
   return united(shifts);
 }
 
-/** Overlapping and touching intervals become one. */
+/** Merges overlapping and touching intervals. */
 export function united(intervals: readonly Interval[]): Interval[] {
   const result: Interval[] = [];
   for (const { start, end } of [...intervals].sort((a, b) => a.start - b.start)) {
@@ -177,7 +180,7 @@ export function lengthOf(intervals: readonly Interval[]): Milliseconds {
   return intervals.reduce((sum, { start, end }) => sum + (end - start), 0);
 }
 
-/** Length of what two interval lists, each disjoint and in order, have in common. */
+/** Returns the total time that two lists of intervals have in common. Each list must be disjoint and in order. */
 export function overlapOf(a: readonly Interval[], b: readonly Interval[]): Milliseconds {
   let sum = 0;
   let i = 0;
@@ -192,7 +195,7 @@ export function overlapOf(a: readonly Interval[], b: readonly Interval[]): Milli
   }
 }
 
-/** "HH:MM:SS" after midnight, ms. */
+/** Converts "HH:MM:SS" to ms after midnight. */
 function timeOf(text: string): Milliseconds {
   const [hours = 0, minutes = 0, seconds = 0] = text.split(":").map(Number);
   return ((hours * 60 + minutes) * 60 + seconds) * 1000;

@@ -1,13 +1,12 @@
 import type { EpochMs, Milliseconds } from "./units.ts";
 
 /**
- * A recorded session with a Modbus device: a text file of JSON lines, a header first, `end` last. Bytes are hexadecimal, unit
- * id and PDU, without what a transport puts round them (MBAP header, CRC). `at_ms` counts from the beginning.
- * docs/plc/tools.md describes it for people.
+ * A line of a recorded session with a Modbus device. The file has JSON lines: first a header, last `end`. Bytes are hexadecimal: unit id
+ * and PDU without the transport's frame (MBAP header, CRC). `at_ms` counts from the start. docs/plc/tools.md describes the format.
  */
 export type TraceLine =
   | TraceHeader
-  /** A request and the device's answer, exceptions among them. */
+  /** A request and the device's answer, which may be an exception. */
   | {
       readonly kind: "answer";
       readonly at_ms: Milliseconds;
@@ -17,11 +16,11 @@ export type TraceLine =
     }
   /** A request without a usable answer. */
   | { readonly kind: "silence"; readonly at_ms: Milliseconds; readonly request: string }
-  /** The connection failed, or couldn't be made; `why` is the kind of a LinkError. */
+  /** The connection failed or couldn't be opened. `why` is the kind of a LinkError. */
   | { readonly kind: "down"; readonly at_ms: Milliseconds; readonly why: string }
   | { readonly kind: "end"; readonly at_ms: Milliseconds };
 
-/** Readers refuse any other. */
+/** Version of the format. Readers reject other versions. */
 export const TRACE_VERSION = 1;
 
 export interface TraceHeader {
@@ -32,6 +31,6 @@ export interface TraceHeader {
   readonly profile: string;
   readonly profile_version: string;
   readonly unit: number;
-  /** Read Device Identification (43/14); null: the device doesn't tell. */
+  /** Read Device Identification (43/14); null: the device doesn't support it. */
   readonly identification: readonly { readonly id: number; readonly text: string }[] | null;
 }

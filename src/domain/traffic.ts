@@ -4,7 +4,7 @@ import type { EpochMs, Milliseconds } from "./units.ts";
 import { MINUTE_MS } from "./time.ts";
 
 /**
- * Purposes of network traffic. It is counted at the sockets, stored by day and month, and compared with a month's budget.
+ * Purposes of network traffic. Traffic is counted at the sockets, stored by day and month, and compared with a monthly budget.
  * - readings: batches and their acks
  * - heartbeats: the state and pings
  * - session: connecting, subscriptions, commands
@@ -14,7 +14,7 @@ import { MINUTE_MS } from "./time.ts";
 export const PURPOSES = ["readings", "heartbeats", "session", "http", "outputs"] as const;
 export type Purpose = (typeof PURPOSES)[number];
 
-/** Towards the others, and from them. */
+/** Numbers of bytes sent (up) and received (down). */
 export interface Bytes {
   readonly up: number;
   readonly down: number;
@@ -22,7 +22,7 @@ export interface Bytes {
 
 export type Traffic = Readonly<Record<Purpose, Bytes>>;
 
-/** A connection's byte counts on the line since it was opened, TLS included. They can still be read after it is closed. */
+/** A connection's byte counts on the wire since it was opened, including TLS. They can still be read after the connection is closed. */
 export interface CountedSocket {
   readonly bytesRead: number;
   readonly bytesWritten: number;
@@ -30,23 +30,26 @@ export interface CountedSocket {
   once(event: "close", closed: () => void): unknown;
 }
 
-/** Shares a connection's bytes out among several purposes: what each had of its contents since it was asked last. */
+/**
+ * Returns how many bytes of a connection's content belonged to each purpose since the last call. The connection's total is split
+ * accordingly.
+ */
 export type SharedOut = () => Readonly<Partial<Record<Purpose, Bytes>>>;
 
 export interface Meter {
-  /** Counts the connection until it is closed. Returns a function that books the bytes so far. */
+  /** Counts the connection's bytes until it is closed. Returns a function that books the bytes counted so far. */
   count(socket: CountedSocket, purpose: Purpose | SharedOut): () => void;
 }
 
-/** Traffic of a period. `metered`: the bytes in both directions that count against a budget. */
+/** Traffic of a period. `metered`: the bytes in both directions that count against the budget. */
 export interface Period {
   readonly traffic: Traffic;
   readonly metered: number;
-  /** Power cuts, each of which took what was counted since the last saving with it. */
+  /** Number of power cuts. Each one lost the bytes counted since the last saving. */
   readonly cuts: number;
 }
 
-/** By day (2026-11-25) and month (2026-11), of UTC. */
+/** Traffic by day (2026-11-25) and month (2026-11), in UTC. */
 export interface TrafficAccount {
   readonly days: Readonly<Record<string, Period>>;
   readonly months: Readonly<Record<string, Period>>;
@@ -63,7 +66,7 @@ export const NO_TRAFFIC: Traffic = {
 export const EMPTY_PERIOD: Period = { traffic: NO_TRAFFIC, metered: 0, cuts: 0 };
 export const EMPTY_ACCOUNT: TrafficAccount = { days: {}, months: {} };
 
-/** A month's bill arrives weeks later, and questions about it are about single days. */
+/** Number of days kept. A month's bill arrives weeks later, and questions about it concern single days. */
 const KEPT_DAYS = 40;
 const KEPT_MONTHS = 13;
 
@@ -71,21 +74,21 @@ export function monthOf(day: string): string {
   return day.slice(0, 7);
 }
 
-/** The day of UTC. */
+/** Returns the day of an instant in UTC. */
 export function dayNamed(at: EpochMs): string {
   return utcText(at).slice(0, 10);
 }
 
 /**
- * Returns the day to book on. With an unconfirmed clock it is the newest booked day, so that a wrong clock after a power cut does
- * not begin a month.
+ * Returns the day to book traffic on. If the clock isn't confirmed, returns the newest booked day, because a wrong clock after a power cut
+ * must not start a new month.
  */
 export function bookingDay({ days }: TrafficAccount, at: EpochMs, is_vouched: boolean): string {
   const newest = Object.keys(days).sort().at(-1);
   return is_vouched || newest === undefined ? dayNamed(at) : newest;
 }
 
-/** Adds traffic to the account. It is booked on the given day whatever the clock does, so that nothing is lost. */
+/** Adds traffic to the account on the given day. */
 export function booked(account: TrafficAccount, day: string, more: Period): TrafficAccount {
   const month = monthOf(day);
   return {
@@ -102,7 +105,7 @@ function sum(one: Period = EMPTY_PERIOD, other: Period): Period {
   };
 }
 
-/** Makes an account from the bytes of each purpose. */
+/** Makes an account of the bytes of each purpose. */
 export function byPurpose(of: (purpose: Purpose) => Bytes): Traffic {
   const readings = of("readings");
   const heartbeats = of("heartbeats");
@@ -118,7 +121,7 @@ export function added(one: Traffic, other: Traffic): Traffic {
   return byPurpose(both);
 }
 
-/** Keeps the periods nearest in time, so that periods of a clock that was years ahead do not replace the present ones. */
+/** Keeps the periods that are nearest to `now`, so that periods from a clock that was years ahead don't replace the present ones. */
 function nearest(periods: Readonly<Record<string, Period>>, now: string, most: number): Record<string, Period> {
   const distance = (name: string): number => Math.abs(numberOf(name) - numberOf(now));
   const names = Object.keys(periods).sort((one, other) => distance(one) - distance(other));
@@ -126,35 +129,35 @@ function nearest(periods: Readonly<Record<string, Period>>, now: string, most: n
   return Object.fromEntries(kept.flatMap((name) => (periods[name] === undefined ? [] : [[name, periods[name]]])));
 }
 
-/** Its first day, since 1970. */
+/** Returns the first day of a period, counted since 1970. */
 function numberOf(period: string): DayNumber {
   const [year = 1970, month = 1, day = 1] = period.split("-").map(Number);
   return daysFromCivil(year, month, day);
 }
 
-/** All purposes together. */
+/** Returns the bytes of all purposes together. */
 export function allOf(traffic: Traffic): Bytes {
   const sums = (way: keyof Bytes): number => PURPOSES.reduce((so_far, purpose) => so_far + traffic[purpose][way], 0);
   return { up: sums("up"), down: sums("down") };
 }
 
-/** Steps of saving, each in addition to the ones before. A change of mode is sent at once in each of them. */
+/** Steps of saving traffic, each in addition to the earlier steps. A change of mode is sent immediately in every step. */
 export const THRIFT_STEPS = ["none", "heartbeats", "batches", "backlog", "mode_changes"] as const;
 export type ThriftStep = (typeof THRIFT_STEPS)[number];
 
 export interface Thrift {
   readonly step: ThriftStep;
-  /** Shortest time between two heartbeats without news. */
+  /** Shortest time between two heartbeats if no news must be sent. */
   readonly heartbeat_ms: Milliseconds;
-  /** Time that readings wait to be sent in one batch, unless the mode changes. */
+  /** Time for which readings are collected into one batch. A change of mode is sent earlier. */
   readonly hold_ms: Milliseconds;
-  /** The backlog of an outage is sent at night only. */
+  /** Whether the backlog of an outage is sent only at night. */
   readonly by_night: boolean;
 }
 
-/** The service shows a gateway as offline after 120 s without a message. */
+/** Interval of heartbeats while saving. The service shows a gateway as offline after 120 s without a message. */
 const SLOW_HEARTBEAT_MS: Milliseconds = 110_000;
-/** From which share of the budget on. */
+/** The steps of saving, each with the used share of the budget from which it applies. */
 const STEPS: readonly (Thrift & { readonly from: number })[] = [
   { from: 0, step: "none", heartbeat_ms: 0, hold_ms: 0, by_night: false },
   { from: 0.7, step: "heartbeats", heartbeat_ms: SLOW_HEARTBEAT_MS, hold_ms: 0, by_night: false },
@@ -164,7 +167,7 @@ const STEPS: readonly (Thrift & { readonly from: number })[] = [
 ];
 export const NO_THRIFT: Thrift = { step: "none", heartbeat_ms: 0, hold_ms: 0, by_night: false };
 
-/** Returns the savings for this use of the budget. `budget_bytes` null: there is no budget. */
+/** Returns the step of saving for this use of the budget. `budget_bytes` null: there is no budget. */
 export function thriftFor(metered: number, budget_bytes: number | null): Thrift {
   if (budget_bytes === null) return NO_THRIFT;
   const share = metered / budget_bytes;
@@ -174,20 +177,20 @@ export function thriftFor(metered: number, budget_bytes: number | null): Thrift 
   return { step, heartbeat_ms, hold_ms, by_night };
 }
 
-/** Bytes counted, for people. */
+/** The counted traffic, as people see it. */
 export interface TrafficStatus {
-  /** 2026-11-25, of UTC. */
+  /** Day in UTC, such as 2026-11-25. */
   readonly day: string;
   readonly today: Period;
   readonly month: Period;
-  /** Since the agent's start. */
+  /** Traffic since the agent's start. */
   readonly since_start: Traffic;
-  /** null: there is no budget. */
+  /** Budget of the month in bytes; null: there is no budget. */
   readonly budget_bytes: number | null;
   readonly step: ThriftStep;
-  /** Index of `step`; 0: no traffic is reduced. */
+  /** Index of `step` in THRIFT_STEPS; 0: no traffic is reduced. */
   readonly thrift: number;
-  /** Which traffic is reduced for the budget, and why; "": none. */
+  /** Which traffic is reduced for the budget, and why; "": no traffic is reduced. */
   readonly reason: Text;
   readonly advice: Text;
 }
@@ -198,7 +201,7 @@ export function megabytes(bytes: number): string {
   return (bytes / MB).toFixed(bytes < 10 * MB ? 2 : 0);
 }
 
-/** Makes the status of a traffic account. */
+/** Returns the status of a traffic account, for people. */
 export function trafficStatus(
   account: TrafficAccount,
   { day, budget_bytes, since_start }: Pick<TrafficStatus, "day" | "budget_bytes" | "since_start">,
@@ -212,7 +215,7 @@ export function trafficStatus(
   return { ...common, reason: message(`traffic.${step}`, used), advice: message("traffic.todo") };
 }
 
-/** Addresses that no provider bills: this machine, private networks, link-local. */
+/** Returns whether a peer's address is one that no provider bills: this machine, private networks, link-local. */
 export function isOwnNetwork(address: string | undefined): boolean {
   if (address === undefined) return false;
   const plain = address.toLowerCase().replace(/^::ffff:(?=[0-9.]+$)/, "");

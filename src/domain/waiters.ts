@@ -1,9 +1,9 @@
-/** A list of waiters in the order of arrival. */
+/** A list of waiters (functions or callers that wait for an event) in the order of their arrival. */
 export interface Waiters<T> {
   readonly size: number;
-  /** Returns what takes it off again; called again, that does nothing. */
+  /** Adds a waiter. Returns a function that removes it again; further calls of that function do nothing. */
   add(one: T): () => void;
-  /** The present waiters, in order. */
+  /** Returns the present waiters, in order. */
   all(): readonly T[];
 }
 
@@ -15,9 +15,9 @@ interface Place<T> {
 }
 
 /**
- * Creates a list for entries that come and go a hundred times a second. A Set or Map replaces its table again and again, and each
- * old table points to the next one. Once V8 (13.6) has promoted one of them to the old generation, it keeps all that follow, with
- * their contents, until the whole heap is collected.
+ * Creates a list for entries that are added and removed a hundred times a second. A Set or Map replaces its table again and again, and each
+ * old table points to the next one. Once V8 (13.6) has promoted one table to the old generation, that table keeps all later ones in memory
+ * with their contents until the whole heap is collected.
  */
 export function createWaiters<T>(): Waiters<T> {
   let [first, last] = [null, null] as [Place<T> | null, Place<T> | null];
@@ -29,7 +29,7 @@ export function createWaiters<T>(): Waiters<T> {
     else before.behind = behind;
     if (behind === null) last = before;
     else behind.before = before;
-    // A place that has left keeps no pointer, which would hold other places in memory.
+    // A removed entry keeps no pointers, because they would hold other entries in memory.
     place.before = null;
     place.behind = null;
     place.isLeft = true;

@@ -8,10 +8,10 @@ import { HOUR_MS } from "../domain/time.ts";
 import { type HourFigures, hoursIn, isInLog, risesIn } from "./hours.ts";
 import { timeLineOf, type Source, type TimeLine } from "./source.ts";
 
-/** Returns the closed cycles of all bays whose END lies in the window, by END. */
+/** Returns the closed cycles of all bays that END in the window, by END. */
 export function cyclesIn(source: Source, line: TimeLine): CycleFact["value"][] {
   const { window } = line;
-  // A cycle that ends at the window's start only touches it, so the query starts one millisecond earlier.
+  // The query starts one millisecond earlier, because a cycle that ends at the window's start only touches the window.
   const facts = source.reader.facts(source.stream, KIND.cycle, { start: window.start - 1, end: window.end });
   const written = facts.map(({ value }) => value);
   const provisional = line.open_end.facts.filter((fact) => fact.kind === KIND.cycle).map(({ value }) => value);
@@ -21,8 +21,8 @@ export function cyclesIn(source: Source, line: TimeLine): CycleFact["value"][] {
 }
 
 /**
- * Returns the cycles of the window. If the PLC has a counter, its increments count, by the instant of the reading that shows them.
- * `derived`: the counted derived cycles, whatever the source.
+ * Returns the cycles of the window. If the PLC has a counter, its increments count at the instant of the reading that shows them.
+ * `derived`: the counted derived cycles, even if the PLC has a counter.
  */
 export function cycleCount(source: Source, window: Window) {
   const line = timeLineOf(source, window);
@@ -31,8 +31,8 @@ export function cycleCount(source: Source, window: Window) {
 }
 
 /**
- * Returns the cycles within spans of the line's window that do not overlap: increments of the PLC's counter, or complete cycles that ended
- * there if it has none.
+ * Returns the cycles within the given spans of the timeline's window, which must not overlap. These are increments of the PLC's counter, or
+ * else complete cycles that ended in a span.
  */
 export function countedWithin(
   source: Source,
@@ -41,7 +41,7 @@ export function countedWithin(
 ): {
   readonly cycle_count: number;
   readonly source: "plc" | "derived";
-  /** True if a span cuts an hour whose readings are no longer in the log: the hour's cycles are spread evenly. */
+  /** Whether a span includes only part of an hour whose readings are no longer in the log. The hour's cycles are then spread evenly. */
   readonly approximate: boolean;
 } {
   const isInside = (at: EpochMs): boolean => spans.some(({ start, end }) => at >= start && at < end);
@@ -66,8 +66,8 @@ export function countedWithin(
 }
 
 /**
- * Returns the increments of the counter within an hour: from the fold's memory, before that from the readings in the log. If these are
- * gone, spreads the hour's cycles evenly.
+ * Returns the increments of the counter within an hour, from the fold's memory, or else from the readings in the log. If these are deleted,
+ * spreads the hour's cycles evenly.
  */
 function countsOf(
   source: Source,

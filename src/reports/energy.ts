@@ -10,12 +10,12 @@ import { type Source, timeLineOf } from "./source.ts";
 
 const MILLIONTHS = 1_000_000;
 
-/** plc: counted by the PLC, with a meter or an estimate of its own; estimate: from a machine's size and load. */
+/** Source of an energy figure. plc: the PLC's own meter or estimate. estimate: from a machine's size and load. */
 type EnergySource = "plc" | "estimate";
 
 /**
- * Returns the energy of the window by hours: counted by the PLC's meters, else estimated from burner and motor sizes. An hour that the
- * window cuts is split by the readings in it, or by time if they are no longer in the log.
+ * Returns the energy of the window from whole hours: counted by the PLC's meters, or else estimated from burner and motor sizes. An hour at
+ * the border of the window is split by the readings in it, or by time if these are no longer in the log.
  */
 export function energy(source: Source, asked: Window) {
   const line = timeLineOf(source, asked);
@@ -42,19 +42,19 @@ export function energy(source: Source, asked: Window) {
     if (hasAmount && !isInLog(source, start)) approximate = true;
   }
   return {
-    /** therm; null without a meter and without the size and load that an estimate needs. */
+    /** Gas in therm; null: there is no meter, and the size or load for an estimate is missing. */
     gas_therm: withoutNoise(gas, gas_therm),
-    /** kWh; null as above. */
+    /** Electric energy in kWh; null: for the same reasons as gas. */
     energy_kwh: withoutNoise(kwh, energy_kwh),
     gas_source: gas.source,
     energy_source: kwh.source,
-    /** True if the window cuts an hour whose readings are no longer in the log: its energy is split by time. */
+    /** Whether the energy of an hour at the border of the window was split by time, because its readings are no longer in the log. */
     approximate,
     coverage,
   };
 }
 
-/** The meter of a machine's energy, or an estimate. */
+/** A machine's energy meter, or the data for an estimate. */
 interface Metering {
   readonly machine: Machine;
   readonly meter: TagName | undefined;
@@ -67,13 +67,13 @@ function meteringOf(parameters: Parameters | null, machine: Machine): Metering {
   return { machine, meter, source: meter !== undefined ? "plc" : load === null ? null : "estimate" };
 }
 
-/** Removes the binary noise of a sum of estimates, which are whole millionths. */
+/** Removes the rounding error from a sum of estimates, each of which is a whole number of millionths. */
 function withoutNoise({ source }: Metering, sum: number): number | null {
   if (source === null) return null;
   return source === "plc" ? sum : Math.round(sum * MILLIONTHS) / MILLIONTHS;
 }
 
-/** An hour up to now that the window cuts, with the energy of the whole hour. */
+/** An hour at the border of the window, up to now, with the energy of the whole hour. */
 interface CutHour {
   readonly hour: Window;
   readonly window: Window;
@@ -81,7 +81,7 @@ interface CutHour {
   readonly amount: number;
 }
 
-/** Returns the energy of the part of the hour that lies in the window. */
+/** Returns the energy of the part of the hour that is in the window. */
 function partOf(source: Source, { machine, meter, source: by }: Metering, cut: CutHour): number {
   const { hour, window, parameters, amount } = cut;
   if (by === "estimate" && parameters !== null) {
@@ -102,18 +102,18 @@ function partOf(source: Source, { machine, meter, source: by }: Metering, cut: C
   return amount * (inside.reduce((sum, { rise }) => sum + rise, 0) / whole);
 }
 
-/** A heartbeat is at most an hour old, so the log has the load in force at a span's start from this much earlier on. */
+/** How far to search back for the load at the start of a span. An unchanged value is logged at least once an hour. */
 const BEFORE_MS: Milliseconds = HOUR_MS;
 
-/** A span in which a machine works at a steady rate. */
+/** A span in which a machine works at a constant rate. */
 interface Stretch extends Window {
-  /** Per millisecond, see `workRate`. */
+  /** Work per millisecond, see `workRate`. */
   readonly rate: number;
 }
 
 /**
- * Returns the work of a machine over the span from the readings still in the log. It follows the same rules as the fold, so that the parts
- * of an hour add up to it. The parameters given are in force until the log has others.
+ * Returns the work of a machine over the span, from the readings that are still in the log. Uses the same rules as the fold, so that the
+ * parts of an hour add up to it. The given parameters are in force until the log has others.
  */
 function stretchesIn(
   source: Source,
@@ -125,7 +125,7 @@ function stretchesIn(
   let rules = parameters;
   let rate = 0;
   let mark = span.start;
-  /** End of the last coverage of the load's group. */
+  /** The end of the last coverage (answered polls) of the load's group. */
   let covered = null as { boot: string; mono: Milliseconds; at: EpochMs } | null;
   const pass = (to: EpochMs): void => {
     const start = Math.max(mark, span.start);
@@ -133,7 +133,7 @@ function stretchesIn(
     if (end > start && rate > 0) found.push({ start, end, rate });
     mark = Math.max(mark, to);
   };
-  // The next poll may bridge a gap at the end of the span.
+  // Reads past the end of the span, because the next poll may bridge a gap at that end.
   const end = span.end + (load === null ? 0 : bridgeMs(parameters, load.group));
   for (const record of source.reader.log(source.stream, { start: span.start - BEFORE_MS, end })) {
     if (covered !== null) pass(Math.min(record.time, covered.at));
@@ -158,7 +158,7 @@ function stretchesIn(
   return found;
 }
 
-/** Returns the work before an instant. */
+/** Returns the machine's work before an instant. */
 function workUntil(stretches: readonly Stretch[], at: EpochMs): number {
   return stretches.reduce((sum, { start, end, rate }) => sum + rate * Math.max(0, Math.min(end, at) - start), 0);
 }

@@ -15,10 +15,10 @@ import { epochsIn, msIn, workingTime } from "./rules.ts";
 import { type FigureCoverage, type Source, type TimeLine, timeLineOf, watchedWindow } from "./source.ts";
 import { durationByMode, frequencyByMode, utilization } from "./usage.ts";
 
-/** A tag is logged at least this often while it is read. */
+/** Longest time between two logged readings of a tag while it is polled. */
 const HEARTBEAT_MS = 3_600_000;
 
-/** A reading that proves a part. The profile names the PLC's register of its tag. */
+/** A reading that proves a part of a figure. The profile names the PLC's register of its tag. */
 export interface Evidence {
   readonly seq: Seq;
   readonly tag: TagName;
@@ -30,14 +30,14 @@ export interface Evidence {
 interface Part {
   readonly start: EpochMs;
   readonly end: EpochMs;
-  /** English description, with the reason it counts. */
+  /** Description in English, with the reason why the part counts. */
   readonly text: string;
   /** The part's share of the figure, in the figure's unit. */
   readonly amount: number;
   readonly evidence: readonly Evidence[];
 }
 
-/** A figure with its parts. */
+/** A figure with the parts that it is the sum of. */
 interface Explained {
   readonly unit: "ms" | "count" | "therm" | "kWh";
   readonly value: Readonly<Record<string, number>>;
@@ -49,15 +49,15 @@ interface Explained {
 export interface Explanation extends Explained {
   readonly figure: string;
   readonly window: Window;
-  /** Number of parts beyond `MAX_PARTS`. */
+  /** Number of omitted parts beyond `MAX_PARTS`. */
   readonly left_out: number;
   readonly coverage: FigureCoverage;
 }
 
-/** Parts of one explanation. */
+/** Maximum number of parts in one explanation. */
 const MAX_PARTS = 500;
 
-/** Figures that can be explained. */
+/** Functions that explain a figure, by the figure's name. */
 const EXPLANATIONS: Readonly<Record<string, (source: Source, line: TimeLine) => Explained>> = {
   duration_by_mode: explainStages,
   frequency_by_mode: (source, line) => ({
@@ -188,7 +188,7 @@ const EXPLANATIONS: Readonly<Record<string, (source: Source, line: TimeLine) => 
 
 export const EXPLAINABLE: readonly string[] = Object.keys(EXPLANATIONS);
 
-/** Traces a figure back to stages and cycles, and these to readings. Returns null for an unknown figure. */
+/** Traces a figure back to stages and cycles, and these to readings. Returns null if the figure is unknown. */
 export function explain(source: Source, figure: string, window: Window): Explanation | null {
   const explained = Object.hasOwn(EXPLANATIONS, figure) ? EXPLANATIONS[figure] : undefined;
   if (explained === undefined) return null;
@@ -244,13 +244,13 @@ function stageParts(source: Source, line: TimeLine, counts: (stage: BoothStage) 
     const { mode, start, end, uncertain_ms, is_new_start } = stage;
     const inferred = uncertain_ms > 0 ? `, ${uncertain_ms} ms of it inferred across gaps` : "";
     const text = `${mode}${is_new_start ? "" : " (continued)"}${inferred}`;
-    // Parts beyond the limit are left out, so their readings are not looked up.
+    // Parts beyond the limit are omitted, so their readings aren't searched.
     const evidence = index < MAX_PARTS && mode !== "no_data" ? evidenceAt(source, start, tags) : [];
     return { start, end, text, amount: end - start, evidence };
   });
 }
 
-/** Figure and unit of each meter, and the role of the load that the estimate needs. */
+/** Figure and unit of each energy meter, and the role of the load tag for the estimate. */
 const METERS = {
   gas: { figure: "gas_therm", by: "gas_source", unit: "therm", load: "burner_modulation" },
   kwh: { figure: "energy_kwh", by: "energy_source", unit: "kWh", load: "fan_speed" },
@@ -295,7 +295,7 @@ function explainEnergy(
   return { ...explained, parts: countedParts(evidenceIn(source, window, tags), "meter", factor), rules };
 }
 
-/** Makes a part of each reading of a counter, with its difference to the previous reading. */
+/** Makes a part of each reading of a counter, with the difference from the previous reading. */
 function countedParts(readings: readonly Evidence[], what: "meter" | "counter", factor = 1): Part[] {
   return readings.map((one, index) => {
     const before = readings[index - 1];
@@ -308,7 +308,10 @@ function filterTags(parameters: Parameters | null, type: FilterType): string[] {
   return [...tagsWithRole(parameters, "filter_minutes", type), ...tagsWithRole(parameters, "filter_reset", type)];
 }
 
-/** Returns the readings at the instant. Without one (a limit was reached, or polls came back), returns the values in force. */
+/**
+ * Returns the readings at the instant. If there are none (such as when a limit was reached or polling resumed), returns the last earlier
+ * values.
+ */
 function evidenceAt(source: Source, at: EpochMs, tags: readonly TagName[]): Evidence[] {
   const exact = evidenceIn(source, { start: at, end: at + 1 }, tags);
   if (exact.length > 0 || tags.length === 0) return exact;

@@ -12,26 +12,26 @@ import { type Source, stateOf, timeLineOf } from "./source.ts";
 import { history } from "./values.ts";
 
 const WEEK_MS: Milliseconds = 7 * DAY_MS;
-/** Whole weeks that the pace is the mean of: single weeks and days differ too much. */
+/** Number of whole weeks over which the pace is averaged, because single weeks and days differ too much. */
 const PACE_WEEKS = 4;
-/** Longest window of a chart. Older use has no consequences any more. */
+/** Maximum window of a chart in days. Older use doesn't matter any more. */
 const MAX_DAYS = 190;
-/** Latest time of a forecast. */
+/** Latest time of a forecast, counted from now. */
 const FARTHEST_MS: Milliseconds = 730 * DAY_MS;
 
-/** A point of the use curve, in-use minutes since installation; null: the next point belongs to another filter. */
+/** A point of the use curve, in minutes of use since installation; null: the next point belongs to another filter. */
 export interface UsePoint {
   readonly at: EpochMs;
   readonly minutes: number | null;
 }
 
-/** The time at which a filter reaches its limit. */
+/** The forecast of the time at which a filter reaches its limit. */
 export interface FilterForecast {
-  /** At the mean pace of the last weeks, or by age if that comes first. */
+  /** Time at the average pace of the last weeks, or by age if that is earlier. */
   readonly at: EpochMs;
-  /** At the pace of the busiest of these weeks. */
+  /** Time at the pace of the busiest of these weeks. */
   readonly earliest: EpochMs;
-  /** At the pace of the quietest week; null: never. */
+  /** Time at the pace of the quietest week; null: never. */
   readonly latest: EpochMs | null;
   readonly by: "use" | "age";
 }
@@ -39,35 +39,35 @@ export interface FilterForecast {
 export interface FilterUse {
   readonly filter: FilterType;
   readonly installed_at: EpochMs;
-  /** True if it was in at first contact, so that its installation is unknown. */
+  /** Whether the filter was already in at first contact, so that its installation time is unknown. */
   readonly assumed: boolean;
-  /** null: unknown. */
+  /** Minutes in use since installation; null: unknown. */
   readonly minutes: number | null;
   readonly limit_minutes: number | null;
   readonly limit_days: number | null;
   readonly percent: number | null;
   readonly overuse_since: EpochMs | null;
-  /** Mean in-use minutes per week of the last weeks; null: less than a week is known. */
+  /** Average minutes of use per week over the last weeks; null: less than a week is known. */
   readonly week_minutes: number | null;
-  /** null: unknown, or the filter is over the limit. */
+  /** Forecast of reaching the limit; null: unknown, or the filter is over its limit. */
   readonly forecast: FilterForecast | null;
   readonly points: readonly UsePoint[];
-  /** Pressure drop by day and its limit, in the tag's unit; null without such a tag. */
+  /** Pressure drop by day and its limit, in the tag's unit; null: there is no such tag. */
   readonly pressure: {
     readonly tag: TagName;
     readonly unit: string;
-    /** null: no limit, or the drop of the clean filter is not known yet. */
+    /** Limit of the pressure drop; null: there is no limit, or the drop of the clean filter isn't known yet. */
     readonly limit: number | null;
     readonly days: readonly PressureDay[];
   } | null;
 }
 
 interface PressureDay extends Window {
-  /** null: nothing was read, or the booth was not in use. */
+  /** Highest pressure drop of the day; null: nothing was read, or the booth was not in use. */
   readonly max: number | null;
 }
 
-/** Returns the use of each fitted filter over the window, and the time it reaches its limit at the present pace. */
+/** Returns the use of each fitted filter over the window, and the time at which it reaches its limit at the present pace. */
 export function filterUse(source: Source, asked: Window): FilterUse[] {
   const window = { start: Math.max(asked.start, asked.end - MAX_DAYS * DAY_MS), end: asked.end };
   const state = stateOf(source);
@@ -89,7 +89,7 @@ export function filterUse(source: Source, asked: Window): FilterUse[] {
   });
 }
 
-/** Returns the in-use minutes of each of the last whole weeks that the booth is known for, newest first. */
+/** Returns the minutes of use in each of the last whole weeks with data about the booth, newest first. */
 export function weeklyUse(source: Source): number[] {
   const now = source.now_ms;
   const written = source.reader.stages(source.stream, { start: 0, end: now });
@@ -102,7 +102,7 @@ export function weeklyUse(source: Source): number[] {
   });
 }
 
-/** Returns the time at which the limit is reached at the pace of these weeks; null if that is unknown or too far off. */
+/** Returns the time at which the limit is reached at the pace of these weeks; null: it is unknown or too far off. */
 export function forecastOf(
   use: Pick<FilterUse, "minutes" | "limit_minutes" | "limit_days" | "installed_at">,
   pace: readonly number[],
@@ -124,7 +124,7 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Returns the use at each local midnight and change in the window, computed backwards from the end of each filter's life. */
+/** Returns the use at each local midnight and each filter change in the window, computed backwards from the end of each filter's life. */
 function pointsOf(
   source: Source,
   window: Window,
@@ -150,7 +150,7 @@ function pointsOf(
   });
 }
 
-/** Returns the highest drop of each local day on which the booth was in use. Without fans there is no drop. */
+/** Returns the highest drop of each local day on which the booth was in use. Without running fans there is no drop. */
 function pressureOf(source: Source, window: Window, filter: FilterType): FilterUse["pressure"] {
   const { parameters, filters } = stateOf(source);
   const [tag = ""] = tagsWithRole(parameters, "filter_pressure", filter);
@@ -169,7 +169,7 @@ function pressureOf(source: Source, window: Window, filter: FilterType): FilterU
   const { limits, pressure } = filters[filter]?.current ?? {};
   const baseline = pressure?.baseline ?? null;
   const over = limits?.pressure_pa;
-  // The limit is above the clean drop, in Pa; the tag may have a unit of its own.
+  // Converts the limit, which is in Pa above the drop of the clean filter, to the tag's unit.
   const { unit, factor, conversion: { scale, offset } = { scale: factor, offset: 0 } } = sensor;
   const limit = over === undefined || baseline === null || scale === 0 ? null : (baseline + over - offset) / scale;
   return { tag, unit, limit, days };

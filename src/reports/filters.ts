@@ -12,10 +12,10 @@ import { type Source, stateOf, timeLineOf } from "./source.ts";
 /** Share of the estimated life after which maintenance is planned. */
 const NOMINAL_SHARE = 0.8;
 
-/** A filter that is in for less than this has no estimate. */
+/** Time since installation before which a filter gets no estimate. */
 const ESTIMATE_AFTER_MS = 7 * DAY_MS;
 
-/** Returns the use of a filter. Numbers are null if unknown, or without a limit in minutes. */
+/** Returns the use of a filter. Numbers are null if they are unknown, or if the filter has no limit in minutes. */
 export function usageOf(filter: Installation) {
   const minutes = usedMinutes(filter);
   const limit_minutes = filter.limits.minutes ?? null;
@@ -24,12 +24,12 @@ export function usageOf(filter: Installation) {
   return { minutes, limit_minutes, percent, overuse_since, assumed: filter.source === "assumed" };
 }
 
-/** A removed filter. `assumed`: it was in at first contact, so a PLC's count of its use may cover a longer time than its days. */
+/** A removed filter. `assumed`: it was already in at first contact, so the PLC's count of its use may cover more time than its days. */
 export interface Removal extends Maintenance {
   readonly assumed: boolean;
 }
 
-/** Returns the maintenance records of the window, by removal, without those that a later record corrects. */
+/** Returns the maintenance records of the window, by time of removal. Omits records that a later record corrects. */
 export function filterMaintenanceHistory(source: Source, window: Window): Removal[] {
   return FILTER_TYPES.flatMap((type) => removalsOf(source, type))
     .filter(({ removed_at }) => removed_at >= window.start && removed_at < Math.min(window.end, source.now_ms))
@@ -46,7 +46,7 @@ interface Maintained {
   readonly overuse_ms: Milliseconds;
 }
 
-/** Returns the installations that overlap the window with their estimated lives, by type and age. */
+/** Returns the filter installations that overlap the window, with their estimated lives, by type and age. */
 export function filterMaintenances(source: Source, window: Window) {
   const state = stateOf(source);
   return FILTER_TYPES.flatMap((type) => {
@@ -69,9 +69,9 @@ export function filterMaintenances(source: Source, window: Window) {
 }
 
 /**
- * Adds the estimated life in days: at the mean daily use since installation, or the limit by age if that comes first. It is null in the
- * first week, or without either limit. If the filter was in at first contact, the booth's own time in use counts, because the PLC's count
- * covers a longer time than the days since then.
+ * Adds the estimated life in days: from the average daily use since installation, or from the age limit if that is earlier. It is null in
+ * the first week, or without either limit. For a filter that was in at first contact, the booth's own time in use counts, because the PLC's
+ * count covers more time than the days since then.
  */
 function withEstimate(source: Source, one: Maintained, assumed: boolean) {
   const { installed_at, used_minutes, limits } = one;
@@ -93,7 +93,7 @@ function withEstimate(source: Source, one: Maintained, assumed: boolean) {
   return { ...one, estimated_days: days, nominal_days, maintenance_days: days - nominal_days };
 }
 
-/** Returns the records of the removed filters of one type, oldest first. */
+/** Returns the maintenance records of the removed filters of one type, oldest first. */
 export function removalsOf(source: Source, type: FilterType): Removal[] {
   const changes = changesOf(source, type).map(({ value }) => value);
   const assumed = changes.filter((change) => change.source === "assumed").map(({ installed_at }) => installed_at);
@@ -103,8 +103,8 @@ export function removalsOf(source: Source, type: FilterType): Removal[] {
 }
 
 /**
- * Returns the valid changes of one type, oldest first. A later record corrects earlier ones: it names the filter that came out, or that is
- * in again, and every filter that was recorded as installed after that one is void.
+ * Returns the valid changes of one filter type, oldest first. A later record corrects earlier ones. It names the filter that was removed,
+ * or that is in again after an undo. All filters recorded as installed after that filter are then invalid.
  */
 function changesOf({ reader, stream, now_ms }: Source, type: FilterType): Stored<FilterService>[] {
   const recorded = reader
@@ -114,10 +114,10 @@ function changesOf({ reader, stream, now_ms }: Source, type: FilterType): Stored
   const valid: Stored<FilterService>[] = [];
   for (const change of recorded) {
     const { installed_at, source, maintenance } = change.value;
-    // The filter that was in at first contact is the first one.
+    // No other filter was installed earlier than the filter that was in at first contact.
     const before = source === "assumed" ? 0 : (maintenance?.installed_at ?? installed_at);
     while ((valid.at(-1)?.value.installed_at ?? 0) > before) valid.pop();
-    // After an undo, the filter that is in again went in with the change that is still valid.
+    // After an undo, the change that installed the present filter is still valid and is not added again.
     if (valid.at(-1)?.value.installed_at !== installed_at) valid.push(change);
   }
   return valid;

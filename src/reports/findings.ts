@@ -5,14 +5,14 @@ import type { Window } from "../store/port.ts";
 import { type Source, stateOf } from "./source.ts";
 
 export type Incident = IncidentFact["value"] & {
-  /** Sequence number of the fact that opened it. */
+  /** Sequence number of the fact that opened the incident. */
   readonly id: number;
 };
 
 /**
- * Returns the incidents that were open at some time of the window, by start, each as last written. An incident is written when it opens
- * and again when it is resolved. The first record has no end, so the query starts at 0: a window after the end would find only the first
- * record, and show the incident as open.
+ * Returns the incidents that were open at some time in the window, by start, each with its last record. An incident is written when it
+ * opens and again when it is resolved. The first record has no end, so the query starts at 0. A later start would find only the first
+ * record of some incidents and show them as open.
  */
 export function validationIncidents(source: Source, window: Window): Incident[] {
   const { reader, stream, now_ms } = source;
@@ -29,7 +29,7 @@ export function validationIncidents(source: Source, window: Window): Incident[] 
     .sort((a, b) => a.first_seen_at - b.first_seen_at || a.id - b.id);
 }
 
-/** Returns all versions seen, oldest first. A return to an older one is an entry of its own. */
+/** Returns all versions seen, oldest first. A return to an older version is a separate entry. */
 export function revisionHistory(source: Source) {
   const { reader, stream, now_ms } = source;
   const all = reader.facts(stream, KIND.revision, { start: 0, end: now_ms + 1 }).map(({ value }) => value);
@@ -42,7 +42,7 @@ export function revisionHistory(source: Source) {
   };
 }
 
-/** Returns the time of the last update; null if only the version at first contact is known. */
+/** Returns the time of the last update; null: only the version at first contact is known. */
 export function updatedAt({ entered }: RevisionState): EpochMs | null {
   return entered === null || entered.initial ? null : entered.first_seen_at;
 }

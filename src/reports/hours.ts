@@ -10,8 +10,8 @@ import { type Source, stateOf, type TimeLine } from "./source.ts";
 import { latestReadingsBefore } from "./values.ts";
 
 /**
- * Returns whether the log still has every reading of an hour, and the hour before: a value that does not change is logged once an hour,
- * and a counter's first rise starts from the previous reading.
+ * Returns whether the log still has all readings of an hour and of the hour before it. The earlier hour is needed because an unchanged
+ * value is logged once an hour, and a counter's first rise starts from the previous reading.
  */
 export function isInLog({ reader, stream }: Source, hour: EpochMs): boolean {
   const info = reader.streams().find((one) => one.stream === stream);
@@ -20,10 +20,10 @@ export function isInLog({ reader, stream }: Source, hour: EpochMs): boolean {
   return first !== undefined && first.time <= hour - HOUR_MS;
 }
 
-/** Counts of an hour so far: counted cycles, therm, kWh. */
+/** Figures of an hour so far: counted cycles, therm, kWh. */
 export type HourFigures = Pick<HourFact["value"], "hour" | "cycles" | "gas_therm" | "energy_kwh">;
 
-/** Returns the hours that the window overlaps: written ones, provisional ones, and those that are not complete yet. Unsorted, each once. */
+/** Returns the hours that overlap the window: written, provisional and incomplete ones. Each hour occurs once, in no order. */
 export function hoursIn(source: Source, { window, open_end }: TimeLine): readonly HourFigures[] {
   const touched = { start: window.start - HOUR_MS, end: window.end };
   const written = source.reader.facts(source.stream, KIND.hour, touched).map(({ value }) => value);
@@ -45,8 +45,8 @@ function openHour(hour: EpochMs, { counted_cycles, gas_therm, energy_kwh, work =
 }
 
 /**
- * Returns the rise of a counter with each good reading in the span, compared with the previous reading, however long ago. Falls and jumps
- * count as in the fold: as a wrap, a reset or nothing.
+ * Returns the rise of a counter at each good reading in the span, compared with the previous reading of any age. Falls and jumps count like
+ * in the fold: as a wrap, as a reset, or not at all.
  */
 export function risesIn(source: Source, tag: TagName, span: Window): { readonly at: EpochMs; readonly rise: number }[] {
   const { parameters } = stateOf(source);
@@ -60,7 +60,7 @@ export function risesIn(source: Source, tag: TagName, span: Window): { readonly 
     if (before !== undefined) {
       const previous = Number(before.value);
       const next = Number(record.value);
-      // Uses mono within a boot: corrected time stands still after the clock was put back, and the counter continues.
+      // Uses mono within a boot, because corrected time stands still after the clock was set back while the counter continues.
       const elapsed_ms = before.boot === record.boot ? record.mono - before.mono : record.time - before.time;
       rises.push({ at: record.time, rise: countOf({ previous, next, elapsed_ms, ...counting }).delta });
     }

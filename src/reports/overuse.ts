@@ -6,31 +6,31 @@ import { removalsOf } from "./filters.ts";
 import { timeIn } from "./rules.ts";
 import { type Source, stateOf, timeLineOf } from "./source.ts";
 
-/** Returns the booth's overuse: the union over its filters. */
+/** Returns the overuse of the booth: the time in which at least one filter is in overuse. */
 export function overuse(source: Source, window: Window) {
   const line = timeLineOf(source, window);
   const { start: from, end: to } = line.window;
   const episodes = episodesIn(source, line.window);
   const union = united(episodes);
-  // A cycle at the very start of overuse does not count as overuse; one at the very removal does.
+  // A cycle that ends exactly at the start of overuse doesn't count as overuse. A cycle that ends exactly at the removal does.
   const spans = union
     .map(({ start, end }) => ({ start: Math.max(start + 1, from), end: Math.min(end + 1, to) }))
     .filter(({ start, end }) => start < end);
   const counted = countedWithin(source, line, spans);
   return {
-    /** In-use time with one or more filters in overuse: each minute once. */
+    /** Time in use with at least one filter in overuse. Each minute counts once. */
     overuse_ms: overlapOf(timeIn(line, "in_use"), union),
-    /** Cycles counted in such time: each once. */
+    /** Cycles counted during overuse. Each cycle counts once. */
     overuse_cycles: counted.cycle_count,
     cycles_source: counted.source,
     approximate: counted.approximate,
-    /** Episodes that overlap the window. The counts of adjacent windows do not add up. */
+    /** Number of episodes that overlap the window. The counts of adjacent windows don't add up. */
     overuse_count: episodes.length,
     coverage: line.coverage,
   };
 }
 
-/** Returns the episodes of overuse that overlap the window, in full length. One that still lasts ends now. */
+/** Returns the episodes of overuse that overlap the window, in full length. An episode that still lasts ends now. */
 export function episodesIn(source: Source, window: Window) {
   return FILTER_TYPES.flatMap((type) => episodesOf(source, type).map((episode) => ({ ...episode, type }))).filter(
     ({ start, end }) => start < window.end && end > window.start,

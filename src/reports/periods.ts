@@ -6,12 +6,12 @@ import { zoneOf } from "./rules.ts";
 import { type Source, stateOf, timeLineOf } from "./source.ts";
 import { filled, utilization } from "./usage.ts";
 
-/** Bars of one chart: a quarter by days, two days by hours. More cannot be distinguished on a screen. */
+/** Maximum number of bars in one chart: a quarter by days, two days by hours. More can't be distinguished on a screen. */
 const MAX_PERIODS = 100;
 
 /**
  * Returns the figures of `utilization`, `cycleCount` and `energy` by local hours, days, weeks or months, for a bar chart. Throws a
- * RangeError for too many periods.
+ * RangeError if there are too many periods.
  */
 export function usePeriods(source: Source, window: Window, unit: BucketUnit) {
   const line = timeLineOf(source, window);
@@ -27,7 +27,8 @@ export function usePeriods(source: Source, window: Window, unit: BucketUnit) {
     const { in_use_ms, working_ms, utilization_pct } = utilization(source, period);
     const { gas_therm, energy_kwh, ...used } = energy(source, period);
     const { cycle_count, ...counted } = cycleCount(source, period);
-    // The period cuts an hour whose readings are no longer in the log: its cycles and energy are split by time.
+    // Set if the period includes only part of an hour whose readings are no longer in the log. Its cycles and energy are then split by
+    // time.
     const approximate = used.approximate || counted.approximate;
     return { ...period, in_use_ms, working_ms, utilization_pct, cycle_count, gas_therm, energy_kwh, approximate };
   });

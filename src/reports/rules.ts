@@ -6,14 +6,14 @@ import type { Milliseconds } from "../domain/units.ts";
 import type { Window } from "../store/port.ts";
 import type { TimeLine } from "./source.ts";
 
-/** A part of a window in which the rules of reports stay the same. */
+/** A part of a window in which the rules of reports don't change. */
 export interface Epoch extends Window, Pick<ReportRules, "tz" | "working_hours"> {
   readonly mode_sets: ModeSets | null;
 }
 
 /**
- * Cuts the window at each change of mode sets, zone or working hours. The first known rules also apply to earlier time. The first working
- * hours apply to the time before the box knew any, because the facility had them all along.
+ * Splits the window at each change of mode sets, zone or working hours. The first known rules also apply to earlier time. The same is true
+ * of the first working hours, because the facility had them before the box knew them.
  */
 export function epochsIn(state: DeriveState, window: Window): Epoch[] {
   const { parameters, rules = [] } = state;
@@ -30,12 +30,12 @@ export function epochsIn(state: DeriveState, window: Window): Epoch[] {
   });
 }
 
-/** Returns the zone now in force; UTC before the first parameters. */
+/** Returns the present time zone; UTC before the first parameters. */
 export function zoneOf({ parameters }: DeriveState): string {
   return parameters?.tz ?? "UTC";
 }
 
-/** Returns the booth's time in a named set of modes, each moment by the set in force at that time. */
+/** Returns the booth's time in a named set of modes. Each moment is judged by the set in force at that time. */
 export function timeIn({ spans, state, window }: TimeLine, set: keyof ModeSets): Interval[] {
   const inside: Interval[] = [];
   eachOverlap(spans, epochsIn(state, window), ({ mode, start, end }, epoch) => {
@@ -45,7 +45,7 @@ export function timeIn({ spans, state, window }: TimeLine, set: keyof ModeSets):
   return inside;
 }
 
-/** Calls back for each pair of overlapping intervals. Both lists are in order, and their intervals do not overlap each other. */
+/** Calls a function for each pair of overlapping intervals. Both lists must be in order and without overlaps within themselves. */
 export function eachOverlap<A extends Interval, B extends Interval>(
   ones: readonly A[],
   others: readonly B[],
@@ -67,7 +67,7 @@ export function msIn(line: TimeLine, set: keyof ModeSets): Milliseconds {
   return lengthOf(timeIn(line, set));
 }
 
-/** Returns the facility's working time in the window, each day by the hours and the zone in force at that time. */
+/** Returns the facility's working time in the window. Each day is judged by the hours and the zone in force at that time. */
 export function workingTime(state: DeriveState, window: Window): Interval[] {
   return united(
     epochsIn(state, window).flatMap(({ start, end, tz, working_hours }) =>

@@ -3,17 +3,17 @@ import { type DeriveState, emptyState } from "../derivation/state.ts";
 import type { EpochMs, Milliseconds, StreamId } from "../domain/units.ts";
 import type { BoothStage, StoreReader, Window } from "../store/port.ts";
 
-/** The booth and the moment of a report. */
+/** The booth and the time of a report. */
 export interface Source {
   readonly reader: StoreReader;
   readonly stream: StreamId;
-  /** Corrected time of the request. Every window is clipped to it. */
+  /** Corrected time of the request. Every window ends at this time at the latest. */
   readonly now_ms: EpochMs;
-  /** A state that is newer than the reader's. */
+  /** A state that is newer than the reader's; absent: the reader's state is used. */
   readonly state?: DeriveState;
 }
 
-/** Observed, inferred and missing time of a figure. They add up to the window clipped to now. */
+/** Observed, inferred and missing time of a figure. Together they are the window up to now. */
 export interface FigureCoverage {
   readonly observed_ms: Milliseconds;
   readonly inferred_ms: Milliseconds;
@@ -21,9 +21,9 @@ export interface FigureCoverage {
 }
 
 /**
- * The booth's stages over a window: spans without holes from its start to its end clipped to now. Every report starts from one, so that
- * all figures clip alike and stand on the same coverage. `open_end` is what the fold makes of the time after the last stage fact, with
- * provisional facts; its state is the state at that end, while `state` is the one after the newest record.
+ * The booth's stages over a window: spans without holes, up to the window's end or now. All reports start from a timeline, so all figures
+ * are clipped in the same way and have the same coverage. `open_end` has the stages after the last stage fact, provisional facts, and the
+ * state at that end. `state` is the state after the newest record.
  */
 export interface TimeLine {
   readonly window: Window;
@@ -33,14 +33,14 @@ export interface TimeLine {
   readonly open_end: OpenEnd;
 }
 
-/** Returns the fold's state; the empty one if the store has none. */
+/** Returns the fold's state, or the empty state if the store has none. */
 export function stateOf(source: Source): DeriveState {
   return source.state ?? source.reader.state(source.stream) ?? emptyState();
 }
 
 /**
- * Returns the stages of the booth over the window, clipped to it and to now. Time that no stage covers is no_data. `is_new_start` is true
- * only if the start lies in the window, so that counts over adjacent windows add up.
+ * Returns the stages of the booth over the window, clipped to it and to now. Time without a stage is no_data. `is_new_start` is true only
+ * if the start is in the window, so that counts over adjacent windows add up.
  */
 export function timeLineOf(source: Source, asked: Window): TimeLine {
   const window = { start: asked.start, end: Math.max(asked.start, Math.min(asked.end, source.now_ms)) };
@@ -63,7 +63,7 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
     at = end;
   };
   for (const span of source.reader.stages(source.stream, window)) {
-    // Fast path for nearly all of a year's 73,000 stages: whole, certain, and without a gap.
+    // Fast path for nearly all of a year's 73,000 stages: complete, certain, and without a gap before them.
     if (span.start === at && span.end > at && span.end <= window.end && span.uncertain_ms === 0) {
       spans.push(span);
       if (span.mode === "no_data") missing_ms += span.end - at;
@@ -71,7 +71,7 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
     } else add(span);
   }
   for (const span of open_end.stages) if (span.end >= window.start && span.start < window.end) add(span);
-  // The silence after the open stage's last good reading will be a stage, so its start counts.
+  // The silence after the open stage's last good reading will become a stage, so its start counts.
   const open = open_end.stages.at(-1);
   const is_new_start = open?.end === at && open.mode !== "no_data";
   if (at < window.end) add({ ...noData(at, window.end), is_new_start });
@@ -80,7 +80,7 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
   return { window, spans, coverage, state, open_end };
 }
 
-/** Returns the coverage of a window. A window from 0 on starts with the first known time. */
+/** Returns the coverage of a window. A window that starts at 0 is taken from the first known time. */
 export function coverageOf(source: Source, { start, end }: Window): FigureCoverage {
   const stages = [...source.reader.stages(source.stream, { start: 0, end }), ...openEndOf(stateOf(source), end).stages];
   const from = start > 0 ? start : Math.min(stages[0]?.start ?? end, end);
@@ -88,8 +88,8 @@ export function coverageOf(source: Source, { start, end }: Window): FigureCovera
 }
 
 /**
- * Returns the part of the line's window from the booth's first reading on. A share of working hours must not count days before the booth
- * was installed. Later time without data is part of it.
+ * Returns the part of the window that begins with the booth's first reading. A share of working hours must not count days before the booth
+ * was installed. Later time without data is included.
  */
 export function watchedWindow({ reader, stream }: Source, { window, spans, open_end }: TimeLine): Window {
   const isKnown = ({ mode }: Pick<BoothStage, "mode">): boolean => mode !== "no_data";
@@ -101,7 +101,10 @@ export function watchedWindow({ reader, stream }: Source, { window, spans, open_
   return { start: spans.find(isKnown)?.start ?? window.end, end: window.end };
 }
 
-/** Returns the uncertain time of the span up to `at`, pro rata, in whole milliseconds that add up over adjacent windows. */
+/**
+ * Returns the uncertain time of the span up to `at`, in proportion to its length. It is in whole milliseconds that add up over adjacent
+ * windows.
+ */
 function share({ start, end, uncertain_ms }: BoothStage, at: EpochMs): Milliseconds {
   return end === start ? 0 : Math.floor((Math.min(uncertain_ms, end - start) * (at - start)) / (end - start));
 }

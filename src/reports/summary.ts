@@ -11,17 +11,17 @@ import { usageOf } from "./filters.ts";
 import { updatedAt } from "./findings.ts";
 import { zoneOf } from "./rules.ts";
 
-/** Used share of a filter's life from which a change should be planned. */
+/** Share of a filter's life after which a change should be planned. */
 const WARNING_SHARE = 0.8;
 
-/** Summarizes the state at `nowMs` (corrected time). Cheap enough for each heartbeat. */
+/** Summarizes the state at `nowMs` (corrected time). Fast enough for each heartbeat. */
 export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
   const { state, stages } = openEndOf(given, nowMs);
   const { bays, parameters, recent, latest, revisions } = state;
   const last = stages.at(-1);
   const known = bays.filter(({ open }) => open !== null).map(({ good_until }) => good_until);
   const last_good_at = known.length === 0 ? null : Math.max(...known);
-  // The stage's span ends where it still counts. After that the mode is unknown.
+  // The last stage ends at the latest when its last good reading is no longer valid. After that, the mode is unknown.
   const in_gap = last !== undefined && last.end < nowMs && (last_good_at === null || last_good_at < nowMs);
   const raws = bays.map(({ raw }) => raw).filter((raw) => raw !== null);
   const { firmware, program } = revisions;
@@ -57,8 +57,8 @@ export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
 }
 
 /**
- * Returns the time by mode of the local day so far, from the state alone, which remembers a day and a half. The result equals
- * `durationByMode` of that window, and its sum is the day so far exactly.
+ * Returns the time by mode of the local day so far, from the state alone, which keeps a day and a half. The result equals `durationByMode`
+ * of that window, and its sum is exactly the length of the day so far.
  */
 export function durationsToday(given: DeriveState, nowMs: EpochMs): Readonly<Partial<Record<Mode, Milliseconds>>> {
   const { state, stages } = openEndOf(given, nowMs);
@@ -102,6 +102,6 @@ function conditionOf(filter: Installation, nowMs: EpochMs): FilterSummary["state
   if (runningEpisode(filter) !== null) return "overuse";
   const share = usedShare(filter, nowMs);
   if (share === null) return null;
-  // A counter's decimal steps are not exact in binary.
+  // The tolerance allows for a counter's decimal steps, which aren't exact in binary.
   return share >= WARNING_SHARE - 1e-9 ? "warning" : "good";
 }

@@ -3,19 +3,19 @@ import type { BoothStage, Window } from "../store/port.ts";
 import { type Source, stateOf, timeLineOf } from "./source.ts";
 import { latestValuesBefore } from "./values.ts";
 
-/** Minimum and maximum in a step; null: no good value is known in it. */
+/** Minimum and maximum of a tag in a time step; null: no good value is known in it. */
 interface Step {
   min: number | null;
   max: number | null;
 }
 
-/** Steps of one chart: two days at five minutes, 25 days at an hour. More cannot be distinguished on a screen. */
+/** Maximum number of steps in one chart: two days at five minutes, 25 days at an hour. More can't be distinguished on a screen. */
 const MAX_STEPS = 600;
 
 /**
- * Returns minimum and maximum of tags by steps of `step_ms`, so that a peak of one second shows in a month. A value is valid until the next
- * reading, because only changes are logged, but not over time without data. The last step may be shorter. Throws a RangeError for too
- * many steps.
+ * Returns the minimum and maximum of tags in steps of `step_ms`, so that a peak of one second is visible in a month. A value is valid until
+ * the next reading, because only changes are logged, but not during time without data. The last step may be shorter. Throws a RangeError if
+ * there are too many steps.
  */
 export function trend(
   source: Source,
@@ -65,7 +65,7 @@ interface Valid {
 interface Grid {
   readonly start: EpochMs;
   readonly step_ms: Milliseconds;
-  /** Spans without data. */
+  /** Spans without data, in which no value is valid. */
   readonly silent: readonly BoothStage[];
   readonly until: EpochMs;
 }

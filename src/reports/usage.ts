@@ -8,10 +8,10 @@ import { type Source, stateOf, timeLineOf, watchedWindow } from "./source.ts";
 
 type ByMode = Partial<Record<Mode, number>>;
 
-/** Returns the milliseconds in each mode. Law: the sum over all modes, no_data included, is the clipped window exactly. */
+/** Returns the milliseconds in each mode. Law: the sum over all modes, including no_data, is exactly the clipped window. */
 export function durationByMode(source: Source, window: Window) {
   const { spans, coverage } = timeLineOf(source, window);
-  // A map is faster than an object with as many keys as modes: a year has 73,000 stages.
+  // A map is faster than an object with one key per mode. A year has 73,000 stages.
   const sums = new Map<Mode, { ms: Milliseconds }>();
   for (const { mode, start, end } of spans) {
     const sum = sums.get(mode);
@@ -22,7 +22,7 @@ export function durationByMode(source: Source, window: Window) {
   return { by_mode, coverage };
 }
 
-/** Counts the stages whose start lies in the window, by mode. Law: counts over adjacent windows add up. */
+/** Counts the stages that start in the window, by mode. Law: counts over adjacent windows add up. */
 export function frequencyByMode(source: Source, window: Window) {
   const { spans, coverage } = timeLineOf(source, window);
   const by_mode: ByMode = {};
@@ -30,13 +30,15 @@ export function frequencyByMode(source: Source, window: Window) {
   return { by_mode, coverage };
 }
 
-/** Returns the milliseconds in the runtime set of modes, by the set in force at each moment. */
+/** Returns the milliseconds in the runtime set (the modes that count as runtime), by the set in force at each moment. */
 export function runtime(source: Source, window: Window) {
   const line = timeLineOf(source, window);
   return { runtime_ms: msIn(line, "runtime"), coverage: line.coverage };
 }
 
-/** Returns the time in the runtime set in a period and in the previous period of the same length. `delta_ms` may be negative. */
+/**
+ * Returns the time in the runtime set in a period and in the previous period of the same length. `delta_ms` is negative if the time fell.
+ */
 export function runtimePeriods(source: Source, current: Window) {
   const now = runtime(source, current);
   const before = runtime(source, { start: current.start - (current.end - current.start), end: current.start });
@@ -49,8 +51,8 @@ export function runtimePeriods(source: Source, current: Window) {
 }
 
 /**
- * Returns the time in the runtime set, or in the given modes, by local hours, days, weeks or months of the zone now in force. Law: adds up
- * to `runtime`.
+ * Returns the time in the runtime set, or in the given modes, by local hours, days, weeks or months of the present zone. Law: the sum is
+ * `runtime`.
  */
 export function runtimeSeries(
   source: Source,
@@ -71,7 +73,7 @@ function sharedMs(span: Window, slot: Window): Milliseconds {
   return Math.min(span.end, slot.end) - Math.max(span.start, slot.start);
 }
 
-/** Compares in-use time with the facility's working hours, each moment by the mode sets, hours and zone in force. */
+/** Compares time in use with the facility's working hours, by the mode sets, hours and zone in force at each moment. */
 export function utilization(source: Source, window: Window) {
   const line = timeLineOf(source, window);
   const in_use = timeIn(line, "in_use");
@@ -80,27 +82,27 @@ export function utilization(source: Source, window: Window) {
   const working_ms = lengthOf(shifts);
   const in_use_working_ms = overlapOf(in_use, shifts);
   return {
-    /** In the window, all hours. */
+    /** Time in use in the window, at all hours. */
     in_use_ms,
-    /** Length of the facility's working hours in the window, from the booth's first reading on and clipped to now. */
+    /** Length of the facility's working hours in the window, from the booth's first reading up to now. */
     working_ms,
     in_use_working_ms,
-    /** In use outside of working hours. */
+    /** Time in use outside of working hours. */
     overtime_ms: in_use_ms - in_use_working_ms,
-    /** 0..100; null without working time. */
+    /** Utilization in percent, 0..100; null: no working time. */
     utilization_pct: working_ms === 0 ? null : (in_use_working_ms / working_ms) * 100,
-    /** False if the zone is unknown: then UTC counts. */
+    /** Whether the time zone is known. Otherwise UTC is used. */
     tz_known: epochsIn(line.state, line.window).every(({ tz }) => isKnownZone(tz)),
     coverage: line.coverage,
   };
 }
 
-/** Slots of one answer: three days at one minute, a year at two hours. */
+/** Maximum number of slots in one answer: three days at one minute, a year at two hours. */
 const MAX_SLOTS = 5_000;
 
 /**
- * Returns the time by mode in slots of `interval_ms` from the window's start on. The last slot may be shorter. Each slot's modes add up to
- * it exactly. Throws a RangeError for too many slots.
+ * Returns the time by mode in slots of `interval_ms`, beginning with the window's start. The last slot may be shorter. The modes of a slot
+ * add up exactly to its length. Throws a RangeError if there are too many slots.
  */
 export function utilizationTimeline(source: Source, window: Window, interval_ms: Milliseconds) {
   const { window: clipped, spans, coverage } = timeLineOf(source, window);
@@ -117,7 +119,7 @@ interface Slot extends Window {
   readonly by_mode: ByMode;
 }
 
-/** Adds the time by mode of the spans to the slots they overlap. */
+/** Adds the time by mode of the spans to the slots that they overlap. */
 export function filled(slots: readonly Slot[], spans: readonly BoothStage[]): readonly Slot[] {
   eachOverlap(slots, spans, (slot, span) => {
     const ms = sharedMs(span, slot);
@@ -126,7 +128,9 @@ export function filled(slots: readonly Slot[], spans: readonly BoothStage[]): re
   return slots;
 }
 
-/** Returns the use of the window, and the service's older figures: `idle_ms` is time without data, `all_active_ms` the rest. */
+/**
+ * Returns the use of the window, including older figures of the service: `idle_ms` is time without data, `all_active_ms` is all other time.
+ */
 export function utilizationSummary(source: Source, window: Window) {
   const line = timeLineOf(source, window);
   const by_mode: ByMode = {};
@@ -143,8 +147,8 @@ export function utilizationSummary(source: Source, window: Window) {
 }
 
 /**
- * Returns the stages of the window, newest first, clipped to it. The open one ends where it still counts. The time before the first
- * reading is one stage.
+ * Returns the stages of the window, newest first, clipped to it. The open stage ends at the last instant at which it is known. The time
+ * before the first reading is one stage.
  */
 export function recentStages(source: Source, window: Window) {
   const { spans, coverage } = timeLineOf(source, window);

@@ -5,7 +5,7 @@ import type { Placed, Reading } from "../domain/record.ts";
 import type { Window } from "../store/port.ts";
 import { stateOf, type Source } from "./source.ts";
 
-/** Length of the first search for an earlier value. Each further search is four times as long. */
+/** Length of the first search back in time for a value. Each further search is four times as long. */
 const FIRST_SEARCH_MS: Milliseconds = HOUR_MS;
 
 export interface Value {
@@ -13,11 +13,11 @@ export interface Value {
   readonly value: TagValue;
   /** Corrected time of the reading with this value. */
   readonly at: EpochMs;
-  /** Quality of the last reading; bad: the value is the last known one. */
+  /** Quality of the last reading. If it is bad, the value is the last known one. */
   readonly quality: Quality;
 }
 
-/** Returns the last known value of each tag, except for tags that were never read. No tags: all. */
+/** Returns the last known value of each tag, or of all tags if none are given. Omits tags that were never read. */
 export function latestValues(source: Source, tags: readonly TagName[]): Value[] {
   const { latest } = stateOf(source);
   const asked = tags.length === 0 ? Object.keys(latest) : tags;
@@ -27,7 +27,7 @@ export function latestValues(source: Source, tags: readonly TagName[]): Value[] 
   });
 }
 
-/** Returns the last value of each tag before an instant, from the log. Tags without one are left out. */
+/** Returns the last value of each tag before an instant, from the log. Omits tags without a value. */
 export function latestValuesBefore(source: Source, before: EpochMs, tags: readonly TagName[]): Value[] {
   return latestReadingsBefore(source, before, tags).map(valueOf);
 }
@@ -36,7 +36,7 @@ export function latestValuesBefore(source: Source, before: EpochMs, tags: readon
 export function latestReadingsBefore(source: Source, before: EpochMs, tags: readonly TagName[]): Placed<Reading>[] {
   const found = new Map<TagName, Placed<Reading>>();
   let end = before;
-  // Searches backwards in growing steps. Because of heartbeats, the first one is nearly always enough.
+  // Searches backwards in growing steps. The first step nearly always suffices, because unchanged values are logged again at least hourly.
   for (let length = FIRST_SEARCH_MS; found.size < tags.length && end > 0; length *= 4) {
     const start = Math.max(0, end - length);
     const wanted = tags.filter((tag) => !found.has(tag));
@@ -52,7 +52,7 @@ function valueOf({ tag, value, time, quality }: Placed<Reading>): Value {
   return { tag, value, at: time, quality };
 }
 
-/** Yields the readings of the tags in the window, including bad ones, in log order. No tags: all. */
+/** Yields the readings of the tags in the window, including bad ones, in log order. If no tags are given, yields those of all tags. */
 export function* history(source: Source, window: Window, tags: readonly TagName[]): Generator<Value> {
   for (const reading of readings(source, window, tags)) yield valueOf(reading);
 }
@@ -61,12 +61,12 @@ function readings({ reader, stream }: Source, window: Window, tags: readonly Tag
   return reader.readings(stream, window, tags.length === 0 ? undefined : new Set(tags));
 }
 
-/** Readings that a request may cover: each page reads all of them, because the answer has the total. */
+/** Maximum number of readings for one request. Each page reads all of them, because the answer includes the total. */
 const MAX_READINGS = 500_000;
 
 /**
- * Returns one page of the readings that have a value, `page` from 1, and the total of all pages. Keeps only that page in memory. Throws a
- * RangeError for too many readings.
+ * Returns one page of the readings that have a value, and the total number over all pages. `page` counts from 1. Only that page is held in
+ * memory. Throws a RangeError if there are too many readings.
  */
 export function historyPage(
   source: Source,

@@ -7,21 +7,21 @@ import { CELL_PROBLEM, mustHoldTogether, pageProblems, StoreDamaged } from "./op
 import type { StreamInfo } from "./port.ts";
 import { createQuarantine } from "./log/quarantine.ts";
 
-/** Log rows checked in one piece. */
+/** Number of log rows checked in one piece. */
 const PIECE_ROWS = 24;
-/** SQLite's value for no limit: the facts between two log rows have none. */
+/** Limit of an SQL query without a limit: any number of facts can be between two log rows. */
 const ALL = -1;
 
-/** The damage in one piece of a stream. */
+/** The damage found in one piece of a stream's records. */
 interface Finding {
   readonly info: StreamInfo;
-  /** First seq of the piece. */
+  /** First seq (sequence number) of the piece. */
   readonly from: number;
   readonly damaged_rows: readonly LogRow[];
   readonly damaged_facts: readonly FactRow[];
   /** Seqs of damaged snapshots. */
   readonly damaged_states: readonly number[];
-  /** Seqs that are neither stored nor noted as lost. */
+  /** Ranges of seqs that are neither stored nor noted as lost. */
   readonly missing: readonly Span[];
 }
 
@@ -40,9 +40,9 @@ function prepareCheck(db: Database) {
 }
 
 /**
- * Checks every row of all streams by its checksum, a bounded piece at a time, without changes: the log rows, the facts from before
- * the oldest log row, the snapshots. With `from` only log rows and facts from that seq on. A piece must be repaired before the next one
- * is requested, or not at all. Throws StoreDamaged if keys are out of order: then no search in the file can be trusted.
+ * Checks every row of all streams by its checksum, a bounded piece at a time, without changing the store: log rows, facts before the oldest
+ * log row, and snapshots. `from`: checks only log rows and facts from that seq on. The caller repairs a piece before it requests the next
+ * one, or not at all. Throws StoreDamaged if keys are out of order, because then no search in the file can be trusted.
  */
 export function* find(db: Database, streams: () => readonly StreamInfo[], from?: number): Generator<Finding, void> {
   const sql = prepareCheck(db);
@@ -62,14 +62,14 @@ function nothingIn(info: StreamInfo, from: number): Finding {
   return { info, from, damaged_rows: [], damaged_facts: [], damaged_states: [], missing: [] };
 }
 
-/** A finding, and the first seq of the next piece; null: it was the last one. */
+/** A finding, and the first seq of the next piece; null: this was the last piece. */
 type Piece = readonly [found: Finding, next: number | null];
 
 function* piecesFrom(from: number, pieceAt: (at: number) => Piece): Generator<Finding> {
   for (let at: number | null = from; at !== null;) {
     const [found, next]: Piece = pieceAt(at);
     yield found;
-    // If one row fills a whole piece, the next piece must not begin at that row again.
+    // If one row fills a whole piece, the next piece must not begin with the same row again.
     at = next !== null && next <= at ? at + 1 : next;
   }
 }
@@ -82,7 +82,7 @@ function rowsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   const facts = sql.factsFrom.all({ stream, from, to, rows: ALL });
   mustAscend(rows.map(({ first_seq }) => first_seq));
   mustAscend(facts.map(({ seq }) => seq));
-  // The first row is the last one that begins at `from` or before. If the next one does too, a damaged key has hidden it.
+  // The first row must be the last one that begins at `from` or earlier. If the second row does so too, a damaged key has hidden it.
   if (rows[1] !== undefined && rows[1].first_seq <= from) mustAscend([1, 0]);
   const seqs = rows.map((row) => {
     const isOurs = row.first_seq <= row.last_seq && row.last_seq <= info.newest_seq;
@@ -91,7 +91,7 @@ function rowsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   const damaged_rows = rows.filter((_, index) => seqs[index] === undefined);
   const [first] = damaged_rows;
   if (first !== undefined && first.first_seq < from && from > info.oldest_seq) {
-    // The damaged row begins before `from`: the piece begins with the row before it.
+    // The damaged row begins before `from`, so the piece begins with the row before the damaged one.
     return rowsAt(sql, info, Math.max(info.oldest_seq, Math.min(from, first.first_seq) - 1));
   }
   const damaged_facts = damagedIn(facts);
@@ -101,7 +101,7 @@ function rowsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   return [{ ...nothingIn(info, from), damaged_rows, damaged_facts, missing: unknown }, isEnd ? null : to];
 }
 
-/** Checks facts by the chain of their names: each fact names the previous one, and none was made in between, unless it is noted as lost. */
+/** Checks facts by their chain: each fact names the previous one, and no fact between them may exist unless it is noted as lost. */
 function factsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   const { stream, oldest_seq } = info;
   const { facts_upto } = sql.factsUpTo.get(stream) ?? { facts_upto: 0 };
@@ -110,7 +110,7 @@ function factsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   mustAscend(facts.map(({ seq }) => seq));
   const damaged_facts = damagedIn(facts);
   const missing: Span[] = damaged_facts.map(({ seq }) => [seq, seq]);
-  // The first kept fact names one that was deleted.
+  // The fact that the first kept fact names has been deleted.
   let before = Math.max(facts_upto, sql.factBefore.get({ stream, seq: from })?.seq ?? 0);
   const mustBeBefore = (seq: number): void => {
     if (seq > before) missing.push(...unnoted(sql, stream, [seq, seq]));
@@ -121,7 +121,7 @@ function factsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   }
   const next = facts.length < PIECE_ROWS ? null : (facts.at(-1)?.seq ?? from);
   if (next === null) {
-    // A damaged key ends a search too early. The next fact names the last one, and a search from the other side finds it.
+    // A damaged key can end a search too early. The next fact, found by a search from the other end, names the fact before it.
     mustBeBefore(sql.factAfter.get({ stream, seq: oldest_seq })?.prev ?? 0);
     mustBeBefore(sql.factBefore.get({ stream, seq: oldest_seq + 1 })?.seq ?? 0);
   }
@@ -132,7 +132,7 @@ function damagedIn(facts: readonly FactRow[]): readonly FactRow[] {
   return facts.filter((row) => ifWhole(unpackFact, row) === undefined);
 }
 
-/** Returns the parts of the range that aren't noted as lost yet. */
+/** Returns the parts of a range that aren't noted as lost yet. */
 function unnoted({ quarantine }: CheckStatements, stream: string, range: Span): Span[] {
   return missingIn(quarantine.known(stream, ...range), range);
 }
@@ -143,7 +143,7 @@ function mustAscend(keys: readonly number[]): void {
   }
 }
 
-/** Rebuilds indexes that lack entries. Throws StoreDamaged if the file's pages or tables are wrong. */
+/** Rebuilds indexes that lack entries. Throws StoreDamaged if pages or tables of the file are damaged. */
 export function mendPages(db: Database): void {
   if (pageProblems(db).every((problem) => CELL_PROBLEM.test(problem))) return;
   mustHoldTogether(db);
@@ -151,8 +151,8 @@ export function mendPages(db: Database): void {
 }
 
 /**
- * Removes the damaged rows of a piece and notes the missing seqs as lost; calling it again changes nothing. `isAll`: every row that can
- * be found is in the file, as after a salvage. Otherwise it throws StoreDamaged if seqs are missing although no row is damaged: the file
+ * Deletes the damaged rows of a piece, and notes the missing seqs as lost. Another call changes nothing. `isAll`: the file contains every
+ * row that can be found, as after a salvage. Without it, throws StoreDamaged if seqs are missing although no row is damaged: the file then
  * hides rows, which a salvage may find.
  */
 export function mend(db: Database, found: Finding, isAll = false): void {

@@ -4,17 +4,17 @@ import type { StoreCopy, StoreProgress } from "./port.ts";
 import { storePath } from "./open.ts";
 import { SCHEMA_VERSION, type Cell } from "./schema.ts";
 
-/** Tables whose rows have checksums; the others follow from them. */
+/** Tables whose rows have checksums. The other tables can be made again from these. */
 const TABLES = ["origin", "stream", "fork", "state", "boot", "fact", "log", "dead_letter"] as const;
 const FORMAT = "booth-gateway store";
-/** Rows between two calls of `progress`. */
+/** Number of rows between two calls of `progress`. */
 const PROGRESS_ROWS = 1_000;
 const CHUNK_BYTES = 1_000_000;
 const MAX_LINE_BYTES = 64_000_000;
 
 /**
- * Writes every row of the store as a JSON array, one per line, after a line with the format and before a line with the count, which a
- * truncated file lacks. It writes one state of the store, whatever is committed meanwhile. Throws if the file exists.
+ * Writes every row of the store as a JSON array, one per line. The first line has the format, and the last line the number of rows, which a
+ * truncated file lacks. All rows are of one state of the store, whatever is committed meanwhile. Throws if the file exists.
  */
 export function exportStore(dataDir: string, file: string, progress: StoreProgress): StoreCopy {
   const db = new Database(storePath(dataDir), { readonly: true, fileMustExist: true });
@@ -35,7 +35,7 @@ export function exportStore(dataDir: string, file: string, progress: StoreProgre
   return { file, bytes: statSync(file).size };
 }
 
-/** A cell as JSON, which has no bytes. */
+/** A cell as JSON. JSON has no type for bytes. */
 type Written = string | number | null | { readonly base64: string };
 
 function written(cell: Cell): Written {
@@ -61,7 +61,7 @@ function* rowLines(db: Database.Database, progress: (done: number) => void): Gen
   progress(done);
 }
 
-/** Returns whether a file begins as an export does. */
+/** Returns whether the file begins like an export. */
 export function isExport(file: string): boolean {
   const begin = `{"format":"${FORMAT}"`;
   const head = Buffer.alloc(begin.length);

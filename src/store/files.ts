@@ -15,10 +15,10 @@ import { addRowSum } from "./log/rows.ts";
 import { readWal } from "./wal.ts";
 import { errorMessage } from "../domain/error-message.ts";
 
-/** Pages copied between two calls of `progress`. */
+/** Number of pages copied between two calls of `progress`. */
 const BACKUP_PAGES = 512;
 
-/** Returns the work on whole stores, for the command line. `wall` dates new rows. */
+/** Returns functions that work on whole stores, for the command line. `wall` returns the time for new rows. */
 export function storeFiles(wall: () => number): StoreFiles {
   return {
     check: (dataDir, progress) => {
@@ -59,7 +59,7 @@ export function storeFiles(wall: () => number): StoreFiles {
   };
 }
 
-/** Runs `act` while no agent runs: an agent would continue to write the file that is replaced. */
+/** Runs `act` while no agent is running. A running agent would continue to write the file that `act` replaces. */
 function alone(dataDir: string, act: () => StoreMade): StoreMade {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const lock = lockFolder(dataDir);
@@ -78,7 +78,7 @@ function mustBeFree(file: string): void {
   if (existsSync(file)) throw new Error(`${file} is there already: name another file, or remove it`);
 }
 
-/** Checks a store without changing anything, also while the agent runs. Throws if there is no store. */
+/** Checks a store without changing anything, even while the agent is running. Throws if there is no store. */
 export function checkStore(dataDir: string, progress: StoreProgress): StoreCheck {
   const file = storePath(dataDir);
   const bytes = statSync(file).size;
@@ -87,7 +87,7 @@ export function checkStore(dataDir: string, progress: StoreProgress): StoreCheck
   let db: Database.Database | null = null;
   try {
     db = new Database(file, { readonly: true, fileMustExist: true });
-    // In one transaction, because the agent merges rows meanwhile, and a row that is gone looks like damage.
+    // One transaction sees one state of the file. Otherwise, a row that the agent merges during the check would look damaged.
     db.transaction(checkRows)(db, { problems, found, progress });
   } catch (error) {
     problems.push(errorMessage(error));
@@ -110,7 +110,7 @@ export function checkStore(dataDir: string, progress: StoreProgress): StoreCheck
   return { file, bytes, sound: problems.length === 0 && isWell, problems, streams };
 }
 
-/** The findings of one stream, each row and seq once: the pieces of a check overlap. */
+/** The findings of one stream, without repeated rows and seqs, because the pieces of a check overlap. */
 interface FoundInStream {
   readonly info: StreamInfo;
   readonly quarantined: number;
@@ -152,7 +152,7 @@ function checkRows(db: Database.Database, { problems, found, progress }: Checkin
   }
 }
 
-/** Returns the number of seqs in ranges that may overlap. */
+/** Returns the number of different seqs in ranges that may overlap. */
 function sizeOf(ranges: readonly Span[]): number {
   let size = 0;
   let end = 0;

@@ -5,16 +5,16 @@ import { isWholeState, type StateRow } from "./log/rows.ts";
 import { prepareSchema, SCHEMA_VERSION, schemaOf, schemaText, schemaTextMadeBy } from "./schema.ts";
 import { PAGE_BYTES, readWal } from "./wal.ts";
 
-/** SQLite waits this long for a reader that holds a lock; the only writer never meets another writer. */
+/** Time for which SQLite waits for a reader that holds a lock. There is only one writer. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** Pages of WAL after which a commit checkpoints; the file is reused, not truncated, to spare flash. */
+/** Number of pages in the write-ahead log after which a commit checkpoints. The file is reused and not truncated, to spare the flash. */
 const WAL_AUTOCHECKPOINT_PAGES = 1_000;
-/** Size from which on a file is checked as a whole only later: polls wait for the start. */
+/** Size up to which a whole file is checked at the start, while polls wait. Larger files are checked later. */
 const WHOLE_LOOK_BYTES = 64_000_000;
 
 /**
- * The file is damaged beyond single rows: rows are hidden or out of order, or the stream's own row is wrong. Its content must be salvaged
- * into a new file. `code` is sent to the main thread.
+ * An error: the file is damaged beyond single rows. Rows are hidden or out of order, or the row of a stream itself is wrong. The content
+ * must be salvaged into a new file. `code` is sent to the main thread.
  */
 export class StoreDamaged extends Error {
   readonly code = "DAMAGED";
@@ -25,8 +25,8 @@ export function storePath(dataDir: string): string {
 }
 
 /**
- * Opens a database of the store for writing. synchronous=FULL: NORMAL loses acknowledged commits at a power cut.
- * Throws when the folder can't be made or the file can't be opened.
+ * Opens a database of the store for writing. Uses synchronous=FULL, because NORMAL loses acknowledged commits at a power cut. Throws if the
+ * folder can't be created or the file can't be opened.
  */
 export function openWriter(path: string): Database.Database {
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
@@ -40,7 +40,7 @@ export function openWriter(path: string): Database.Database {
   return db;
 }
 
-/** Opens the log store of a data folder for writing, with its tables. Throws if an agent with another schema wrote it. */
+/** Opens the log store of a data folder for writing, with its tables. Throws if an agent with another schema wrote the file. */
 export function openStoreFile(dataDir: string): Database.Database {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const db = openWriter(storePath(dataDir));
@@ -49,8 +49,8 @@ export function openStoreFile(dataDir: string): Database.Database {
 }
 
 /**
- * Opens the store after checking that the file is sound. Throws StoreDamaged if it isn't, the disk's errors, and an error if an agent with
- * another schema wrote the file, which is then left alone.
+ * Opens the store after checking its file. Throws StoreDamaged if the file is damaged, and the disk's errors. Also throws if an agent with
+ * another schema wrote the file, and then leaves the file unchanged.
  */
 export function openSound(dataDir: string): Database.Database {
   try {
@@ -60,20 +60,20 @@ export function openSound(dataDir: string): Database.Database {
     }
     mustBeOurs(storePath(dataDir));
     const db = checked(openStoreFile(dataDir));
-    // After a shorter commit the rest of a torn one would look like damage.
+    // Removes an incomplete commit from the log. After a shorter new commit, its remains would look like damage.
     if (end === "torn") db.pragma("wal_checkpoint(TRUNCATE)");
     return db;
   } catch (error) {
-    // SQLite got only fixed statements, so if one fails, the file is the cause.
+    // SQLite got only fixed statements, so the file must be the cause of a failed statement.
     const isDamage = error instanceof Database.SqliteError && !NOT_THE_FILE.test(error.code);
     throw isDamage ? new StoreDamaged(error.message, { cause: error }) : error;
   }
 }
 
-/** Errors of the disk, not of the file. */
+/** SQLite's codes for errors that the disk or the system causes, not the file. */
 const NOT_THE_FILE = /^SQLITE_(IOERR(?!_SHORT_READ)|FULL|READONLY|CANTOPEN|BUSY|LOCKED|NOMEM|PERM|AUTH|INTERRUPT)/;
 
-/** Returns the opened file after checking it. Closes it if it is damaged. */
+/** Checks an open file and returns it. Closes the file if it is damaged. */
 function checked(db: Database.Database): Database.Database {
   try {
     if (schemaText(db) !== ownSchema()) {
@@ -97,7 +97,7 @@ function checked(db: Database.Database): Database.Database {
   }
 }
 
-/** A cell of another type than its column. The row's checksum shows that too, and only that row is lost. */
+/** SQLite's message about a cell with another type than its column. The row's checksum detects that too, and only that row is lost. */
 export const CELL_PROBLEM = /^(?:NULL|TEXT|NUMERIC|non-[A-Z]+) value in /;
 
 /** Returns the problems of the file's pages, tables and indexes, in SQLite's words. */
@@ -107,20 +107,19 @@ export function pageProblems(db: Database.Database): readonly string[] {
 }
 
 /**
- * Throws StoreDamaged if the file's pages or tables are wrong. Reads the whole file, 2 ms of CPU per megabyte (x86). To be called before
- * a write to pages that may be damaged, and before a damaged row is deleted: a wrong pointer to another row's pages, or into the list
- * of free ones, would get these overwritten.
+ * Throws StoreDamaged if pages or tables of the file are damaged. Reads the whole file, 2 ms of CPU per megabyte (x86). To be called before
+ * writing to pages that may be damaged, and before deleting a damaged row: a wrong pointer could make SQLite overwrite pages of other rows.
  */
 export function mustHoldTogether(db: Database.Database): void {
   const verdict = String(db.pragma("quick_check(1)", { simple: true }));
   if (verdict === "ok" || CELL_PROBLEM.test(verdict)) return;
-  // SQLite's first line names the database.
+  // SQLite's first line only names the database.
   throw new StoreDamaged(`the store is damaged: ${verdict.split("\n").at(1) ?? verdict}`);
 }
 
 /**
- * Finds damaged rows of the small tables, which no other check finds. If a stream's row were missed, or under another booth's name, its log
- * would be ignored and the booth would get a new one.
+ * Finds damaged rows of the small tables, which no other check finds. If a stream's row is missing or names another booth, the stream's log
+ * would be ignored, and the booth would get a new log.
  */
 const DAMAGED_SMALL = `SELECT 1 FROM stream
     WHERE sum <> row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto)
@@ -131,7 +130,7 @@ const DAMAGED_SMALL = `SELECT 1 FROM stream
   UNION ALL SELECT 1 FROM dead_letter WHERE sum <> row_sum(stream_id, seq, at, reason, record, declared)
   UNION ALL SELECT 1 FROM fork WHERE sum <> row_sum(stream_id, from_seq) LIMIT 1`;
 
-/** Throws StoreDamaged if the version differs but the tables are ours: another agent would have changed both. */
+/** Throws StoreDamaged if the version is another but the tables are ours. An agent with another schema would have changed both. */
 function mustBeOurs(path: string): void {
   if (!existsSync(path)) return;
   const db = new Database(path, { fileMustExist: true });
@@ -151,12 +150,12 @@ function ownSchema(): string {
   return (schemaOfOurs ??= schemaTextMadeBy(prepareSchema));
 }
 
-/** Another agent runs on the same data folder. */
+/** An error: another agent runs on the same data folder. */
 export class FolderInUse extends Error {}
 
 /**
- * Locks a data folder for this process: two writers would corrupt each other's log. The lock is an open exclusive transaction on a
- * file of its own, which the kernel ends with the process. Throws FolderInUse, or the disk's errors.
+ * Locks a data folder for this process, because two writers would corrupt each other's log. The lock is an exclusive transaction on a
+ * separate file, which the kernel releases when the process ends. Throws FolderInUse, or the disk's errors.
  */
 export function lockFolder(dataDir: string): { release(): void } {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -165,7 +164,7 @@ export function lockFolder(dataDir: string): { release(): void } {
     db.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
     db.close();
-    // On a read-only disk this doesn't show whether another agent runs.
+    // On a read-only disk, this error doesn't show whether another agent is running.
     if (!(cause instanceof Database.SqliteError) || cause.code !== "SQLITE_BUSY") throw cause;
     throw new FolderInUse(`another agent runs on ${dataDir}: stop it first, or give this one a data_dir of its own`, {
       cause,

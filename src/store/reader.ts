@@ -11,31 +11,33 @@ import { LOG_ROWS_FROM, prepareReadStatements, type ReadStatements, type StreamR
 import { foldAll, foldOn, type FoldedStore, type Hearer, infoOf } from "./log/streams.ts";
 import { statSync } from "node:fs";
 
-/** Rows fetched at a time. No statement stays open in between, because an open one would keep the WAL from shrinking. */
+/**
+ * Number of rows fetched at a time. No statement stays open in between, because an open one would keep the write-ahead log from shrinking.
+ */
 const PAGE_ROWS = 100;
-/** Stage facts fetched at a time. */
+/** Number of stage facts fetched at a time. */
 const STAGE_ROWS = 2_000;
 
-/** A store reader on a connection of its own. */
+/** A store reader with its own connection. */
 interface OpenReader extends StoreReader {
   /** Runs `act` on one state of the store, whatever is committed meanwhile. `act` must not keep an iterator. */
   snapshot<T>(act: () => T): T;
   close(): void;
 }
 
-/** The part of a stream that is kept in memory until a rebuild replaces facts. */
+/** Data of a stream that is kept in memory until a rebuild replaces facts. */
 interface Remembered {
   readonly rebuilds: number;
-  /** Closed stages of the booth, by start: some 7 MB for the 73,000 of a year. */
+  /** Closed stages of the booth, by start. A year has some 73,000, which take 7 MB. */
   readonly stages: BoothStage[];
-  /** Seq up to which stage facts are in the list. */
+  /** Seq up to which `stages` includes all stage facts. */
   seq: number;
   shown: Shown | null;
 }
 
 /**
- * Opens a read-only view of a data folder's store. Throws if there is no store. Damaged rows are skipped, so that their content is missing
- * and never wrong. Stages are kept in memory until a rebuild replaces them. The caller closes it.
+ * Opens a read-only view of a data folder's store. Throws if there is no store. Skips damaged rows, so content may be missing but is never
+ * wrong. Keeps stages in memory until a rebuild replaces them. The caller closes the view.
  */
 export function openReader(dataDir: string, fold = deriveFold): OpenReader {
   const db = new Database(storePath(dataDir), { readonly: true, fileMustExist: true });
@@ -56,12 +58,12 @@ export function openReader(dataDir: string, fold = deriveFold): OpenReader {
     const kept = remembered(stream);
     if (kept.shown?.newest === row.newest_seq) return kept.shown;
     const waiting = sql.firstWaiting.get(stream)?.first_seq ?? null;
-    // After a sync the first waiting record would be a later one.
+    // The result can be continued if the same records still wait: a clock sync would have moved the first waiting record to a later one.
     const isSame = waiting !== null && kept.shown !== null && waiting <= kept.shown.newest;
     kept.shown = show(store, row, { waiting, before: isSame ? kept.shown : null });
     return kept.shown;
   };
-  /** Returns the facts of records that wait for a sync. Usually none wait, and nothing is folded. */
+  /** Returns the facts of records that wait for a clock sync. Usually no record waits, and nothing is folded. */
   const waitingFacts = <K extends Fact["kind"]>(stream: StreamId, kind: K, window: Window) => {
     const shown = sql.firstWaiting.get(stream) === undefined ? null : shownOf(stream);
     return (shown?.facts ?? []).filter((fact): fact is Placed<Extract<Fact, { kind: K }>> => {
@@ -74,7 +76,7 @@ export function openReader(dataDir: string, fold = deriveFold): OpenReader {
     facts(stream, kind, window) {
       const rows = sql.facts.all({ stream, kind, start: window.start, end: window.end });
       const written = rows.flatMap((row) => ifWhole(unpackFact, row) ?? []);
-      // A row's kind is what the caller asked for, and packFact wrote the shape of that kind.
+      // TypeScript can't see that the rows have the requested kind, whose shape packFact wrote.
       return [...written, ...waitingFacts(stream, kind, window)] as never;
     },
     stages(stream, window) {
@@ -86,13 +88,13 @@ export function openReader(dataDir: string, fold = deriveFold): OpenReader {
         firstIndex(kept.stages, ({ start }) => start >= window.end),
       );
       const waiting = waitingFacts(stream, KIND.stage, window).map(({ value }) => value);
-      // Copying a year's stages one by one costs more than reading them.
+      // Returns the same array if possible, because copying a year of stages costs more than reading them.
       return waiting.length === 0 ? written : [...written, ...waiting.filter(({ bay }) => bay === 0)];
     },
     log: (stream, window) => logRows(sql, { stream, ...window }, (row) => unpackLog(row)),
     readings(stream, window, tags) {
       const isWanted = (kind: string, tag: string) => kind === KIND.reading && tags?.has(tag) !== false;
-      // The rows are asked for this kind only.
+      // TypeScript can't see that only this kind of record was requested.
       return logRows(sql, { stream, ...window }, (row) => unpackLog(row, isWanted) as Placed<Reading>[]);
     },
     state: (stream) => shownOf(stream)?.state,
@@ -103,7 +105,7 @@ export function openReader(dataDir: string, fold = deriveFold): OpenReader {
 
 type Reports = ReturnType<typeof prepareReports>;
 
-/** The queries of reports, each a search by an index or a key, never a scan. */
+/** SQL queries of reports. Each one searches by an index or a key and never scans a table. */
 export const REPORT_SQL = {
   facts: `SELECT * FROM fact WHERE stream_id = @stream AND kind = @kind AND start_ms < @end AND end_ms >= @start
     AND replaced = 0 ORDER BY start_ms, seq`,
@@ -130,26 +132,26 @@ function prepareReports(db: Database.Database) {
   };
 }
 
-/** Adds the stages that were committed since the last call. After a rebuild the list is empty and is read again. */
+/** Adds the stages that were committed since the last call. A rebuild empties the list, which is then read again. */
 function fillStages(sql: Reports & ReadStatements, stream: StreamId, kept: Remembered): void {
   const newest = sql.streamById.get(stream)?.newest_seq ?? 0;
   while (kept.seq < newest) {
     const rows = sql.stagesAfter.all({ stream, seq: kept.seq, rows: STAGE_ROWS });
     for (const row of rows) {
-      // The statement asks for kind m only.
+      // TypeScript can't see that the statement selects only kind m.
       const value = (ifWhole(unpackFact, row) as StageFact | undefined)?.value;
       if (value?.bay === 0) addStage(kept.stages, value);
       kept.seq = row.seq;
     }
-    // Thousands of other facts may follow the last stage; they aren't searched again.
+    // Skips the facts after the last stage, maybe thousands, so that the next call doesn't search them again.
     if (rows.length < STAGE_ROWS) kept.seq = Math.max(kept.seq, newest);
   }
 }
 
 /**
- * Returns the first seq of the last row that begins before the instant; 0: none. The log has no index by time, so this is an interpolation
- * search: first where the instant would be in a log that fills evenly, then right after that row, then in the middle, and so on. Each step
- * takes 0.2 ms: SQLite reads whole rows to compare two keys, and their packed records are on pages of their own.
+ * Returns the first seq of the last row that begins before the instant; 0: no such row. The log has no index by time, so this is an
+ * interpolation search. It tries the position that the instant would have in an evenly filled log, then the next row, then the middle, and
+ * so on. Each step takes 0.2 ms, because SQLite reads whole rows to compare two keys, and their packed records are on pages of their own.
  */
 function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
   const newest = sql.rowAtOrBefore.get({ stream, seq: Number.MAX_SAFE_INTEGER });
@@ -158,7 +160,7 @@ function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
   if (oldest === undefined || oldest.t0 >= at) return 0;
   let low = oldest;
   let high = newest;
-  // A row ends at its last seq, thousands after its first one.
+  // Continues after the row's last seq, which may be thousands after its first one.
   let searched = low.last_seq;
   for (let step = 0; high.first_seq - searched > 1; step += 1) {
     const shares = [(at - low.t0) / (high.t0 - low.t0), 0, 0.5];
@@ -175,9 +177,9 @@ function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
 }
 
 /**
- * Yields the records of a window. Rows are in time order within a stream, so the scan ends at the first row that begins after the window.
- * It continues by seq, because rows may be merged into a chunk between two pages. Records that wait for a sync have provisional times and
- * are uncertain: a box whose clock is never synced still shows its readings.
+ * Yields the records of a window. The rows of a stream are in time order, so the scan ends at the first row that begins after the window.
+ * It continues by seq, because rows may be merged into a chunk between two pages. Records that wait for a clock sync have provisional times
+ * and are uncertain: a box whose clock is never synced still shows its readings.
  */
 function* logRows<R extends Placed<LogRecord>>(
   sql: Reports & ReadStatements,
@@ -199,24 +201,28 @@ function* logRows<R extends Placed<LogRecord>>(
   }
 }
 
-/** Most facts kept of records that wait for a sync: the newest two months of a busy booth, 8 MB. */
+/** Maximum number of facts kept of records that wait for a clock sync: the newest two months of a busy booth, 8 MB. */
 const MAX_FACTS = 20_000;
 
-/** The state and facts of a stream that are shown, by clocks that may not be confirmed yet. */
+/** The state and facts of a stream as they are shown. They include records whose clock isn't confirmed yet. */
 interface Shown {
   /** Seq of the newest record that is included. */
   readonly newest: Seq;
   /** The fold's state after that record. */
   readonly state: DeriveState;
-  /** Facts of the records that wait for a sync, oldest first: uncertain, and with provisional seqs. The sync has them made again and stored. */
+  /**
+   * Facts of the records that wait for a clock sync, oldest first. They are uncertain and have provisional seqs. The sync makes them again
+   * and stores them.
+   */
   readonly facts: Placed<Fact>[];
-  /** Number of these facts made so far, including those that are no longer kept. */
+  /** Number of facts made so far from waiting records, including facts that aren't kept any more. */
   readonly made: number;
 }
 
 /**
- * Folds the stream to its newest record. `waiting`: seq of the first record that waits for a sync; null: none. `before`: the last result while
- * the same records waited, from which this one continues, so that a year without a sync isn't folded again for each request.
+ * Folds the stream up to its newest record. `waiting`: seq of the first record that waits for a clock sync; null: no record waits.
+ * `before`: an earlier result while the same records waited. The fold continues from it, so that a year without a sync isn't folded again
+ * for each request.
  */
 function show(
   store: FoldedStore,
@@ -238,11 +244,11 @@ function show(
   return { newest: row.newest_seq, state, facts, made };
 }
 
-/** Returns a reader that follows the store to a new file, as after a salvage. Throws on use if there is no store. */
+/** Returns a reader that opens the new file when the store is replaced, as after a salvage. Each use throws if there is no store. */
 export function followReader(dataDir: string) {
   let open: { readonly reader: OpenReader; readonly file: number } | null = null;
   return {
-    /** As OpenReader.snapshot, on the present file. */
+    /** Runs `act` on one state of the present file, like OpenReader.snapshot. */
     snapshot<T>(act: (reader: StoreReader) => T): T {
       const path = storePath(dataDir);
       const file = statSync(path, { throwIfNoEntry: false })?.ino;
@@ -257,7 +263,10 @@ export function followReader(dataDir: string) {
   };
 }
 
-/** Returns the index of the first stage that fulfils a condition which holds for all later ones too. Stages of a booth don't overlap. */
+/**
+ * Returns the index of the first stage for which `holds` is true. It must then be true for all later stages too. Stages of a booth don't
+ * overlap.
+ */
 function firstIndex(stages: readonly BoothStage[], holds: (stage: BoothStage) => boolean): number {
   let low = 0;
   let high = stages.length;
@@ -270,7 +279,7 @@ function firstIndex(stages: readonly BoothStage[], holds: (stage: BoothStage) =>
   return low;
 }
 
-/** Adds a stage by start. A stage that replaces another comes later than its place. */
+/** Inserts a stage by its start. A stage that replaces another one is committed after later stages. */
 function addStage(stages: BoothStage[], { mode, start, end, is_new_start, uncertain_ms }: BoothStage): void {
   const at = stages.findLastIndex((one) => one.start <= start) + 1;
   stages.splice(at, 0, { mode, start, end, is_new_start, uncertain_ms });

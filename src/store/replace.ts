@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rm
 import { join } from "node:path";
 import { storePath } from "./open.ts";
 
-/** Damaged files kept for inspection; each may be as large as the budget. */
+/** Number of damaged files kept for inspection. Each may be as large as the budget. */
 const KEPT_DAMAGED = 2;
 const SUFFIXES = ["", "-wal", "-shm"] as const;
 
@@ -11,14 +11,14 @@ export function freshPath(dataDir: string): string {
   return `${storePath(dataDir)}.new`;
 }
 
-/** Returns the path of a new store file that is complete and synced. It replaces the store even after a crash. */
+/** Returns the path of a new store file that is complete and synced. This file replaces the store, even after a crash. */
 function readyPath(dataDir: string): string {
   return `${storePath(dataDir)}.renewed`;
 }
 
 /**
- * Makes the file at freshPath, which is closed and without a write-ahead log, the next store, once the disk has confirmed it. From then on
- * the old one must not be written. Throws if the disk refuses, with nothing changed.
+ * Makes the file at freshPath the next store once the disk has confirmed it. The file must be closed and have no write-ahead log. After
+ * this call the old store must not be written. Throws if the disk refuses, and then changes nothing.
  */
 export function readyFresh(dataDir: string): void {
   syncFile(freshPath(dataDir));
@@ -32,8 +32,9 @@ export function readyFresh(dataDir: string): void {
 }
 
 /**
- * Replaces the store by the file made ready, if there is one; so it also completes a replacement that a crash interrupted. The old store,
- * which is closed, is kept aside with its write-ahead log, or removed. Returns its new path; null: there was none, or it was removed.
+ * Replaces the closed store by the file at readyPath, if that exists. So it also completes a replacement that a crash interrupted. Keeps
+ * the old store with its write-ahead log under another name, or deletes it. Returns the new path of the old store; null: it was deleted, or
+ * there was none.
  */
 export function finishReplacing(dataDir: string, keepOld: boolean): string | null {
   if (!existsSync(readyPath(dataDir))) return null;
@@ -48,7 +49,7 @@ export function finishReplacing(dataDir: string, keepOld: boolean): string | nul
   return aside;
 }
 
-/** Returns the files that were set aside, oldest first. */
+/** Returns the paths of the damaged files kept for inspection, oldest first. */
 export function damagedFiles(dataDir: string): readonly string[] {
   const pattern = /^store\.db\.damaged-(\d+)$/;
   return readdirSync(dataDir)
@@ -69,7 +70,7 @@ function nextAside(dataDir: string): string {
   return `${storePath(dataDir)}.damaged-${last + 1}`;
 }
 
-/** Syncs a file, or the list of names in a folder. */
+/** Syncs a file, or the entries of a folder. */
 export function syncFile(path: string): void {
   const file = openSync(path, "r");
   try {

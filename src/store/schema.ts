@@ -1,31 +1,31 @@
 import { addRowSum } from "./log/rows.ts";
 import Sqlite, { type Database } from "better-sqlite3";
 
-/** Version of the tables, in the file as `user_version`. */
+/** Version of the tables, stored in the file as `user_version`. */
 export const SCHEMA_VERSION = 9;
 
 /**
- * The store's tables. Each file holds these texts, and at the start they are compared character by character, so even blanks must not
+ * SQL texts of the store's tables. Each file stores these texts. A start compares them character by character, so not even a blank may
  * change.
  *
  * - stream: one row per log. `closed_seq`: rows up to it are merged into chunks. `facts_upto`: facts up to it are deleted. `rebuilds`: the
  *   number of rebuilds.
- * - log: one row per run of records, of one commit or of a chunk of many, that share a boot and a clock offset, in time order. It has no
- *   index besides the key, because each one would multiply the blocks that a commit writes. `t0` is the corrected time at `mono0`,
- *   `packed` holds the records by column, `body` is empty. placed = 0: the boot's clock isn't synced yet, and `t0` is provisional; only
- *   these rows are in the partial index.
+ * - log: one row per run of records of one commit, or per chunk of many commits. Its records share a boot and a clock offset, in time
+ *   order. The table has no index besides the key, because each index would multiply the blocks that a commit writes. `t0` is the corrected
+ *   time at `mono0`, `packed` holds the records by column, `body` is empty. placed = 0: the boot's clock isn't synced yet, and `t0` is
+ *   provisional. Only these rows are in the partial index.
  * - fact: one row per derived fact, with the times of its window, the version of its definitions, whether it was replaced, and the seq of
  *   the previous fact.
  * - state: the fold's state after the record with that seq, from which a start continues.
- * - boot: the clock offset that a boot got after it had waited for a sync.
- * - quarantine: ranges in which rows were damaged and removed; declared = 1: a gap record reports them.
- * - origin: the booth of a stream, apart from the row that each commit writes: a salvage needs it if that row is lost.
- * - fork: the seq from which on a salvaged stream's records are sent under another name.
+ * - boot: the clock offset of a boot that had to wait for a clock sync.
+ * - quarantine: ranges in which rows were damaged and removed. declared = 1: a gap record reports them.
+ * - origin: the booth of a stream. It is stored apart from the row that each commit writes, because a salvage needs it if that row is lost.
+ * - fork: the seq from which a salvaged stream's records are sent under another name.
  * - due: events that the stream's next commit logs.
- * - base: the fold's state once a day, while the log after it is kept. A rebuild begins with the first one.
- * - dead_letter: records that the service will never take, with its reason; declared = 0: a gap record is still to report them.
+ * - base: a daily snapshot of the fold's state, while the log after it is kept. A rebuild begins with the first one.
+ * - dead_letter: records that the service will never accept, with its reason. declared = 0: a gap record must still report them.
  *
- * `crc` and `sum` are checksums over whole rows; `whole` is the sort of checksum, and one of the cells.
+ * `crc` and `sum` are checksums over whole rows. `whole` is the kind of checksum, and one of the cells that it covers.
  */
 const TABLES = `
    CREATE TABLE stream (
@@ -117,10 +117,10 @@ const TABLES = `
      PRIMARY KEY (stream_id, seq)
    ) STRICT, WITHOUT ROWID;`;
 
-/** A value in the file; numbers beyond 2^53 don't occur. */
+/** A value of a cell in the file. Numbers beyond 2^53 don't occur. */
 export type Cell = string | number | Buffer | null;
 
-/** Creates the tables in an empty database. Throws if an agent with another schema wrote the file, which is then left alone. */
+/** Creates the tables in an empty database. Throws if an agent with another schema wrote the file, and then leaves the file unchanged. */
 export function prepareSchema(db: Database): void {
   addRowSum(db);
   const version = schemaOf(db);
@@ -132,12 +132,12 @@ export function prepareSchema(db: Database): void {
   })();
 }
 
-/** Returns the schema's version; 0: an empty file. */
+/** Returns the version of the schema; 0: the file is empty. */
 export function schemaOf(db: Database): number {
   return Number(db.pragma("user_version", { simple: true }));
 }
 
-/** Returns the message about a store with another schema, with advice. */
+/** Returns the message about a store with another schema, with advice for the user. */
 export function otherSchema(version: number): string {
   const known = SCHEMA_VERSION.toString();
   if (version === 0) return "the store holds nothing yet: start the agent once";
@@ -147,12 +147,12 @@ export function otherSchema(version: number): string {
         `then move the file away`;
 }
 
-/** Returns the exact texts of tables, indexes and triggers. */
+/** Returns the exact SQL texts of the database's tables, indexes and triggers. */
 export function schemaText(db: Database): string {
   return JSON.stringify(db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name").all());
 }
 
-/** Returns the schemaText of a new database made by `make`. */
+/** Returns the exact SQL texts that `make` creates in a new database. */
 export function schemaTextMadeBy(make: (db: Database) => void): string {
   const db = new Sqlite(":memory:");
   make(db);

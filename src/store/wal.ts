@@ -1,24 +1,24 @@
 import { existsSync, readFileSync } from "node:fs";
 
 /**
- * Bytes of a page in every store. A commit changes few bytes in few pages. For 60 tags at 1 Hz, committed every 10 s, the device writes
- * 74 MB a day with pages of 512 bytes; 105 MB with 1,024; 114 MB with 2,048; 158 MB with 4,096 (npm run bench store). The drawback: a fact
- * needs a page of overflow, 640 bytes in all instead of 365 with pages of 2,048.
+ * Size of a page in every store. A commit changes few bytes in few pages. For 60 tags at 1 Hz, committed every 10 s, the device writes 74
+ * MB a day with pages of 512 bytes; 105 MB with 1,024; 114 MB with 2,048; 158 MB with 4,096 (npm run bench store). The drawback: a fact
+ * needs an overflow page, 640 bytes in all instead of 365 with pages of 2,048.
  */
 export const PAGE_BYTES = 512;
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const FRAME_BYTES = FRAME_HEADER_BYTES + PAGE_BYTES;
-/** First word of a log with checksums over little-endian words, as all supported machines write them. */
+/** First word of a write-ahead log whose checksums use little-endian words. All supported machines write this kind. */
 const MAGIC = 0x377f0682;
 
 interface WalContent {
-  /** Page images in the order of writing, up to the last commit, whether or not SQLite would still reach it. */
+  /** Images of pages in write order, up to the last commit, even if SQLite would stop before it. */
   readonly frames: readonly { readonly page: number; readonly image: Buffer }[];
   /**
-   * Whether SQLite reads the log to its end. "torn": it stops in the last commit, as after a power cut before that commit was confirmed,
-   * so that nothing durable is missing. "hurt": it stops at a frame with a flipped bit, or before several commits. All but the last of
-   * them had been confirmed, and SQLite would drop them without an error.
+   * Whether SQLite reads the write-ahead log to its end. "torn": SQLite stops in the last commit, as after a power cut before that commit
+   * was confirmed. No durable record is missing then. "hurt": SQLite stops at a frame with a flipped bit, or before several commits. All of
+   * them but the last were confirmed, and SQLite would drop them without an error.
    */
   readonly end: "whole" | "torn" | "hurt";
 }
@@ -32,13 +32,13 @@ interface Frame {
   readonly bytes: Buffer;
   readonly isCommit: boolean;
   readonly hasSalt: boolean;
-  /** Its checksum continues that of all frames before it. */
+  /** Whether the frame's checksum continues the checksum of all earlier frames. */
   readonly fits: boolean;
-  /** Checksum up to the frame before it, as long as all fit. */
+  /** Checksum up to the previous frame, if all frames so far fit. */
   readonly before: Sum;
 }
 
-/** Reads the write-ahead log of a database as SQLite does at its recovery, and also what follows the point at which SQLite stops. */
+/** Reads the write-ahead log of a database as SQLite's recovery does, and also reads the rest after the point at which SQLite stops. */
 export function readWal(path: string): WalContent {
   const wal = existsSync(`${path}-wal`) ? readFileSync(`${path}-wal`) : Buffer.alloc(0);
   const header = wal.subarray(0, HEADER_BYTES);
@@ -54,7 +54,7 @@ export function readWal(path: string): WalContent {
   });
   if (stop < 0 || all.length === 0) return { frames, end: "whole" };
   const commits = all.slice(stop).filter(isCommit).length;
-  // The header is written and confirmed before any frame: no power cut spoils it.
+  // A damaged header can't come from a power cut, because it is written and confirmed before any frame.
   const isRot = isHeaderWhole ? isOneBitOff(all.slice(stop), salt) : commits > 0;
   if (isRot || commits > 1) return { frames, end: "hurt" };
   return { frames, end: commits === 1 ? "torn" : "whole" };
@@ -74,14 +74,14 @@ function framesIn(wal: Buffer, salt: Buffer, start: Sum): Frame[] {
   return frames;
 }
 
-/** A commit's last frame says how many pages the file has. */
+/** Returns whether the frame ends a commit. Such a frame holds the number of pages of the file. */
 function isCommitFrame(bytes: Buffer): boolean {
   return bytes.readUInt32BE(4) > 0;
 }
 
 /**
- * Returns whether one flipped bit in the first of the frames keeps SQLite from reaching a commit. Rot flips a bit or two; a power cut
- * leaves whole sectors as they were before.
+ * Returns whether a single flipped bit in the first frame keeps SQLite from reaching a commit. Decaying flash flips a bit or two; after a
+ * power cut, whole sectors have their old content.
  */
 function isOneBitOff([first, ...rest]: readonly Frame[], salt: Buffer): boolean {
   if (first === undefined) return false;
@@ -89,7 +89,7 @@ function isOneBitOff([first, ...rest]: readonly Frame[], salt: Buffer): boolean 
   const frames = [bytes, ...rest.map((frame) => frame.bytes)];
   for (let bit = 0; bit < bytes.length * 8; bit += 1) {
     flip(bytes, bit);
-    // The checksum is weak, so that other bits may make it fit. The frames after it tell which one was flipped.
+    // The checksum is weak, so flipping another bit may make it fit too. Only the right bit lets the later frames fit up to a commit.
     if (leadsToCommit(frames, salt, first.before)) return true;
     flip(bytes, bit);
   }
@@ -110,7 +110,7 @@ function flip(bytes: Buffer, bit: number): void {
   bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
 }
 
-/** Returns the checksum over page number, size after a commit, and the image. */
+/** Returns the checksum over a frame's page number, its file size (set if it ends a commit) and its image. */
 function sumOfFrame(frame: Buffer, before: Sum): Sum {
   return sumOf(frame.subarray(FRAME_HEADER_BYTES), sumOf(frame.subarray(0, 8), before));
 }
@@ -119,7 +119,7 @@ function isSumAt(bytes: Buffer, at: number, { a, b }: Sum): boolean {
   return bytes.readUInt32BE(at) === a && bytes.readUInt32BE(at + 4) === b;
 }
 
-/** SQLite's checksum of its log: two sums over 32-bit words, modulo 2^32. */
+/** Computes SQLite's checksum of a write-ahead log: two sums over 32-bit words, modulo 2^32. */
 function sumOf(bytes: Buffer, from: Sum): Sum {
   let { a, b } = from;
   for (let at = 0; at < bytes.length; at += 8) {

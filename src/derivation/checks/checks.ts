@@ -21,12 +21,12 @@ import {
 import type { DayMarks, DeriveState, FilterMarks, Fold, Incident, Machine, PendingReading, Settled } from "../state.ts";
 import { isContradicted } from "./cross.ts";
 
-/** Roles whose values always vary a little. */
+/** Roles whose values always vary slightly. */
 const ANALOG: readonly TagRole[] = ["air_temperature", "metal_temperature", "booth_pressure", "filter_pressure"];
-/** An analog value that stays the same, or 0, for this much time in use is no measurement. */
+/** Time in use after which an analog value that stays the same, or 0, counts as a faulty measurement. */
 const STUCK_MS: Milliseconds = 30 * MINUTE_MS;
 
-/** Adapts the checks to new parameters, and reports unfit units and an unknown time zone. */
+/** Adapts the checks to new parameters. Reports unfit units and an unknown time zone. */
 export function prepareChecks(fold: Fold, parameters: Parameters): void {
   const { checks } = fold.state;
   const { tags, tz } = parameters;
@@ -45,7 +45,7 @@ export function prepareChecks(fold: Fold, parameters: Parameters): void {
   if (!checks.tz_known) reportConfig("", "config_tz", recordText("incident.zone", { tz }));
 }
 
-/** Checks the single readings of this instant. */
+/** Checks the single readings of the present instant. */
 export function checkReadings(fold: Fold): void {
   const { pending, parameters, checks } = fold.state;
   for (const reading of pending) {
@@ -58,7 +58,7 @@ export function checkReadings(fold: Fold): void {
 }
 
 function checkBetween(fold: Fold, { tag, value }: PendingReading, { between, unit }: TagParameters): void {
-  // Without limits, no value is outside of them.
+  // Without limits, no value can be outside of them.
   if (between === undefined) {
     reportRight(fold, "between", tag);
     return;
@@ -76,7 +76,10 @@ function isOutside(value: TagValue | undefined, { min, max }: { min: number; max
   return typeof value === "number" && (value < min || value > max);
 }
 
-/** Only a heartbeat with the same value proves that a sensor is stuck: inside the deadband no record comes either. */
+/**
+ * Checks whether a sensor is stuck. Only a heartbeat (a logged repetition) with the same value proves that, because small changes within
+ * the deadband aren't logged.
+ */
 function checkStuck(fold: Fold, { tag, value }: PendingReading): void {
   const { checks } = fold.state;
   const before = checks.unchanged[tag];
@@ -106,7 +109,7 @@ function isStuck({ checks }: DeriveState, tag: TagName): boolean {
   return unchanged !== undefined && checks.in_use_ms - unchanged.since_ms >= STUCK_MS;
 }
 
-/** Continues the incidents whose cause lasts without a further record. */
+/** Continues the incidents whose cause lasts although no record reports it again. */
 export function continueIncidents(fold: Fold): void {
   const { incidents, clock } = fold.state;
   for (const key in incidents) {
@@ -115,7 +118,7 @@ export function continueIncidents(fold: Fold): void {
   }
 }
 
-/** Returns whether the cause lasts, as far as the tag is polled. */
+/** Returns whether the cause of an incident lasts. A cause about a tag counts only while the tag is polled. */
 function isStillWrong(state: DeriveState, { check, tag_name }: Incident): boolean {
   const { parameters, latest, bays, checks } = state;
   if (parameters === null) return false;
@@ -124,7 +127,7 @@ function isStillWrong(state: DeriveState, { check, tag_name }: Incident): boolea
   const tag = parameters.tags[tag_name];
   if (check === "config_unit") return tag?.unfit_role !== undefined;
   if (tag === undefined || !isCovered(state, tag.group)) return false;
-  // A value that acquisition rejected stays wrong until a good one comes.
+  // A value that acquisition rejected stays wrong until the next good reading.
   if (latest[tag_name]?.quality === "bad") return check === "sentinel" || check === "between";
   if (check === "between") return tag.between !== undefined && isOutside(latest[tag_name]?.value, tag.between);
   if (check === "stuck" || check === "non_zero") return isStuck(state, tag_name);
@@ -134,38 +137,40 @@ function isStillWrong(state: DeriveState, { check, tag_name }: Incident): boolea
   return check === "unmapped" && bay.raw !== null && modeOf(parameters, bay.raw) === "unknown";
 }
 
-/** Adds settled time for the checks that count time in use, and for the comparison of the day. */
+/** Adds settled time (time whose mode is final) for the checks that count time in use, and for the daily comparison. */
 export function addCheckedTime({ checks, parameters }: DeriveState, { mode, from, to }: Settled): void {
   const sets = parameters?.mode_sets;
   if (isIn(sets?.in_use, mode)) checks.in_use_ms += to - from;
   if (isIn(sets?.runtime, mode)) checks.runtime_ms += to - from;
 }
 
-/** A day is compared this long after its end, when its stages and hours are settled. */
+/** Time after the end of a day at which it is compared. Its stages and hours are final by then. */
 const COMPARED_AFTER_MS: Milliseconds = 15 * MINUTE_MS;
 const CYCLES_SHARE = 0.05;
 const TIME_SHARE = 0.02;
 const TIME_AT_LEAST_MS: Milliseconds = 5 * MINUTE_MS;
 const ENERGY_TIMES = 3;
 const LEAST_ENERGY: Readonly<Record<Machine, number>> = { burner: 1, fan: 10 };
-/** Error of decimal steps, which are not exact in binary. */
+/** Tolerance for rounding errors of decimal steps, which aren't exact in binary. */
 const NOISE = 1e-6;
-/** Share of the day for which the load must be known: a meter also counts while nothing is read. */
+/** Share of the day for which the load must be known, because a meter also counts while nothing is read. */
 const SEEN_SHARE = 0.9;
 
-/** Returns whether the PLC's and the derived cycles of a day differ by more than max(1, 5 %). */
+/** Returns whether the PLC's cycles of a day and the derived ones differ by more than max(1, 5 %). */
 export function cyclesDiffer(plc: number, derived: number): boolean {
   return Math.abs(plc - derived) > Math.max(1, CYCLES_SHARE * Math.max(plc, derived));
 }
 
-/** Returns whether the times of a day, ms, differ by more than max(2 %, 5 min) and one step of the meter. */
+/** Returns whether two times of a day, in ms, differ by more than max(2 %, 5 min) and by more than one step of the meter. */
 export function timeDiffers(plc: Milliseconds, derived: Milliseconds, step: Milliseconds): boolean {
   return Math.abs(plc - derived) > Math.max(TIME_SHARE * Math.max(plc, derived), TIME_AT_LEAST_MS) + step;
 }
 
 /**
- * Returns whether the energy of a day, therm or kWh, differs by more than threefold and `least`, because an estimate is rough.
- * @param other what the meter may count in addition to the machine
+ * Returns whether two energies of a day, in therm or kWh, differ by more than a factor of three and by more than `least`. An estimate is
+ * rough.
+ *
+ * @param other energy that the meter may count in addition to the machine's
  */
 export function energyDiffers({
   counted,
@@ -178,7 +183,7 @@ export function energyDiffers({
   );
 }
 
-/** Adds the work of a machine with a meter to the day's estimate, which is only compared with the meter. */
+/** Adds the work of a machine with a meter to the day's estimate, which only serves for comparison with the meter. */
 export function estimateWork({ checks: { day } }: DeriveState, { machine, rate, from, to }: Work): void {
   if (day === null) return;
   const estimate = ((day.estimates ??= {})[machine] ??= { work: 0, ms: 0 });
@@ -191,7 +196,7 @@ export function passDay(fold: Fold): void {
   const { parameters, clock, bays, checks } = fold.state;
   if (parameters === null || bays.every(({ open }) => open === null)) return;
   if (checks.day !== null) {
-    // In a gap, the comparison waits: one side has counted what the other one learns only afterwards.
+    // During a gap, the comparison waits: the PLC has already counted the gap's time, but the derivation learns of it only afterwards.
     if (clock.now < checks.day.end || bays.some(({ live }) => !live)) return;
     compare(fold, parameters, checks.day);
   }
@@ -216,14 +221,14 @@ function marksOf(state: DeriveState, parameters: Parameters): DayMarks {
   return { begin: clock.now, end, cycles: checks.cycles, runtime_ms: checks.runtime_ms, steps, filters };
 }
 
-/** Returns both counts of a filter; null if the PLC does not count it. */
+/** Returns both counts of a filter, the box's and the PLC's; null: the PLC doesn't count this filter. */
 function filterMarks({ filters }: DeriveState, type: FilterType): FilterMarks | null {
   const filter = filters[type]?.current;
   const plc = !filter?.plc ? null : usedMinutes(filter);
   return !filter || plc === null ? null : { installed_at: filter.installed_at, own: filter.in_use_ms, plc };
 }
 
-/** Returns a counter's steps without those of spans without data, for which there is no derived figure. */
+/** Returns a counter's steps without those counted during spans without data, for which no derived figure exists. */
 function attributedSteps({ counters }: DeriveState, tag: TagName | undefined): number | null {
   const counter = counters[tag ?? ""];
   return counter === undefined ? null : counter.total_steps - counter.unattributed_steps;
@@ -241,7 +246,7 @@ function compare(fold: Fold, parameters: Parameters, day: DayMarks): void {
   const hours = countedSince(state, day, "hour_meter");
   if (hours !== null) {
     const unit = HOUR_MS / unitsPerHour(parameters.tags[hours.tag]?.unit ?? "h");
-    // Decimal steps are not exact in binary, and a difference of exactly the limit is no mismatch.
+    // Rounds because decimal steps aren't exact in binary, and a difference of exactly the limit is no mismatch.
     const plc = Math.round(hours.amount * unit);
     const derived = checks.runtime_ms - day.runtime_ms;
     const isWrong = timeDiffers(plc, derived, Math.round(hours.step * unit));
@@ -281,13 +286,13 @@ function compareEnergy(
   if (estimate.ms < SEEN_SHARE * (fold.state.clock.now - day.begin)) return;
   const { tag, amount: plc } = counted;
   const estimated = energyOf(machine, estimate.work);
-  // Lights and a compressor on the same meter may take as much as the fans at full speed all day.
+  // Lights and a compressor on the same meter may take as much energy as the fans at full speed all day.
   const other = machine === "burner" ? 0 : fullLoadKwh(load.size, estimate.ms);
   const isWrong = energyDiffers({ counted: plc, estimated, other, least: LEAST_ENERGY[machine] });
   mismatch(fold, isWrong, { tag, check: "energy_mismatch", plc, derived: estimated });
 }
 
-/** Returns what the counter of that role counted since the marks, and its step, in the figure's unit. */
+/** Returns what the counter with that role has counted since the marks, and the counter's step, in the figure's unit. */
 function countedSince(
   state: DeriveState,
   day: DayMarks,

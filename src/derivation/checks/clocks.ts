@@ -6,15 +6,15 @@ import { isWitnessed } from "../clock.ts";
 import { judge, report } from "../incidents.ts";
 import type { DeriveState, Fold } from "../state.ts";
 
-/** Allowed deviation of a PLC's or a server's clock. */
+/** Allowed deviation of the clock of a PLC or a server. */
 const SKEW_MS: Milliseconds = MINUTE_MS;
-/** Allowed correction of the box's clock. */
+/** Allowed step of the box's own clock. */
 const STEP_MS: Milliseconds = 2000;
 
 /**
- * Compares a reading's own time with the box's. A value that does not change keeps the time it was taken at, which may be long ago. So a
- * time in the past counts only if the value changed while it was polled without a break. The incident is reported at the first bay's
- * mode, because a server has one clock for all its tags.
+ * Compares the time that a device gives a reading with the box's time. A value that doesn't change keeps its old time. So a time in the
+ * past counts only if the value changed while it was polled without a break. The incident is reported with the mode tag of the first bay,
+ * because a server has one clock for all its tags.
  */
 export function checkSourceTime(fold: Fold, reading: Reading): void {
   const { clock, bays } = fold.state;
@@ -25,7 +25,7 @@ export function checkSourceTime(fold: Fold, reading: Reading): void {
   }
 }
 
-/** Compares the PLC's own clock with the box's, if the profile has it. */
+/** Compares the PLC's own clock with the box's clock, if the profile has a tag for it. */
 export function checkPlcClocks(fold: Fold): void {
   const { pending, clock, parameters } = fold.state;
   for (const { tag, value, quality } of pending) {
@@ -51,7 +51,7 @@ function judgeSkew(
   });
 }
 
-/** Returns whether the value differs from the previous one, and its group was polled without a break since then. */
+/** Returns whether the value differs from the previous one, and the tag's group was polled without a break between them. */
 function hasJustChanged({ latest, groups, parameters, clock }: DeriveState, { tag, value }: Reading): boolean {
   const before = latest[tag];
   const group = groups[parameters?.tags[tag]?.group ?? ""];
@@ -59,7 +59,7 @@ function hasJustChanged({ latest, groups, parameters, clock }: DeriveState, { ta
   return group?.boot === clock.boot && before.at >= clock.now - (clock.mono - group.from);
 }
 
-/** Reports a correction of the box's own clock by over 2 s, with or without a witness. */
+/** Reports that the box's own clock was corrected by more than 2 s, with or without a witness. */
 export function checkStep(fold: Fold, record: ClockRecord): void {
   const { clock } = fold.state;
   const { wall, state } = record.value;

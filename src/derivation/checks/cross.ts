@@ -8,20 +8,20 @@ import { isOpenSince, judge, report, reportRight } from "../incidents.ts";
 import { bridgeMs, modeOf, pollIntervalMs } from "../parameters.ts";
 import type { BayState, Checks, ClosedStage, DeriveState, Fold, Incident } from "../state.ts";
 
-/** The air of a bake is warm after this time. */
+/** Time after which the air of a bake must be warm. */
 const WARM_AFTER_MS: Milliseconds = 20 * MINUTE_MS;
 const WARM_C = 40;
-/** Below this speed in %, a fan is off. */
+/** Fan speed in % below which a fan counts as off. */
 const FAN_OFF = 1;
 
 type Sensor = Exclude<keyof Checks["tags"], "analog">;
 
-/** A sensor's value that contradicts the mode or another sensor's value if both last. */
+/** A contradiction that counts only if it lasts: between a sensor's value and the mode, or between the values of two sensors. */
 interface Contradiction {
   readonly sensor: Sensor;
-  /** Second sensor; if absent, the sensor contradicts the mode. */
+  /** The second sensor; absent: the sensor contradicts the mode. */
   readonly against?: Sensor;
-  /** Returns whether the values contradict each other at that instant; null if one of them is unknown. */
+  /** Returns whether the values contradict each other at that instant; null: a value is unknown. */
   readonly holds: (state: DeriveState, at: EpochMs) => boolean | null;
   readonly allowed_ms: Milliseconds;
   readonly min: number;
@@ -39,7 +39,7 @@ const CONTRADICTIONS: readonly Contradiction[] = [
   {
     sensor: "fan",
     holds: (state, at) => isBelow(state, "fan", FAN_OFF) && startOf(state, "spray", at) <= at,
-    // Fans start with the mode, not before it.
+    // Fans start together with the mode and not earlier.
     allowed_ms: MINUTE_MS,
     min: FAN_OFF,
     reason: recordText("incident.no_fan"),
@@ -61,7 +61,7 @@ const CONTRADICTIONS: readonly Contradiction[] = [
   },
 ];
 
-/** Checks at a complete instant whether readings contradict each other or the mode. */
+/** Checks whether readings contradict each other or the mode. To be called when all readings of an instant are known. */
 export function checkCross(fold: Fold): void {
   const { checks, clock } = fold.state;
   for (const contradiction of CONTRADICTIONS) {
@@ -79,7 +79,10 @@ export function checkCross(fold: Fold): void {
   }
 }
 
-/** Reports contradictions that became too long since the last record. `jump_ms`: a correction of the clock, which is no time. */
+/**
+ * Reports contradictions that became too long since the last record. `jump_ms`: a correction of the clock, which doesn't count as elapsed
+ * time.
+ */
 export function passConflicts(fold: Fold, jump_ms: Milliseconds): void {
   const { checks, clock } = fold.state;
   for (const tag in checks.conflicts) {
@@ -92,7 +95,7 @@ export function passConflicts(fold: Fold, jump_ms: Milliseconds): void {
   }
 }
 
-/** Returns whether the contradiction of this tag lasts at the present instant. */
+/** Returns whether the contradiction with this tag lasts at the present instant. */
 export function isContradicted(state: DeriveState, tag: TagName): boolean {
   const { checks, clock } = state;
   return checks.conflicts[tag] !== undefined && contradictionOf(checks, tag)?.holds(state, clock.now) === true;
@@ -108,8 +111,8 @@ function reportCross(fold: Fold, { min, reason, sensor }: Contradiction, at: Epo
 }
 
 /**
- * Returns how long a contradiction may last. The two sides are read at different times, and a value of a slow group may be a bridge old.
- * After the bridges of both groups, each side was read again or is unknown.
+ * Returns how long a contradiction may last. The two sides are read at different times. A value of a slow group may be as old as the
+ * group's bridge (the longest gap over which a value stays valid). After the longer bridge, each side was read again or is unknown.
  */
 function patienceMs(state: DeriveState, { sensor, against, allowed_ms }: Contradiction): Milliseconds {
   const { bays, parameters } = state;
@@ -118,7 +121,7 @@ function patienceMs(state: DeriveState, { sensor, against, allowed_ms }: Contrad
   return Math.max(allowed_ms, ...bridges);
 }
 
-/** Returns the start of the first bay's stage in that mode that is known to last at `at`; Infinity if no bay is in it. */
+/** Returns the start of the earliest stage in that mode, over all bays whose mode is known at `at`; Infinity: no bay is in it. */
 function startOf({ bays }: DeriveState, mode: "spray" | "bake", at: EpochMs): EpochMs {
   const stages = bays.filter(({ live, good_until }) => live || good_until >= at).map(({ open }) => open);
   return Math.min(...stages.map((open) => (open?.mode === mode ? open.start : Infinity)));
@@ -130,18 +133,18 @@ function sensorOf({ checks, parameters }: DeriveState, sensor: Sensor) {
   return { tag, parameters: found, group: found?.group ?? "" };
 }
 
-/** Returns the sensor's value; null if it is unknown. */
+/** Returns the sensor's value; null: it is unknown. */
 function valueOf(state: DeriveState, sensor: Sensor): unknown {
   const { tag, group } = sensorOf(state, sensor);
   const { latest, groups, clock, parameters } = state;
   const reading = latest[tag];
   const coverage = groups[group];
   if (reading === undefined || reading.quality === "bad" || coverage?.boot !== clock.boot) return null;
-  // A slow group is polled less often: its value holds from one poll to the next.
+  // A slow group is polled less often, so its value stays valid from one poll to the next.
   return clock.mono - coverage.to <= bridgeMs(parameters, group) ? reading.value : null;
 }
 
-/** Returns whether the sensor's value, in the figure's unit, is below the limit; null if it is unknown. */
+/** Returns whether the sensor's value, in the figure's unit, is below the limit; null: it is unknown. */
 function isBelow(state: DeriveState, sensor: Sensor, limit: number): boolean | null {
   const value = valueOf(state, sensor);
   return typeof value === "number" ? inFigureUnit(value, sensorOf(state, sensor).parameters) < limit : null;
@@ -152,7 +155,7 @@ function isOn(state: DeriveState, sensor: Sensor): boolean {
   return value === true || value === 1;
 }
 
-/** Modes that may follow each mode, in addition to `FROM_EVERYWHERE`. A mode without an entry is not checked. */
+/** Modes that may follow each mode, in addition to `FROM_EVERYWHERE`. A mode without an entry isn't checked. */
 const GRAPH: Partial<Record<Mode, readonly Mode[]>> = {
   off: ["idle", "prep", "setback"],
   idle: ["off", "prep", "spray", "flash", "purge", "bake", "setback"],
@@ -172,7 +175,7 @@ const FROM_EVERYWHERE: readonly Mode[] = ["fault", "estop", "maintenance"];
 const SHORT_PURGE_MS: Milliseconds = MINUTE_MS;
 const LONG_MS: Partial<Record<Mode, Milliseconds>> = { spray: 12 * HOUR_MS, bake: 4 * HOUR_MS };
 
-/** Checks a final stage and the mode that follows. In a booth with several bays, each bay is checked on its own. */
+/** Checks whether a mode may follow a final stage. In a booth with several bays, each bay is checked separately. */
 export function checkSuccession(
   fold: Fold,
   tag_name: TagName,
@@ -197,14 +200,14 @@ export function checkSuccession(
   });
 }
 
-/** Working hours that may pass without a known mode. */
+/** Duration of working hours that may pass without a known mode. */
 const GAP_MS: Milliseconds = 5 * MINUTE_MS;
-/** Only this much of a long silence is checked, because working hours are expensive to compute. Shifts recur every week. */
+/** Maximum part of a long silence that is checked, because computing working hours is expensive. Shifts recur every week. */
 const LOOK_BACK_MS: Milliseconds = 8 * DAY_MS;
-/** Polls that may see two mode bits at once, because bits do not change in the same instant. */
+/** Number of polls that may see two mode bits at once, because bits don't change in the same instant. */
 const CONFLICT_POLLS = 2;
 
-/** Checks what depends on elapsed time: a silence, an endless stage, and two mode bits that stay on. */
+/** Checks conditions that depend on elapsed time: a silence, an endless stage, and two mode bits that stay on. */
 export function checkBay(fold: Fold, bay: BayState): void {
   const { parameters, clock } = fold.state;
   const { tag: tag_name, open, good_until, conflict } = bay;
@@ -227,17 +230,17 @@ export function checkBay(fold: Fold, bay: BayState): void {
   report(fold, { tag_name, check: "mode_conflict", logic, reason }, due);
 }
 
-/** Returns whether the bay's mode was unknown for over 5 min of working hours up to now. */
+/** Returns whether the bay's mode has been unknown for more than 5 min of working hours. */
 function isSilentTooLong(state: DeriveState, { tag, open, live, good_until }: BayState): boolean {
   const { clock, parameters } = state;
   if (live || open === null || parameters === null || clock.now - good_until <= GAP_MS) return false;
-  // The same silence does not get shorter.
+  // An incident about the same silence is open, and a silence never gets shorter.
   if (isOpenSince(state, { check: "gap", tag_name: tag }, good_until)) return true;
   const window = { start: Math.max(good_until, clock.now - LOOK_BACK_MS), end: clock.now };
   return lengthOf(workingIntervals(parameters.working_hours, parameters.tz, window)) > GAP_MS;
 }
 
-/** Checks a good reading of a bay's mode: its bits, and whether the profile knows its code. */
+/** Checks a good reading of a bay's mode: its bits, and whether the profile maps its code. */
 export function checkMode(fold: Fold, { tag: tag_name, conflict }: BayState, raw: string): void {
   const { parameters } = fold.state;
   if (conflict === null) reportRight(fold, "mode_conflict", tag_name);

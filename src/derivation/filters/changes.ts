@@ -19,29 +19,32 @@ import {
 } from "./overuse.ts";
 import { sharePressure } from "./pressure.ts";
 
-/** A filter counter that falls below this share of its limit was reset on purpose. */
+/** Share of its limit below which a filter counter must fall to count as reset on purpose. */
 const RESET_SHARE = 0.05;
 
-/** Two resets or entries within this time are one change. */
+/** Time within which two resets, or two entries, count as one change. */
 export const DOUBLE_PRESS_MS: Milliseconds = 10 * MINUTE_MS;
 
-/** A PLC reset and a person's entry within this time are one change. */
+/** Time within which a PLC reset and a person's entry count as one change. */
 export const SAME_CHANGE_MS: Milliseconds = 12 * HOUR_MS;
 
-/** A reading of the PLC's own minutes of a filter. */
+/** A reading of the minutes that the PLC counts for a filter. */
 export interface MinutesReading {
   readonly filter: FilterType;
   readonly minutes: number;
-  /** True if the counter was polled without a break since the previous reading: a fall happened just now. */
+  /** Whether the counter was polled without a break since the previous reading, so that a fall happened just now. */
   readonly seen: boolean;
-  /** Last earlier instant at which the counter was known. */
+  /** The last earlier instant at which the counter was known. */
   readonly known_until: EpochMs;
   readonly fell: boolean;
-  /** True if the PLC lost its memory, which is not a change of the filter. */
+  /** Whether the PLC lost its memory, which isn't a change of the filter. */
   readonly lost: boolean;
 }
 
-/** Follows a filter's counter. A fall is a change, a loss of memory, or unexplained; in the last two cases the use continues. */
+/**
+ * Handles a reading of a filter's counter. A fall means a change of the filter, a loss of memory, or has no explanation. Only a change ends
+ * the filter's use.
+ */
 export function readMinutes(fold: Fold, reading: MinutesReading): void {
   const filter = fold.state.filters[reading.filter];
   if (filter === undefined) return;
@@ -66,25 +69,28 @@ function followCounter(filter: Installation, { minutes, fell }: MinutesReading, 
     filter.plc = { offset: plc.offset + (fell ? plc.value - minutes : 0), value: minutes };
     return;
   }
-  // A filter that was in at first contact owns all that the counter shows; any other one starts from the box's own time.
+  // All minutes on the counter belong to a filter that was in at first contact. For any other filter, the box's own time is the start
+  // value.
   filter.plc = { offset: known ? in_use_ms / MINUTE_MS - minutes : 0, value: minutes };
   if (known) filter.own_until = now;
 }
 
 type ChangeInstant = Pick<Installation, "flagged"> & { readonly at: EpochMs };
 
-/** Returns the time of a reset. One that happened unseen is dated back by the minutes counted since then, if they fit into the gap. */
+/**
+ * Returns the time of a reset. If the reset was not seen, subtracts the minutes counted since then, provided that they fit into the gap.
+ */
 function changeInstant(reading: MinutesReading, now: EpochMs): ChangeInstant {
   if (reading.seen) return { at: now, flagged: false };
   const at = Math.round(now - reading.minutes * MINUTE_MS);
   return { at: at > reading.known_until ? at : now, flagged: true };
 }
 
-/** Handles a press of the PLC's reset button. The counter falls with this poll or a later one. */
+/** Handles a press of the PLC's reset button. The counter falls in this poll or a later one. */
 export function pressReset(fold: Fold, type: FilterType): void {
   const filter = fold.state.filters[type];
   if (filter === undefined) return;
-  // After an entry, the counter may have been read for the account without the entry only.
+  // After a person's entry, maybe only the copy without the entry has a counter reading.
   const counter = withAndWithout(filter).find(({ current }) => current.plc !== null)?.current.plc;
   const isChange = resetFilter(fold, type, { at: fold.state.clock.now, flagged: false });
   if (!isChange || !counter) return;
@@ -92,23 +98,23 @@ export function pressReset(fold: Fold, type: FilterType): void {
   filter.awaits_fall = true;
 }
 
-/** Replaces a filter whose change the PLC reports. Returns false if it is the same change as the last one. */
+/** Replaces a filter whose change the PLC reports. Returns false if this is the same change as the last one. */
 function resetFilter(fold: Fold, type: FilterType, { at, flagged }: ChangeInstant): boolean {
   const filter = fold.state.filters[type];
   if (filter === undefined) return false;
   const { now } = fold.state.clock;
   if (filter.last_reset !== null && now - filter.last_reset <= DOUBLE_PRESS_MS) return false;
   const { source, installed_at } = filter.current;
-  // The person's entry came first. The PLC dates the change, so the old filter was in until now.
+  // A person entered this change earlier. The PLC's time is the right one, so the old filter was in until now.
   if (source === "technician" && at - installed_at <= SAME_CHANGE_MS) restoreWithoutEntry(filter);
-  // An undo of the entry before must not withdraw a change that the PLC reports.
+  // Undoing an earlier entry must not withdraw a change that the PLC reports.
   Object.assign(filter, { last_reset: now, entry: null, without_entry: null });
   replaceFilter(fold, type, newInstallation(at, "plc_reset", { limits: filter.current.limits, flagged }));
   shareRecentUse(fold.state, filter);
   return true;
 }
 
-/** Moves the use since a change that is dated back from the old filter to the new one. */
+/** Moves the use after a backdated change from the old filter to the new one. */
 export function shareRecentUse(state: DeriveState, { current, former }: FilterState): void {
   const { parameters, recent } = state;
   if (former === null || parameters === null) return;
@@ -126,7 +132,7 @@ export function shareRecentUse(state: DeriveState, { current, former }: FilterSt
   former.in_use_ms -= recentMs(state, inUseModes, at);
   former.spray_ms -= recentMs(state, ["spray"], at);
   former.cycles -= sumOf(counts);
-  // Replays the use, because a limit may have been reached on the way.
+  // The use is added again step by step, because a limit may have been reached in between.
   for (const time of recent.slices) {
     const in_use = isIn(inUseModes, time.mode);
     if (in_use) subtractLaterCount(former, time);
@@ -137,14 +143,14 @@ export function shareRecentUse(state: DeriveState, { current, former }: FilterSt
   for (const count of counts) if (count[0] >= settled) addCycles(current, count);
 }
 
-/** Returns the recent cycles that filters have counted. */
+/** Returns the recent cycles that count for filters. */
 function recentCounts({ parameters, recent }: DeriveState): readonly Count[] {
   if (tagWithRole(parameters, "cycle_counter") === undefined) return recent.ends.map((end) => [end, 1]);
   const settled = recent.slices.at(-1)?.to ?? 0;
   return recent.increments.filter(([at]) => at < settled);
 }
 
-/** Returns the minutes by which the use of each filter exceeds its counter in the PLC. Leaves out 0. */
+/** Returns the minutes by which the use of each filter exceeds its counter in the PLC. Omits filters without a difference. */
 export function counterOffsets({ filters }: DeriveState): Partial<Record<FilterType, number>> {
   const offsets: Partial<Record<FilterType, number>> = {};
   for (const type of FILTER_TYPES) {
@@ -154,13 +160,13 @@ export function counterOffsets({ filters }: DeriveState): Partial<Record<FilterT
   return offsets;
 }
 
-/** Puts the next filter in. The record of the old one follows once it is complete. */
+/** Installs the next filter. The record of the old filter is written once it is complete. */
 export function replaceFilter(fold: Fold, type: FilterType, next: Installation): void {
   const filter = fold.state.filters[type];
   if (filter === undefined) return;
   const old = filter.current;
   if (old.source === "assumed" && next.installed_at <= old.installed_at) {
-    // The change was before first contact: nothing is known of the filter that came out.
+    // The change was before first contact, so nothing is known about the removed filter.
     filter.current = next;
     writeService(fold, type);
     return;
@@ -173,7 +179,7 @@ export function replaceFilter(fold: Fold, type: FilterType, next: Installation):
 }
 
 /**
- * Writes the records of removed filters that are final: all time up to the removal is settled, and no cycle can still turn out to have
+ * Writes the records of removed filters that are final. All time up to the removal must be final, and no cycle may still turn out to have
  * ended before it.
  */
 export function reportRemovals(fold: Fold): void {
@@ -184,7 +190,7 @@ export function reportRemovals(fold: Fold): void {
     if (filter === undefined || removed_at === null || filter.reported) continue;
     const isFinal = bays.every(({ open, settled, cycle, run }) => {
       if (open === null) return true;
-      // Neither time nor cycles of the bay can change before this instant.
+      // Times and cycles before this instant are final for the bay.
       const horizon = cycle === null ? settled : Math.min(settled, run?.pause?.since ?? settled);
       return horizon > removed_at && horizon >= counted_until;
     });
@@ -197,7 +203,7 @@ function reportRemoval(fold: Fold, type: FilterType, filter: FilterState): void 
   if (filter.former !== null) writeService(fold, type, filter.former);
 }
 
-/** Writes that the present filter went in, with the record of the one that came out, if that is known. */
+/** Writes that the present filter was installed, with the record of the removed filter if that is known. */
 export function writeService(fold: Fold, type: FilterType, former: Installation | null = null): void {
   const installed = fold.state.filters[type]?.current;
   if (installed === undefined) return;

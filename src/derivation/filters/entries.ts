@@ -8,7 +8,7 @@ import { DOUBLE_PRESS_MS, replaceFilter, SAME_CHANGE_MS, shareRecentUse, writeSe
 import { newInstallation, restoreWithoutEntry, UNDO_MS, withoutEntry } from "./installation.ts";
 import { isOverLimit, startOveruse } from "./overuse.ts";
 
-/** Entries that the state keeps, some weeks of them. A client repeats an entry within minutes. */
+/** Number of entries kept in the state, some weeks of them. A client repeats an entry within minutes. */
 const MAX_ENTRIES = 32;
 
 /** Handles a person's entry of a filter change. A repeated entry has no effect. */
@@ -25,7 +25,7 @@ export function takeEntry(fold: Fold, { value, seq }: Stored<FilterService>): vo
   if (entries.length > MAX_ENTRIES) entries.shift();
 }
 
-/** Puts in the filter of an entry, if the entry is a change of its own. */
+/** Installs the new filter of an entry, unless the entry reports a change that is already known. */
 function enterService(
   fold: Fold,
   { filter: type, installed_at, source, flagged }: FilterService["value"],
@@ -43,11 +43,11 @@ function enterService(
     datePresent(fold, type, { installed_at, source, flagged });
   } else {
     if (age < 0) return "older";
-    // Entered twice: the same as a button that is pressed twice.
+    // A second entry within a short time counts like a button that is pressed twice.
     if (current.source !== "assumed" && age <= DOUBLE_PRESS_MS) return "same_change";
     replaceFilter(fold, type, newInstallation(installed_at, source, { limits: current.limits, flagged }));
-    // The counter was not reset. What it counted since the change belongs to the new filter, which follows it from its next reading
-    // on, because the last reading may be a deadband old.
+    // The counter was not reset, so its count since the change belongs to the new filter. The new filter uses the counter from its next
+    // reading on, because the last logged reading may be too low by up to a deadband.
     current.counted_until = countedUntil(fold.state, type);
     shareRecentUse(fold.state, filter);
   }
@@ -55,7 +55,7 @@ function enterService(
   return "entered";
 }
 
-/** Returns the time of the last poll of the filter's counter; now if it has none. */
+/** Returns the time of the last poll of the filter's counter; now: the filter has no counter. */
 function countedUntil({ parameters, groups, clock, bays }: DeriveState, type: FilterType): EpochMs {
   const [tag = ""] = tagsWithRole(parameters, "filter_minutes", type);
   const group = groups[parameters?.tags[tag]?.group ?? ""];
@@ -65,7 +65,9 @@ function countedUntil({ parameters, groups, clock, bays }: DeriveState, type: Fi
   return bay === undefined ? clock.now : Math.min(clock.now, bay.good_until + (group.to - bay.good_mono));
 }
 
-/** Dates the filter that was in at first contact, after a person said when it went in. Its use before first contact stays unknown. */
+/**
+ * Sets the installation time of the filter that was in at first contact, as a person stated it. Its use before first contact stays unknown.
+ */
 function datePresent(
   fold: Fold,
   type: FilterType,
@@ -80,7 +82,7 @@ function datePresent(
   writeService(fold, type);
 }
 
-/** Undoes a person's entry, if that is still possible: the filter before it never came out. */
+/** Undoes a person's entry if that is still possible. The filter before the entry then counts as never removed. */
 export function undoEntry(fold: Fold, { value: { seq } }: VoidRecord): void {
   const { filters, clock } = fold.state;
   const type = FILTER_TYPES.find((one) => filters[one]?.entry?.seq === seq);
@@ -92,17 +94,17 @@ export function undoEntry(fold: Fold, { value: { seq } }: VoidRecord): void {
   if (entry !== undefined) entry.outcome = "undone";
 }
 
-/** Returns the last entries of people and their outcome, oldest first. `now`: corrected time. */
+/** Returns the last entries of people and their outcomes, oldest first. `now`: corrected time. */
 export function entriesOf({ entries = [], filters }: DeriveState, now: EpochMs): FilterEntry[] {
   return entries.map(({ seq, ...entry }) => {
-    // An entry cannot be undone after a reset by the PLC or another change.
+    // An entry can't be undone after a reset by the PLC or another change.
     const filter = Object.values(filters).find((one) => one.entry?.seq === seq);
     const end = (filter?.entry?.at ?? -Infinity) + UNDO_MS;
     return { ...entry, undo_until: now > end ? null : end };
   });
 }
 
-/** Returns the sequence number of the record that made the entry; undefined if the state has no entry of that id. */
+/** Returns the sequence number of the entry's record; undefined: the state has no entry with that id. */
 export function seqOfEntry({ entries = [] }: DeriveState, id: EntryState["id"]): number | undefined {
   return entries.find((entry) => entry.id === id)?.seq;
 }

@@ -7,10 +7,10 @@ import { writeService } from "./changes.ts";
 import { newInstallation, withAndWithout } from "./installation.ts";
 import { addCycles, changeLimits, isOverLimit, startOveruse, subtractLaterCount, useCounting } from "./overuse.ts";
 
-/** Installation time of a filter before the booth's first good mode reading, which is first contact. */
+/** Installation time of a filter before first contact (the booth's first good mode reading). */
 const NOT_YET: EpochMs = Number.MAX_SAFE_INTEGER;
 
-/** Adapts the filters to new parameters. A filter that was in at first contact has an unknown history. */
+/** Adapts the filters to new parameters. The history of a filter that was in at first contact is unknown. */
 export function fitFilters(fold: Fold, parameters: Parameters): void {
   const { state } = fold;
   const { filters, clock } = state;
@@ -40,7 +40,7 @@ export function fitFilters(fold: Fold, parameters: Parameters): void {
   }
 }
 
-/** Drops what was read in a unit that does not fit, and converts pressure drops to a new unit of the sensor. */
+/** Drops values that were read in a unit that doesn't fit. Converts pressure drops to a new unit of the sensor. */
 function fitUnits(state: DeriveState, parameters: Parameters, type: FilterType): void {
   const tags = Object.entries(parameters.tags).filter(([, { filter }]) => filter === type);
   const isUnfit = (role: TagRole): boolean => tags.some(([, { unfit_role }]) => unfit_role === role);
@@ -57,18 +57,18 @@ function fitUnits(state: DeriveState, parameters: Parameters, type: FilterType):
   state.pressure_scales = { ...state.pressure_scales, [type]: scale };
 }
 
-/** Converts drops. The drop of the clean filter is given in Pa, or was learned in the sensor's unit. */
+/** Converts stored pressure drops. The drop of the clean filter is given in Pa, or was learned in the sensor's unit. */
 function rescalePressure(pressure: PressureState, change: number, given_pa: number | undefined): void {
   pressure.drops = pressure.drops.map(({ end, pascal }) => ({ end, pascal: pascal * change }));
   if (given_pa === undefined && pressure.baseline !== null) pressure.baseline *= change;
 }
 
-/** Returns whether the booth's mode was ever read well. */
+/** Returns whether the booth's mode was ever read with good quality. */
 function isSeen({ bays, recent }: DeriveState): boolean {
   return recent.slices.length > 0 || bays.some(({ open }) => open !== null);
 }
 
-/** Dates the filters that are in at the booth's first good mode reading. */
+/** Sets the installation time of the filters that are in at first contact (the booth's first good mode reading). */
 export function beginFilters(fold: Fold): void {
   const { state } = fold;
   const { now } = state.clock;
@@ -83,7 +83,7 @@ export function beginFilters(fold: Fold): void {
   }
 }
 
-/** Adds settled time to the filters that were in, with the cycles that the PLC's counter showed in it. */
+/** Adds settled time (time whose mode is final) to the filters that were in, with the cycles that the PLC's counter showed in it. */
 export function useFilters(state: DeriveState, time: Settled): void {
   const { parameters, recent } = state;
   const filters = allFilters(state);
@@ -100,7 +100,7 @@ export function useFilters(state: DeriveState, time: Settled): void {
   }
 }
 
-/** Adds a complete cycle to the filters that were in at its end, unless the PLC counts cycles. */
+/** Adds a complete cycle to the filters that were in at its end. Does nothing if the PLC counts cycles. */
 export function countCycle(state: DeriveState, end: EpochMs): void {
   if (hasCycleCounter(state)) return;
   for (const { current, former, reported } of allFilters(state)) {

@@ -9,14 +9,14 @@ export function runningEpisode(filter: Installation): Episode | null {
   return last?.until === null ? last : null;
 }
 
-/** Starts overuse, unless it lasts already. `flagged`: the limit was reached while nothing was read. */
+/** Starts overuse unless it is already running. `flagged`: the limit was reached while nothing was read. */
 export function startOveruse(filter: Installation, since: EpochMs, flagged = false): void {
   if (runningEpisode(filter) === null) filter.overuse.push({ since, until: null, flagged });
 }
 
 /**
- * Adds settled time to the filter, clipped to the time it was in. A limit that the box counts starts overuse at the instant it is
- * reached. Inside inferred time or time without data, overuse starts at the first good reading after it.
+ * Adds settled time (time whose mode is final) to the filter, as far as the filter was in. A limit that the box counts starts overuse at
+ * the instant it is reached. Within inferred time or time without data, overuse starts at the next good reading.
  */
 function useFilter(filter: Installation, time: Settled, in_use: boolean): void {
   const from = Math.max(time.from, filter.installed_at);
@@ -24,7 +24,7 @@ function useFilter(filter: Installation, time: Settled, in_use: boolean): void {
   if (to <= from) return;
   if (time.mode !== "no_data") {
     const due = Math.min(dueByAge(filter), in_use ? dueByUse(filter, from) : Infinity);
-    // A service at the very instant of the limit is on time.
+    // A filter change at the very instant of the limit is in time.
     const reached = due < to || (due === to && filter.removed_at !== to);
     if (reached) startOveruse(filter, time.inferred ? to : Math.max(due, from), time.inferred || due < from);
   }
@@ -36,7 +36,7 @@ function useFilter(filter: Installation, time: Settled, in_use: boolean): void {
   if (episode !== null) filter.overuse_in_use_ms += Math.max(0, to - Math.max(from, episode.since));
 }
 
-/** Cycles counted at an instant. */
+/** The cycles counted at an instant. */
 export type Count = readonly [at: EpochMs, cycles: number];
 
 /** Returns the sum of all counts. */
@@ -44,13 +44,16 @@ export function sumOf(counts: readonly Count[]): number {
   return counts.reduce((sum, [, cycles]) => sum + cycles, 0);
 }
 
-/** Adds settled time and the cycles counted in it, in the order of time, so that each counts as overuse by the limits of its moment. */
+/**
+ * Adds settled time (time whose mode is final), and the cycles counted in it, in order of time. Each part counts as overuse by the limits
+ * of its moment.
+ */
 export function useCounting(
   filter: Installation,
   { time, in_use, counts }: { readonly time: Settled; readonly in_use: boolean; readonly counts: readonly Count[] },
 ): void {
   let { from } = time;
-  // The order inside inferred time is unknown: overuse that it reaches starts at its end.
+  // The order within inferred time is unknown, so overuse that begins in it starts at its end.
   for (const count of time.inferred ? [] : counts) {
     const [at] = count;
     if (at > from) useFilter(filter, { ...time, from, to: at }, in_use);
@@ -70,12 +73,12 @@ export function addCycles(filter: Installation, [at, cycles]: Count): void {
   if (limits.cycles === undefined || !known || filter.cycles < limits.cycles || removed_at === at) return;
   const reached = Math.max(at, filter.limits_from ?? 0);
   const running = runningEpisode(filter);
-  // The PLC's minutes may have reached their limit later than this, but before this time was settled.
+  // The PLC's minutes may have reached the limit after this, but before this time became final.
   if (running === null) startOveruse(filter, reached);
   else running.since = Math.min(running.since, reached);
 }
 
-/** Adds the box's own time before the counter was first read, which is final only now, to the offset of the counter. */
+/** Adds the box's own time before the counter's first reading to the counter's offset. That time has only now become final. */
 function settleOffset(filter: Installation, { from, to }: Pick<Settled, "from" | "to">): void {
   const { plc, own_until = from } = filter;
   const ms = Math.min(to, own_until) - from;
@@ -84,7 +87,7 @@ function settleOffset(filter: Installation, { from, to }: Pick<Settled, "from" |
   if (isOverLimit(filter, own_until)) startOveruse(filter, own_until);
 }
 
-/** Subtracts what the PLC counted between a removal and its entry by a person. `time`: settled time in use. */
+/** Subtracts what the PLC counted between a removal and a person's entry about it. `time`: final time in use. */
 export function subtractLaterCount(filter: Installation, time: Settled): void {
   const { removed_at, plc, counted_until = 0 } = filter;
   if (removed_at === null || plc === null) return;
@@ -97,7 +100,7 @@ function dueByAge(filter: Installation): EpochMs {
   return days === undefined || !filter.known ? Infinity : filter.installed_at + days * DAY_MS;
 }
 
-/** Returns the instant at which the box's own time reaches the limit. From its first reading on, a counter in the PLC decides. */
+/** Returns the instant at which the box's own time reaches the limit. A counter in the PLC decides instead from its first reading on. */
 function dueByUse(filter: Installation, from: EpochMs): EpochMs {
   const { minutes } = filter.limits;
   if (minutes === undefined || !filter.known) return Infinity;
@@ -105,18 +108,18 @@ function dueByUse(filter: Installation, from: EpochMs): EpochMs {
   return filter.plc !== null && due >= (filter.own_until ?? 0) ? Infinity : due;
 }
 
-/** Returns whether the filter is over a limit at `at`: minutes, cycles, age or pressure. */
+/** Returns whether the filter exceeds a limit at `at`: minutes, cycles, age or pressure. */
 export function isOverLimit(filter: Installation, at: EpochMs): boolean {
   if (at < filter.installed_at) return false;
   const minutes = usedMinutes(filter);
   const { limits } = filter;
-  // A counter's decimal steps are not exact in binary.
+  // The tolerance allows for a counter's decimal steps, which aren't exact in binary.
   if (limits.minutes !== undefined && minutes !== null && minutes >= limits.minutes - 1e-6) return true;
   if (limits.cycles !== undefined && filter.known && filter.cycles >= limits.cycles) return true;
   return isOverPressure(filter) || dueByAge(filter) <= at;
 }
 
-/** Returns the used share of the nearest limit (minutes, cycles or age; 1: reached); null without a limit or with unknown use. */
+/** Returns the used share of the nearest limit (minutes, cycles or age; 1: reached); null: no limit, or the use is unknown. */
 export function usedShare(filter: Installation, at: EpochMs): number | null {
   const { limits, known, cycles, installed_at } = filter;
   const minutes = usedMinutes(filter);
@@ -128,7 +131,7 @@ export function usedShare(filter: Installation, at: EpochMs): number | null {
   return shares.length === 0 ? null : Math.max(...shares);
 }
 
-/** Returns whether the last two spray stages both exceed the clean drop by more than the limit. */
+/** Returns whether the pressure drop exceeded the clean filter's drop by more than the limit in both of the last two spray stages. */
 export function isOverPressure({ limits, pressure }: Installation): boolean {
   const { baseline } = pressure;
   const drops = pressure.drops.slice(-2).map(({ pascal }) => pascal);
@@ -136,7 +139,7 @@ export function isOverPressure({ limits, pressure }: Installation): boolean {
   return Math.min(...drops) > baseline + limits.pressure_pa;
 }
 
-/** Changes the limits. At or over the new ones, overuse starts now; under them, overuse ends now. */
+/** Changes the limits. If the use reaches a new limit, overuse starts now; otherwise it ends now. */
 export function changeLimits(filter: Installation, limits: FilterLimits, at: EpochMs): void {
   if (JSON.stringify(limits) !== JSON.stringify(filter.limits)) filter.limits_from = at;
   filter.limits = limits;

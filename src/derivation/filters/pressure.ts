@@ -6,17 +6,17 @@ import type { DeriveState, Installation, OpenStage, PressureState, Sampled } fro
 import { withAndWithout } from "./installation.ts";
 import { isOverPressure, startOveruse } from "./overuse.ts";
 
-/** The drop is stable this long after the start of spraying. */
+/** Time after the start of spraying at which the pressure drop is stable. */
 const SETTLING_MS: Milliseconds = 60_000;
-/** A shorter part of a stage proves nothing. */
+/** Shortest part of a stage from which a drop is computed. */
 const ENOUGH_MS: Milliseconds = 180_000;
 /** Fan speed in % from which drops can be compared. */
 const FULL_FANS = 95;
 const BASELINE_STAGES = 3;
-/** Samples kept per tag. A stage has some dozens, and a faulty sensor must not grow the state. */
+/** Maximum number of samples kept per tag. A stage has some dozens; the limit bounds the state if a sensor is faulty. */
 const MAX_SAMPLES = 600;
 
-/** Notes this instant's pressure drops and fan speeds. They are judged at the end of the spray stage. */
+/** Notes the pressure drops and fan speeds of this instant. They are judged at the end of the spray stage. */
 export function samplePressures({ pending, parameters, samples, clock, bays, booth }: DeriveState): void {
   const isSpray = (stage: OpenStage | null | undefined): boolean => stage?.mode === "spray";
   for (const { tag, value, quality } of pending) {
@@ -27,7 +27,7 @@ export function samplePressures({ pending, parameters, samples, clock, bays, boo
     sampled.push([clock.now, isKnown ? inFigureUnit(value, sensor) : null]);
     if (sampled.length > MAX_SAMPLES) sampled.shift();
     const isSpraying = isSpray(booth?.open) || bays.some(({ open, closed }) => isSpray(open) || closed.some(isSpray));
-    // Outside of spray stages, only the value in force is needed.
+    // Outside of spray stages, only the present value is needed.
     if (!isSpraying) sampled.splice(0, sampled.length - 1);
   }
 }
@@ -37,7 +37,7 @@ interface Span {
   readonly end: EpochMs;
 }
 
-/** Adds the drop of a final spray stage of the booth to every fitted filter that has a sensor. */
+/** Adds the pressure drop of a final spray stage of the booth to each fitted filter that has a sensor. */
 export function endSpray(state: DeriveState, span: Span): void {
   const { parameters, samples } = state;
   if (parameters === null) return;
@@ -54,7 +54,7 @@ export function endSpray(state: DeriveState, span: Span): void {
   }
 }
 
-/** Returns the median over time of the drops with stable, full fans; null for less than 3 min of them. */
+/** Returns the median over time of the drops at stable, full fan speed; null: such drops cover less than 3 min. */
 function medianDrop(
   samples: DeriveState["samples"],
   { tag, fans }: { tag: TagName; fans: TagName | undefined },
@@ -75,7 +75,7 @@ function medianDrop(
   return null;
 }
 
-/** Returns the good values inside the span, each with the time it was in force. */
+/** Returns the good values inside the span, each with the time for which it was valid. */
 function valuesIn(samples: readonly Sampled[] = [], span: Span): (Span & { readonly value: number })[] {
   return samples.flatMap(([at, value], index) => {
     const start = Math.max(at, span.start);
@@ -84,7 +84,7 @@ function valuesIn(samples: readonly Sampled[] = [], span: Span): (Span & { reado
   });
 }
 
-/** Adds a drop to the filter that was in at its end. `baseline`: the drop of the clean filter, if the parameters have it. */
+/** Adds a drop to the filter that was in at the end of the stage. `baseline`: the drop of the clean filter, if the parameters have it. */
 function enterDrop(
   { filters }: DeriveState,
   type: FilterType,
@@ -101,13 +101,13 @@ function enterDrop(
   }
 }
 
-/** Takes the median of the first three stages after the installation as the drop of the clean filter, if none is given. */
+/** Uses the median of the first three stages after the installation as the drop of the clean filter, if none is given. */
 function learnBaseline(pressure: PressureState): void {
   if (pressure.baseline !== null || pressure.drops.length < BASELINE_STAGES) return;
   pressure.baseline = pressure.drops.map(({ pascal }) => pascal).sort((a, b) => a - b)[1] ?? null;
 }
 
-/** Moves the drops after the installation of the new filter from the old one to it. */
+/** Moves drops that were measured after the installation of the new filter from the old filter to the new one. */
 export function sharePressure(former: Installation, current: Installation): void {
   const { before = [], after = [] } = Object.groupBy(former.pressure.drops, ({ end }) =>
     end > current.installed_at ? "after" : "before",

@@ -18,14 +18,14 @@ import type {
 import { confirm, confirmAtGap, enterStage } from "./stages.ts";
 
 /**
- * Ends a stage in a run at the last good reading before a restart of the PLC, unless the PLC came back within the bridge, in the same
- * mode, and kept its counters.
+ * Ends a stage in a run at the last good reading before a restart of the PLC. Does nothing if the PLC kept its counters and was back in the
+ * same mode within the bridge (the longest gap over which a value stays valid).
  */
 function restartBay(fold: Fold, bay: BayState, restart: Restart): void {
   const { resume, open } = bay;
   if (open === null || !isInRun(fold.state, bay)) return;
   if (resume !== null) {
-    // A stage that started after the gap has no inferred time.
+    // A stage that started after the gap contains no inferred time.
     if (resume.went_on && open.start <= resume.good_until) splitAt(bay, resume.good_until, resume.at);
     else markLast(bay);
     bay.resume = null;
@@ -44,13 +44,13 @@ function isInRun(state: DeriveState, bay: BayState): boolean {
   return bay.run !== null || stages.some((stage) => stage !== null && isIn(run, stage.mode));
 }
 
-/** Marks the stage that was open when the PLC went away as ended by the restart. */
+/** Marks the stage that was open when the connection to the PLC ended as ended by the restart. */
 function markLast(bay: BayState): void {
   const last = bay.closed.findLast(({ mode }) => mode !== "no_data");
   if (last !== undefined) last.end_reason = "restart";
 }
 
-/** Splits the open stage, which was continued over the gap from `end` to `at`. */
+/** Splits the open stage, which had been continued over the gap from `end` to `at`. */
 function splitAt(bay: BayState, end: EpochMs, at: EpochMs): void {
   const { open } = bay;
   if (open === null) return;
@@ -62,19 +62,19 @@ function splitAt(bay: BayState, end: EpochMs, at: EpochMs): void {
   bay.inferred = null;
 }
 
-/** A longer gap is never attributed to the mode. */
+/** Maximum length of a gap that can be attributed to a mode. */
 const INFERENCE_LIMIT_MS = 12 * HOUR_MS;
-/** A gap up to this length is attributed to the mode if the hour meter's step exceeds half the gap, so that it proves nothing. */
+/** Maximum gap that is attributed to the mode if the hour meter's step is longer than half the gap, so that the meter proves nothing. */
 const UNPROVEN_LIMIT_MS = 120_000;
 const METER_TOLERANCE = 0.1;
 
-/** The step from the previous clock to the present instant. */
+/** The change from the previous clock to the present instant. */
 interface Passage {
   readonly before: ClockState;
   readonly instant: Instant;
 }
 
-/** Passes time up to the present instant. The mode is known as far as its group was polled. */
+/** Advances time to the present instant. The mode is known as far as its group was polled. */
 export function passTime(fold: Fold, bay: BayState, passage: Passage): void {
   if (bay.open === null) return;
   const { clock, parameters } = fold.state;
@@ -85,7 +85,7 @@ export function passTime(fold: Fold, bay: BayState, passage: Passage): void {
       bay.gap = { expired: false, ...(bay.marks ?? marksOf(fold.state)) };
       confirmAtGap(fold, bay);
     }
-    // The longer of both clocks: after a jump, hours are due by corrected time.
+    // Uses the longer time by both clocks, because hours are due by corrected time even after a jump of the clock.
     const longest = Math.max(length, clock.now - bay.good_until);
     if (bay.gap !== null && !bay.gap.expired && longest > INFERENCE_LIMIT_MS) expire(fold, bay);
   }
@@ -106,7 +106,7 @@ function followCoverage(state: DeriveState, bay: BayState, { before, instant }: 
   bay.good_until = Math.min(state.clock.now, before.now + (bay.good_mono - before.mono));
 }
 
-/** Notes that the mode is unknown. Counters of other groups may continue; what they count from now on belongs to the gap. */
+/** Notes that the mode is unknown. Counters of other groups may still be read; the gap includes what they count from now on. */
 function loseMode(state: DeriveState, bay: BayState): void {
   bay.live = false;
   bay.marks = marksOf(state);
@@ -118,7 +118,7 @@ export function forgetMode(state: DeriveState, bay: BayState): void {
   bay.raw = null;
 }
 
-/** Adds a jump of the clock to the open stage as uncertain time. */
+/** Adds a jump of the clock to the open stage as uncertain time, and notes the jump as an inferred span. */
 function spanJump(bay: BayState, { from, to, jump_ms }: { from: EpochMs; to: EpochMs; jump_ms: Milliseconds }): void {
   if (bay.open !== null) bay.open.uncertain_ms += jump_ms;
   bay.inferred ??= { from, to };
@@ -130,7 +130,7 @@ function setGood(bay: BayState, clock: ClockState): void {
   bay.good_mono = clock.mono;
 }
 
-/** Returns the gap's length by the monotonic clock within a boot, by corrected time across boots. */
+/** Returns the gap's length: by the monotonic clock within a boot, or by corrected time across boots. */
 function gapLength(bay: BayState, clock: ClockState): Milliseconds {
   return bay.good_boot === clock.boot ? clock.mono - bay.good_mono : clock.now - bay.good_until;
 }
@@ -141,12 +141,12 @@ function expire(fold: Fold, bay: BayState): void {
   enterStage(fold, bay, { mode: "no_data", raw: "", at: bay.good_until, reason: "gap", uncertainty_ms: 0 });
 }
 
-/** Decides the bay's mode after all readings of the instant. `raw`: this instant's reading of it; null: a bad one; undefined: none. */
+/** Decides the bay's mode after all readings of the instant. `raw`: the mode that was read; null: a bad reading; undefined: no reading. */
 export function finishInstant(fold: Fold, bay: BayState, raw: string | null | undefined): void {
   const { state } = fold;
   const { clock, parameters } = state;
   const covered = isCovered(state, bay.group);
-  // The previous value is valid up to a bad reading.
+  // The previous value is valid up to the bad reading.
   const isHeld = raw === null && bay.raw !== null && covered && bay.open !== null && bay.gap === null;
   if (isHeld) setGood(bay, clock);
   if (raw !== undefined) bay.raw = raw;
@@ -168,7 +168,7 @@ export function finishInstant(fold: Fold, bay: BayState, raw: string | null | un
   confirm(fold, bay, bay.good_until);
 }
 
-/** Enters the mode that was read, if it differs from the open stage's. */
+/** Changes to the mode that was read, if it differs from the mode of the open stage. */
 function changeMode(fold: Fold, bay: BayState, uncertainty_ms: Milliseconds): void {
   const { parameters, clock } = fold.state;
   const { raw, open } = bay;
@@ -177,7 +177,7 @@ function changeMode(fold: Fold, bay: BayState, uncertainty_ms: Milliseconds): vo
   if (mode !== open?.mode) enterStage(fold, bay, { mode, raw, at: clock.now, reason: "changed", uncertainty_ms });
 }
 
-/** Applies the gap rule: the mode is known again after a gap of `length` ms. */
+/** Applies the gap rule after a gap of `length` ms, when the mode is known again. */
 function resume(fold: Fold, bay: BayState, length: Milliseconds): void {
   const { parameters, clock } = fold.state;
   const { open, gap, good_until } = bay;
@@ -206,7 +206,10 @@ function resume(fold: Fold, bay: BayState, length: Milliseconds): void {
   bay.resume = { at: clock.now, good_until, went_on };
 }
 
-/** Returns whether counters prove that the mode lasted: the cycle counter is unchanged, and the hour meter counted what the mode implies. */
+/**
+ * Returns whether counters prove that the mode lasted over the gap: the cycle counter is unchanged, and the hour meter counted the time
+ * that the mode implies.
+ */
 function isProven(state: DeriveState, bay: BayState, length: Milliseconds): boolean {
   const { parameters } = state;
   if (parameters === null || bay.open === null || bay.gap === null || length > INFERENCE_LIMIT_MS) return false;
@@ -216,11 +219,11 @@ function isProven(state: DeriveState, bay: BayState, length: Milliseconds): bool
   const step_ms = (hours.step / unitsPerHour(hours.unit)) * HOUR_MS;
   if (step_ms > length / 2) return length <= UNPROVEN_LIMIT_MS;
   const expected = isIn(parameters.mode_sets.runtime, bay.open.mode) ? length : 0;
-  // Half a millisecond of slack: the meter's decimal steps are not exact in binary.
+  // The slack of 0.5 ms allows for the meter's decimal steps, which aren't exact in binary.
   return Math.abs(hours.steps * step_ms - expected) <= Math.max(METER_TOLERANCE * length, step_ms) + 0.5;
 }
 
-/** Returns what the counter of that role counted since the mark, and its step in `unit`; null if that is uncertain. */
+/** Returns what the counter with that role has counted since the mark, and its step in `unit`; null: that is uncertain. */
 function countedSince(state: DeriveState, role: TagRole, mark: CounterMark | null) {
   const tag = tagWithRole(state.parameters, role) ?? "";
   const counter = state.counters[tag];
@@ -231,7 +234,7 @@ function countedSince(state: DeriveState, role: TagRole, mark: CounterMark | nul
   return { steps, step: parameters.counter.step * parameters.factor, unit: parameters.unit };
 }
 
-/** Notes that the split by mode of what was counted in the gap is unknown. The totals stay. */
+/** Notes that counts made during the gap can't be split by mode. The totals stay unchanged. */
 function bookUnattributed(state: DeriveState, mark: CounterMark | null, role: TagRole): void {
   const counter = counterOf(state, role);
   if (mark !== null && counter !== undefined) counter.unattributed_steps += counter.total_steps - mark.total_steps;
@@ -249,7 +252,7 @@ function counterOf({ parameters, counters }: DeriveState, role: TagRole): Counte
   return counters[tagWithRole(parameters, role) ?? ""];
 }
 
-/** Adds a coverage record at its `from`. A record without polls only passes time. */
+/** Adds a coverage record (times of answered polls) at its `from`. A record without polls only lets time pass. */
 export function addCoverage(state: DeriveState, { boot, value }: Coverage): void {
   if (value.polls === 0) return;
   const group = state.groups[value.group];

@@ -25,8 +25,8 @@ interface CounterReading {
 }
 
 /**
- * Judges the readings of one instant together, because counters that fall at once mean something else than one that falls alone. Notes a
- * restart of the PLC in the bays. Modes are left to the caller.
+ * Judges all readings of an instant together, because several counters that fall at once have another cause than a single one. Notes a
+ * restart of the PLC in the bays. The caller handles modes.
  */
 export function judgeReadings(fold: Fold, parameters: Parameters): void {
   const { state } = fold;
@@ -37,7 +37,7 @@ export function judgeReadings(fold: Fold, parameters: Parameters): void {
     const tag = parameters.tags[reading.tag];
     if (tag === undefined || reading.quality === "bad" || reading.value === null) continue;
     if (tag.role !== undefined) readVersion(state, tag.role, reading.value);
-    // Only polls of the booth's own PLC have readings.
+    // Readings exist only if the booth's own PLC answered the poll.
     if (tag.role === "plc_serial") reportOver(fold, "identity", reading.tag);
     if (isRestart(state, reading, tag)) restarted = true;
     if (tag.role === "filter_reset" && tag.filter !== undefined && isPress(state, reading)) pressed.add(tag.filter);
@@ -58,7 +58,7 @@ export function judgeReadings(fold: Fold, parameters: Parameters): void {
   if (restarted) for (const bay of state.bays) bay.restart = { at: state.clock.now, lost };
 }
 
-/** Returns whether the reading shows a restart of the PLC: its uptime fell, or its first-scan bit came on. */
+/** Returns whether the reading shows a restart of the PLC: its uptime fell, or its first-scan bit was set. */
 function isRestart({ witnesses }: DeriveState, { tag, value }: PendingReading, { role }: TagParameters): boolean {
   if (role !== "uptime" && role !== "first_scan") return false;
   if (typeof value !== "number" && typeof value !== "boolean") return false;
@@ -83,7 +83,7 @@ function counterReading(state: DeriveState, reading: PendingReading, parameters:
   return { ...candidate, fell };
 }
 
-/** Returns whether a counter in volatile memory started over after the link was lost. */
+/** Returns whether a counter in volatile memory started again from 0 after the link was lost. */
 function isForgotten(state: DeriveState, { parameters, before }: CounterReading): boolean {
   if (before === undefined || parameters.counter === undefined || parameters.counter.retained) return false;
   return (
@@ -92,8 +92,8 @@ function isForgotten(state: DeriveState, { parameters, before }: CounterReading)
 }
 
 /**
- * Returns whether the falls are filters changed in one visit, their buttons pressed within one poll or while nothing was polled. The proof
- * is another counter of the group that a loss of memory would have reset too, and that did not fall.
+ * Returns whether the falling counters mean that several filters were changed in one visit: their buttons were pressed within one poll, or
+ * while nothing was polled. The proof is another counter of the group that didn't fall, although a loss of memory would have reset it too.
  */
 function areFreshFilters(state: DeriveState, parameters: Parameters, falls: readonly CounterReading[]): boolean {
   const others = Object.entries(parameters.tags).filter(([name]) => !falls.some(({ tag }) => tag === name));
@@ -105,14 +105,14 @@ function areFreshFilters(state: DeriveState, parameters: Parameters, falls: read
       if (counter === undefined || group !== tag.group) return false;
       if (counter.retained && tag.counter?.retained !== true) return false;
       if (unseen_ms === null) return hasCounted(state, name, 0);
-      // It may have been reset at the start of the gap, and have counted on from 0.
+      // The counter may have been reset at the start of the gap and then have counted from 0.
       const most = mostCounted({ counter, elapsed_ms: unseen_ms, max_rate_per_h: maxRateOf(other, parameters) });
       return hasCounted(state, name, most) && state.pending.some((reading) => reading.tag === name);
     });
   });
 }
 
-/** Returns whether the counter is readable and had counted more than `most`. */
+/** Returns whether the counter can be read and had counted more than `most`. */
 function hasCounted({ counters, latest }: DeriveState, name: TagName, most: number): boolean {
   return (counters[name]?.raw ?? 0) > most && latest[name]?.quality !== "bad";
 }
@@ -175,12 +175,12 @@ function takeMinutes(fold: Fold, { parameters: tag, value, before, fell }: Count
   readMinutes(fold, { filter, minutes, seen, known_until, fell, lost });
 }
 
-/** Slack on the fastest plausible growth. */
+/** Factor by which a counter may exceed its highest plausible rate. */
 const RATE_SLACK = 1.5;
 
 export interface Count {
   readonly kind: "normal" | "wrap" | "reset" | "unexplained";
-  /** The count since the previous reading, in the tag's unit; never negative. */
+  /** The amount counted since the previous reading, in the tag's unit; never negative. */
   readonly delta: number;
 }
 
@@ -189,23 +189,23 @@ export interface Pair {
   readonly previous: number;
   readonly next: number;
   readonly elapsed_ms: Milliseconds;
-  /** True if the PLC restarted in between. */
+  /** Whether the PLC restarted between the two readings. */
   readonly restarted: boolean;
   readonly counter: CounterParameters;
-  /** In the tag's unit per hour; absent: any growth is plausible. */
+  /** Highest plausible rate in the tag's unit per hour; absent: any growth is plausible. */
   readonly max_rate_per_h: number | undefined;
 }
 
 /**
  * Returns what a counter counted between two readings. A wrap needs a known modulus and a plausible rate. A reset needs evidence of a
- * restart, or a value small enough to have been counted from 0 in that time. Any other fall, and a jump beyond one step + rate x time x
- * 1.5, is unexplained and counts nothing.
+ * restart, or a value small enough to have been counted from 0 in that time. Any other fall is unexplained and counts nothing. The same
+ * applies to a jump of more than one step + rate x time x 1.5.
  */
 export function countOf(pair: Pair): Count {
   const { previous, next, counter } = pair;
   const rate = pair.max_rate_per_h;
   const most = mostCounted(pair);
-  // Decoded values carry rounding errors of the scale.
+  // The tolerance allows for rounding errors of scaled values.
   const fits = (delta: number): boolean => delta <= most + counter.step * 1e-6;
   const delta = next - previous;
   if (delta >= 0) return fits(delta) ? { kind: "normal", delta } : { kind: "unexplained", delta: 0 };
@@ -217,7 +217,7 @@ export function countOf(pair: Pair): Count {
   return { kind: pair.restarted ? "reset" : "unexplained", delta: 0 };
 }
 
-/** Returns the most that the counter can have counted in that time, in the tag's unit. */
+/** Returns the highest plausible count in that time, in the tag's unit. */
 function mostCounted(pair: Pick<Pair, "elapsed_ms" | "counter" | "max_rate_per_h">): number {
   const { elapsed_ms, counter, max_rate_per_h: rate } = pair;
   return rate === undefined ? Infinity : counter.step + ((rate * Math.max(elapsed_ms, 0)) / HOUR_MS) * RATE_SLACK;

@@ -7,20 +7,20 @@ import { addCycle } from "../hours.ts";
 import { isIn } from "../parameters.ts";
 import { type BayState, type ClosedStage, type Fold, type OpenStage, type RunState, writeFact } from "../state.ts";
 
-/** A pause this long ends a run. */
+/** Length of a pause that ends a run. */
 const BREAK_MS: Milliseconds = 2 * MINUTE_MS;
-/** A time without data this long ends a run, even between stages in the usual order. */
+/** Length of a time without data that ends a run, even between stages in the usual order. */
 const GAP_BREAK_MS: Milliseconds = 30 * MINUTE_MS;
-/** A bake stage this long completes the cycle. */
+/** Length of a bake stage that completes the cycle. */
 const BAKE_DONE_MS: Milliseconds = 5 * MINUTE_MS;
-/** This much spraying without a bake is a job that dries in the air. */
+/** Length of spraying without a bake that counts as a job that dries in the air. */
 const SPRAY_DONE_MS: Milliseconds = 3 * MINUTE_MS;
 
 const SOFT: readonly Mode[] = ["idle", "setback", "prep", "unknown", "no_data"];
-/** Position in the usual order of a job; another mode of a custom run set has none. */
+/** Position of each mode in the usual order of a job. Other modes in a custom run set have no position. */
 const ORDER: Partial<Record<Mode, number>> = { spray: 0, flash: 0, purge: 1, bake: 2, cool_down: 3 };
 
-/** Starts a stage whose start is final. */
+/** Starts a stage when its start is final. */
 export function enterMode(fold: Fold, bay: BayState, { mode, start }: OpenStage): void {
   passRunTime(fold, bay, start);
   if (isIn(fold.state.parameters?.mode_sets.run, mode)) enterRunStage(fold, bay, { mode, start });
@@ -43,10 +43,10 @@ function enterRunStage(fold: Fold, bay: BayState, { mode, start }: Pick<OpenStag
   if (mode === "spray") bay.cycle ??= { start, spray_ms: 0, bake_ms: 0, gap: false };
 }
 
-/** Ends the run by a mode that is neither part of it nor a pause. */
+/** Ends the run because of a mode that is neither part of a run nor a pause. */
 function enterFault(fold: Fold, bay: BayState, { mode, start }: Pick<OpenStage, "mode" | "start">): void {
   const pause = bay.run?.pause ?? null;
-  // After a longer silence it is unknown how the run ended: a fault that follows proves nothing.
+  // After a longer silence, it is unknown how the run ended, so a later fault proves nothing.
   const isEnd = pause === null || start - pause.since < BREAK_MS;
   if (isEnd && bay.cycle !== null && (mode === "fault" || mode === "estop")) {
     bay.cycle.gap ||= pause !== null && pause.no_data_from !== null;
@@ -63,14 +63,14 @@ function isContinued({ pause, last_mode }: RunState, mode: Mode, length: Millise
   return pause?.only_no_data === true && length < GAP_BREAK_MS && isInOrder;
 }
 
-/** Ends the run if its pause has become too long by `known`. */
+/** Ends the run if its pause has become too long by the instant `known`. */
 export function passRunTime(fold: Fold, bay: BayState, known: EpochMs): void {
   const pause = bay.run?.pause ?? null;
   if (pause === null) return;
   if (known - pause.since >= (pause.only_no_data ? GAP_BREAK_MS : BREAK_MS)) endRun(fold, bay, known);
 }
 
-/** Ends the run and closes its cycle by the first rule that fits. */
+/** Ends the run and closes its cycle by the first matching rule. */
 function endRun(fold: Fold, bay: BayState, at: EpochMs): void {
   const { since: end = at, no_data_from = null } = bay.run?.pause ?? {};
   const { bake_ms = 0, spray_ms = 0 } = bay.cycle ?? {};
@@ -81,7 +81,7 @@ function endRun(fold: Fold, bay: BayState, at: EpochMs): void {
   bay.run = null;
 }
 
-/** Takes a final stage into account, which `next` follows. */
+/** Applies a final stage to the run. `next` is the mode after the stage. */
 export function leaveStage(fold: Fold, bay: BayState, { stage, next }: { stage: ClosedStage; next: Mode }): void {
   const { mode, end } = stage;
   const length = end - stage.start;
@@ -97,7 +97,7 @@ export function leaveStage(fold: Fold, bay: BayState, { stage, next }: { stage: 
   }
 }
 
-/** Writes the open cycle, if there is one. */
+/** Writes the open cycle as a fact, if there is one. */
 function closeCycle(
   fold: Fold,
   bay: BayState,

@@ -20,24 +20,27 @@ import {
 import { enterMode, leaveStage, passRunTime } from "./runs.ts";
 
 const MIN_STAGE_AT_LEAST_MS = 2000;
-/** Ended stages that may wait to become final, so that a bay that flaps between good and bad cannot pile them up. */
+/** Maximum number of ended stages that wait to become final. Limits the state if a bay often changes between good and bad readings. */
 const MAX_WAITING = 4;
 
 interface Entry {
   readonly mode: Mode;
   readonly raw: string;
   readonly at: EpochMs;
-  /** Why the previous stage ended. */
+  /** Reason for the end of the previous stage. */
   readonly reason: ClosedStage["end_reason"];
   readonly uncertainty_ms: Milliseconds;
 }
 
-/** Returns the length below which a stage is merged into the next one: the parameters' value, else the larger of 2 s and one poll. */
+/**
+ * Returns the length below which a stage is merged into the next one: the parameters' value, or else the larger of 2 s and one poll
+ * interval.
+ */
 export function minStageMs(parameters: Parameters | null, group: string): Milliseconds {
   return parameters?.min_stage_ms ?? Math.max(MIN_STAGE_AT_LEAST_MS, pollIntervalMs(parameters, group));
 }
 
-/** Puts the bay into the entry's mode from its instant on. */
+/** Changes the bay's mode to that of the entry, from the entry's instant on. */
 export function enterStage(fold: Fold, bay: BayState, { mode, raw, at, reason, uncertainty_ms }: Entry): void {
   const { open } = bay;
   const fresh = { mode, raw, start: at, uncertain_ms: 0, uncertainty_ms, before: null, entered: false };
@@ -46,7 +49,7 @@ export function enterStage(fold: Fold, bay: BayState, { mode, raw, at, reason, u
     bay.settled = at;
     return;
   }
-  // A stage is kept however short, if its end was not seen (before a gap or a restart) or its time is settled already.
+  // A stage of any length is kept if its end was not seen (before a gap or a restart) or its time is already final.
   const length = at - open.start;
   const isTooShort =
     mode === "no_data" || reason === "restart" ? length === 0 : length < minStageMs(fold.state.parameters, bay.group);
@@ -63,8 +66,8 @@ export function enterStage(fold: Fold, bay: BayState, { mode, raw, at, reason, u
 }
 
 /**
- * Makes final what the mode known up to `known` settles: an open stage that lasted min_stage cannot be merged away any more, so the
- * stages before it become facts, and its own time counts. After a gap, nothing becomes final for min_stage, because evidence of a restart
+ * Makes stages and time final whose mode is certain by the instant `known`. An open stage longer than min_stage can't be merged any more,
+ * so its time counts, and earlier stages become facts. After a gap, nothing becomes final for min_stage, because evidence of a restart
  * comes with the polls of other groups.
  */
 export function confirm(fold: Fold, bay: BayState, known: EpochMs): void {
@@ -76,8 +79,8 @@ export function confirm(fold: Fold, bay: BayState, known: EpochMs): void {
 }
 
 /**
- * Makes final what came before a gap, however short, because its end was not seen: a reading is enough for a stage, and for the cycle
- * that it starts. A stage without length between two times without data may still be merged into them.
+ * Makes the stage before a gap final, even if it is short, because its end was not seen: a single reading suffices for a stage and for the
+ * cycle that it starts. A stage without length between two times without data may still be merged into them.
  */
 export function confirmAtGap(fold: Fold, bay: BayState): void {
   const { open, good_until } = bay;
@@ -103,18 +106,18 @@ function makeFinal(fold: Fold, bay: BayState, { open, known }: { open: OpenStage
   settle(fold, bay, { mode: open.mode, to: known });
 }
 
-/** Returns whether a stage of that mode is kept however short: a fault is, and a time without data, whose end was not seen. */
+/** Returns whether a stage in that mode is never merged away: a fault, or a time without data, whose end was not seen. */
 function isKept(mode: Mode): boolean {
   return mode === "fault" || mode === "estop" || mode === "no_data";
 }
 
-/** Returns the mode that the mode after a stage is compared with. A time without data in between does not count. */
+/** Returns the mode before the given mode. Skips a stage without data. */
 function modeBefore(stage: OpenStage, mode: Mode): Mode | null {
   if (mode === "no_data") return stage.mode;
   return stage.mode === "no_data" ? stage.before : null;
 }
 
-/** Makes one stage of equal neighbours, so that the second one is no new start. */
+/** Merges neighbouring stages with the same mode, so that the second one doesn't count as a new start. */
 function unite(bay: BayState): void {
   const last = bay.closed.at(-1);
   const { open } = bay;
@@ -146,12 +149,12 @@ function writeStage(fold: Fold, bay: number, stage: ClosedStage): void {
   writeFact(fold, { kind: KIND.stage, value, quality: uncertain_ms > 0 ? "uncertain" : "good" });
 }
 
-/** Returns whether the stage counts as a start: it does not after a time without data in the same mode. */
+/** Returns whether the stage counts as a start. It doesn't after a time without data between two stages of the same mode. */
 export function isNewStart(stage: OpenStage): boolean {
   return stage.before !== stage.mode;
 }
 
-/** Settles the bay's time up to `to` in `mode`. */
+/** Makes the mode of the bay's time up to `to` final. */
 function settle(fold: Fold, bay: BayState, { mode, to }: { mode: Mode; to: EpochMs }): void {
   while (bay.settled < to) {
     const settled = nextPiece(bay, mode, to);
@@ -164,14 +167,14 @@ function settle(fold: Fold, bay: BayState, { mode, to }: { mode: Mode; to: Epoch
   }
 }
 
-/** Gives settled time of the booth to hours, filters and checks. */
+/** Adds booth time with a final mode to hours, filters and checks. */
 function passSettled(state: DeriveState, settled: Settled): void {
   addTime(state, settled);
   useFilters(state, settled);
   addCheckedTime(state, settled);
 }
 
-/** Returns the next span to settle, up to `to`, but not across the border of an inferred span. */
+/** Returns the next span up to `to` whose mode becomes final. A span never crosses the border of an inferred span. */
 function nextPiece(bay: BayState, mode: Mode, to: EpochMs): Settled {
   const { settled: from, inferred } = bay;
   if (inferred === null || to <= inferred.from) return { mode, from, to, inferred: false };
@@ -183,15 +186,15 @@ function nextPiece(bay: BayState, mode: Mode, to: EpochMs): Settled {
 }
 
 /**
- * Returns the settled time that all bays have reached, in the booth's mode, which is the bays' mode with the highest priority. When it
- * changes, the booth's stage (bay 0) becomes a fact. Equal neighbours become one stage; min_stage does not apply.
+ * Returns the time that is final in all bays, with the booth's mode: the bays' mode with the highest priority. When the booth's mode
+ * changes, its stage (bay 0) becomes a fact. Neighbouring stages with the same mode are merged; min_stage doesn't apply.
  */
 function unitedTime(fold: Fold): Settled[] {
   const { bays, booth } = fold.state;
   const united: Settled[] = [];
   if (booth === null || bays.some((bay) => bay.open === null)) return united;
   const until = Math.min(...bays.map((bay) => bay.settled));
-  // The booth's time starts with the first time of the last bay.
+  // The booth's time starts when the last bay has its first time.
   if (booth.open === null) booth.settled = Math.max(booth.settled, ...bays.map((bay) => bay.slices[0]?.from ?? 0));
   while (booth.settled < until) {
     for (const bay of bays) while (bay.slices[0] !== undefined && bay.slices[0].to <= booth.settled) bay.slices.shift();

@@ -17,10 +17,10 @@ import type { BayState, DeriveState, Fold } from "../state.ts";
 import { addCoverage, finishInstant, passTime } from "./gaps.ts";
 import { judgeReadings } from "./readings.ts";
 
-/** Modes of the process: a booth can be in only one at a time. */
+/** Modes of the painting process. A booth can be in only one of them at a time. */
 const PROCESS: readonly string[] = ["spray", "flash", "purge", "bake", "cool_down"];
 
-/** Folds the record: moves to its instant, then applies it. */
+/** Folds a record: moves the state to the record's instant, then applies the record. */
 export function takeRecord(fold: Fold): void {
   const { state, record } = fold;
   advance(fold, placeOf(state, record));
@@ -66,7 +66,7 @@ export function advance(fold: Fold, instant: Instant): void {
   moveClock(state, record, instant);
   for (const bay of state.bays) {
     passTime(fold, bay, { before, instant });
-    // A jump of the clock is no time.
+    // A jump of the clock doesn't count as elapsed time.
     if (bay.conflict !== null && bay.conflict !== undefined) bay.conflict += instant.jump_ms;
     checkBay(fold, bay);
   }
@@ -85,7 +85,7 @@ function takeReading(fold: Fold, reading: Reading): void {
   if (state.parameters?.tags[tag]?.role !== undefined) state.pending.push({ tag, value, quality });
 }
 
-/** Completes the present instant: no further record belongs to it. */
+/** Completes the present instant, which no further record belongs to. */
 export function finish(fold: Fold): void {
   const { state } = fold;
   const { parameters, pending } = state;
@@ -116,13 +116,13 @@ function finishBay(fold: Fold, bay: BayState): void {
   const raw = reading.quality === "bad" || reading.value === null ? null : rawMode(reading.value);
   finishInstant(fold, bay, raw);
   if (raw === null) return;
-  // Two process bits at once contradict each other.
+  // Only two process modes at once contradict each other.
   if (modesIn(raw).filter((mode) => PROCESS.includes(mode)).length < 2) bay.conflict = null;
   else bay.conflict ??= fold.state.clock.now;
   checkMode(fold, bay, raw);
 }
 
-/** Does everything that is due by the present instant. */
+/** Handles everything that is due by the present instant. */
 function finishTime(fold: Fold): void {
   passWork(fold.state);
   passCandidates(fold);
@@ -134,9 +134,9 @@ function finishTime(fold: Fold): void {
 }
 
 /**
- * Counts the work of machines up to the present instant, from the first reading of the mode on. A good load is valid until the next
- * reading of its tag, as far as its group was polled without a gap over the bridge. Must run before a load changes, and after the
- * parameters or a group's coverage changed.
+ * Counts the work of machines up to the present instant, beginning with the first reading of the mode. A good load is valid until the next
+ * reading of its tag, if its group is polled without a gap longer than the bridge (the longest gap over which a value stays valid). Must
+ * run before a load changes, and after the parameters or a group's coverage changed.
  */
 function passWork(state: DeriveState): void {
   const { parameters, clock, groups, latest } = state;
@@ -166,14 +166,14 @@ function passWork(state: DeriveState): void {
   }
 }
 
-/** Puts parameters into force from the present instant on. Settled time keeps the rules that were in force then. */
+/** Puts parameters into force from the present instant on. Time with a final mode keeps the rules that were in force then. */
 export function applyParameters(fold: Fold, parameters: Parameters): void {
   const { state } = fold;
   state.parameters = parameters;
   state.bays = baysOf(state, parameters);
   if (state.bays.length > 1) state.booth ??= { open: null, settled: 0 };
   else state.booth = null;
-  // A new mode map may give the present code another mode. A reading of this very instant is newer.
+  // A new mode map may give the present code another mode. A mode reading of this same instant takes precedence.
   for (const { tag, raw, live } of state.bays) {
     const isRead = state.pending.some((reading) => reading.tag === tag);
     if (live && raw !== null && !isRead) state.pending.push({ tag, value: raw, quality: "good" });

@@ -1,2 +1,2 @@
-/** Renders a pattern in ICU MessageFormat, as far as the catalogues use it, in a language by its tag, such as "en" or "es-MX". */
+/** Renders a pattern in the subset of ICU MessageFormat that the catalogues use. `locale` is a language tag such as "en" or "es-MX". */
 export function icuText(pattern: string, values: Readonly<Record<string, string | number>>, locale: string): string;

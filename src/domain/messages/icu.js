@@ -12,7 +12,7 @@ export function icuText(pattern, values, locale) {
 }
 
 /**
- * Renders up to the end or the brace that closes a choice.
+ * Renders a pattern up to its end, or up to the brace that closes a choice of a plural or select.
  * @param {{ pattern: string, at: number }} source
  * @param {{ values: Values, locale: string, count: number | null }} how `count`: the number that `#` stands for
  */
@@ -30,7 +30,11 @@ function icuPart(source, how) {
   return text;
 }
 
-/** A doubled apostrophe is one; before a brace or `#` it quotes up to the next; any other is itself. @param {{ pattern: string, at: number }} source */
+/**
+ * Reads an apostrophe. A doubled apostrophe stands for a single one. An apostrophe before a brace or `#` quotes the text up to the next
+ * apostrophe. Any other apostrophe stands for itself.
+ * @param {{ pattern: string, at: number }} source
+ */
 function quotedPart(source) {
   const next = source.pattern[source.at] ?? "";
   if (next === "'") source.at += 1;
@@ -63,7 +67,7 @@ function argumentPart(source, how) {
   return forms[`=${value}`] ?? forms[wanted] ?? forms["other"] ?? "";
 }
 
-/** Reads the name of the next form and its opening brace; null: the choice ends. @param {{ pattern: string, at: number }} source */
+/** Reads the name of a choice's next form and its opening brace; null: the choice ends. @param {{ pattern: string, at: number }} source */
 function nextForm(source) {
   const [whole = "", name = ""] = /^\s*([^\s{}]+)\s*\{/.exec(source.pattern.slice(source.at)) ?? [];
   if (whole === "") source.at += /^\s*/.exec(source.pattern.slice(source.at))?.[0].length ?? 0;

@@ -1,9 +1,9 @@
 import { type Text } from "../message.ts";
 import { render } from "./render.ts";
 
-/** An error whose message is a text of the agent. `Error.message` is the English text, because Node shows it by itself. */
+/** An error with a message as data. `Error.message` is the English text, because Node itself shows that property. */
 export class MessageError extends Error {
-  /** Changed only by the scrubber. */
+  /** The text as data. Only the scrubber changes it. */
   text: Text;
 
   constructor(text: Text, cause?: unknown) {
@@ -12,7 +12,7 @@ export class MessageError extends Error {
   }
 }
 
-/** Returns the text of anything that was thrown: of a `MessageError` its message as data, of anything else its words. */
+/** Returns the text of a thrown value: the message of a `MessageError` as data, otherwise the value's own words. */
 export function errorText(error: unknown): Text {
   if (error instanceof MessageError) return error.text;
   return error instanceof Error ? error.message : String(error);

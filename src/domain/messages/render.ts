@@ -2,18 +2,18 @@ import { isMessage, type Message, type MessageArg, type Text } from "../message.
 import { icuText } from "./icu.js";
 import english from "./en.json" with { type: "json" };
 
-/** The place at which a text is shown. A message with a variant `CODE.page` in the catalogue has a text without commands and paths for the page. */
+/** The place at which a text is shown. For the page, the catalogue may have a variant `CODE.page` without commands and paths. */
 export type Surface = "shell" | "page";
 
 const patterns: Readonly<Record<string, string>> = english;
 
-/** Renders a text in English. Words of somebody else are returned unchanged. */
+/** Renders a text in English. Foreign texts are returned unchanged. */
 export function render(text: Text, surface: Surface = "shell"): string {
   if (typeof text === "string") return text;
   const { code, args } = text;
   const name = surface === "page" && `${code}.page` in patterns ? `${code}.page` : code;
   const pattern = patterns[name];
-  // A stored message of another version.
+  // Another version of the agent stored this message.
   if (pattern === undefined) return [code, ...Object.values(args).map((arg) => valueOf(arg, surface))].join(" ");
   const values = Object.entries(args).map(([key, arg]) => [key, valueOf(arg, surface)] as const);
   return icuText(pattern, Object.fromEntries(values), "en");
@@ -28,7 +28,7 @@ function isList(arg: MessageArg): arg is readonly Text[] {
   return Array.isArray(arg);
 }
 
-/** Fields that a rendered answer has in addition to its texts: the messages of the fields with these names. */
+/** The messages behind the texts of a rendered answer, by field name. */
 export interface Said {
   readonly code: Message["code"];
   readonly args: Readonly<Record<string, unknown>>;
@@ -36,8 +36,8 @@ export interface Said {
 }
 
 /**
- * Renders the messages in a JSON value, at any depth. With `said`, an object whose fields contain messages gets a field `said`: by
- * field name the message with its text for the page; for a field with a list, one for each entry, null if the entry is no message.
+ * Renders all messages in a JSON value, at any depth. With `said`, an object with messages gets a field `said`. By field name, it holds the
+ * message with its text for the page. For a list, it holds one entry per item, null if the item is no message.
  */
 export function rendered(value: unknown, { said = false } = {}): unknown {
   if (isMessage(value)) return render(value);
@@ -54,7 +54,7 @@ function saidField(name: string, value: unknown): readonly (readonly [string, un
   return said === null ? [] : [[name, said]];
 }
 
-/** Returns the messages of a field; null: it has none. */
+/** Returns the messages of a field; null: the field has none. */
 function saidEntry(value: unknown): unknown {
   if (isMessage(value)) return saidOf(value);
   if (!Array.isArray(value)) return null;
@@ -62,7 +62,7 @@ function saidEntry(value: unknown): unknown {
   return all.every((one) => one === null) ? null : all;
 }
 
-/** Returns a message as the page gets it: each message in its values has its text too. */
+/** Returns a message in the form for the page: each message in its values also has its text. */
 function saidOf({ code, args }: Message): Said {
   const values: Record<string, unknown> = {};
   for (const [name, arg] of Object.entries(args))

@@ -2,7 +2,7 @@ import { KIND, type Fact, type Placed } from "../../domain/record.ts";
 import type { RebuildChange } from "../../domain/rebuild.ts";
 import type { EpochMs } from "../../domain/units.ts";
 
-/** A fact that was made again, without a seq yet. */
+/** A fact that a refolding of the log made. It has no sequence number (seq) yet. */
 export interface Refolded {
   readonly fact: Fact;
   readonly time: EpochMs;
@@ -12,7 +12,7 @@ export type Comparison = ReturnType<typeof compareFacts>;
 
 const MAX_EXAMPLES = 100;
 
-/** Compares the stored facts with those that the log gives now. Equal ones keep their seq. */
+/** Compares the stored facts with the facts that the log yields now. Equal facts keep their seq. */
 export function compareFacts(standing: readonly Placed<Fact>[], refolded: readonly Refolded[]) {
   const counts = new Map<string, { kept: number; added: number; replaced: number; withdrawn: number }>();
   const count = (kind: string, what: Exclude<keyof RebuildChange, "kind">): void => {
@@ -30,7 +30,7 @@ export function compareFacts(standing: readonly Placed<Fact>[], refolded: readon
   const byPlace = bagOf(stale, placeOf);
   const examples: string[] = [];
   const append = fresh.map(({ fact, time }) => {
-    // Revisions and filter changes can't name a fact that they replace: the old one is withdrawn.
+    // Revisions and filter changes have no field for the fact that they replace, so the old fact is withdrawn.
     const before = fact.kind !== KIND.revision && fact.kind !== KIND.filter ? byPlace.take(placeOf(fact)) : undefined;
     count(fact.kind, before === undefined ? "added" : "replaced");
     if (examples.length < MAX_EXAMPLES) examples.push(exampleOf(before, fact));
@@ -43,23 +43,23 @@ export function compareFacts(standing: readonly Placed<Fact>[], refolded: readon
   }
   const changes = [...counts].map(([kind, one]) => ({ kind, ...one }));
   return {
-    /** New facts to append; `supersedes` is the seq of the fact that it replaces. */
+    /** New facts to append. `supersedes` is the seq of the fact that the new one replaces. */
     append,
-    /** Wrong facts without a successor that names them: each needs an x record. */
+    /** Wrong facts that no new fact replaces. Each needs a record that withdraws it (kind x). */
     withdraw,
-    /** Seqs of all wrong facts. */
+    /** Seqs of all wrong facts, both replaced and withdrawn. */
     replaced: stale.map(({ seq }) => seq),
     changes,
     examples,
   };
 }
 
-/** Returns the fact's content as text, without the fact that it replaced. */
+/** Returns the fact's content as text, without the seq of the fact that it replaced. */
 export function textOf({ kind, boot, mono, at, tag, value, quality }: Fact): string {
   return JSON.stringify([kind, boot, mono, at, tag, { ...value, supersedes: undefined }, quality]);
 }
 
-/** Returns the subject of a fact as text: other content for the same subject is a correction. */
+/** Returns the subject of a fact as text. A fact with the same subject and other content is a correction. */
 function placeOf(fact: Fact): string {
   switch (fact.kind) {
     case KIND.stage:
@@ -83,7 +83,7 @@ function exampleOf(before: Fact | undefined, after: Fact | undefined): string {
   return `${(after ?? before)?.kind ?? ""}: ${say(before)} -> ${say(after)}`;
 }
 
-/** Groups facts by a key, of which each may have several. */
+/** Groups facts by a key. Several facts may have the same key. */
 export function bagOf(facts: readonly Placed<Fact>[], keyOf: (fact: Fact) => string) {
   const held = Map.groupBy(facts, keyOf);
   return { take: (key: string) => held.get(key)?.shift(), rest: () => [...held.values()].flat() };

@@ -2,23 +2,23 @@ import { step } from "../../derivation/fold.ts";
 import { STATE_VERSION, type DeriveState } from "../../derivation/state.ts";
 import { DERIVATION_VERSION } from "../../domain/rebuild.ts";
 
-/** The fold of a booth's log: the derivation, or a wrapper or replacement of it in tests. */
+/** The fold of a booth's log: the function that turns a state and a record into a new state and facts. Tests replace or wrap it. */
 export interface Fold {
-  /** Version of the definitions of facts; stored with each fact. */
+  /** Version of the definitions that facts are made by. It is stored with each fact. */
   readonly version: number;
-  /** Changes the state: the caller continues with the returned one only. Facts have no seq yet: the commit assigns it. */
+  /** Changes the given state, so the caller must continue with the returned one. Facts get their seq only at the commit. */
   readonly step: typeof step;
 }
 
 export const deriveFold: Fold = { version: DERIVATION_VERSION, step };
 
-/** Parses a saved state; undefined: another version saved it. */
+/** Parses a saved state; undefined: another version of the agent saved it. */
 export function savedState(text: string): DeriveState | undefined {
   const state = JSON.parse(text) as Partial<DeriveState> | null;
   return state?.version === STATE_VERSION ? (state as DeriveState) : undefined;
 }
 
-/** Returns a copy that can be folded independently. */
+/** Returns a copy of a state that can be folded independently of the original. */
 export function copyOf(state: DeriveState): DeriveState {
   return JSON.parse(JSON.stringify(state)) as DeriveState;
 }

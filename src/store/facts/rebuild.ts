@@ -14,28 +14,29 @@ import { keepSnapshot, refold, type Refolding, refoldingFrom } from "./refold.ts
 import { startOf } from "./snapshots.ts";
 import { errorText } from "../../domain/messages/message-error.ts";
 
-/** Time after which an estimate of the remaining time is meaningful. */
+/** Elapsed time after which the remaining time can be estimated. */
 const ESTIMATE_AFTER_MS = 200;
-/** Records, about, that get another time in one transaction. */
+/** Approximate number of records whose time is changed in one transaction. */
 const MOST_MOVED = 20_000;
-/** Rebuilds of a stream whose time is ahead, if they fail. */
+/** Maximum number of automatic rebuilds of a stream whose time is ahead of the clock, if they fail. */
 const MOST_TRIES = 3;
 
 interface Job extends Refolding {
   readonly current: boolean;
   readonly started: number;
-  /** Number of boots with a confirmed clock when it began. */
+  /** Number of boots with a confirmed clock when the rebuild began. */
   readonly places: number;
 }
 
 /**
- * Folds a stream's kept log again while ingest continues, and replaces the stored facts by the result. Equal facts keep their seq. A changed
- * fact is a new record that names the old one. A wrong fact is withdrawn by an x record: delivered records are never altered.
+ * Folds a stream's kept log again while new records are ingested, and replaces the stored facts by the result. Equal facts keep their seq.
+ * A changed fact becomes a new record that names the old one. A record of kind x withdraws a wrong fact. Delivered records are never
+ * altered.
  */
 export function createRebuilder(store: OpenStore) {
   const jobs = new Map<StreamId, { readonly job: Job; readonly slices: Generator<void> }>();
   const over = new Map<StreamId, RebuildProgress>();
-  /** Number of rebuilds because of a time that is ahead, by stream and time. */
+  /** Number of rebuilds that a time ahead of the clock caused, by stream and time. */
   const tries = new Map<string, number>();
   const begin = (stream: StreamId, how: RebuildOptions): void => {
     if (jobs.has(stream)) return;
@@ -60,7 +61,7 @@ export function createRebuilder(store: OpenStore) {
       }
       over.set(job.stream, swap(store, job));
     } catch (error) {
-      // The store is unchanged: the swap is one transaction, and only memory was used before it.
+      // The store is unchanged: until the swap, which is one transaction, the rebuild uses only memory.
       fail(job.stream, job.current, error);
     }
     jobs.delete(job.stream);
@@ -72,11 +73,11 @@ export function createRebuilder(store: OpenStore) {
       begin(stream, { current, moves: false });
       return progress(stream) ?? { kind: "failed", current, reason: "it didn't start" };
     },
-    /** Returns the progress; null: no rebuild since the store was opened. */
+    /** Returns the progress; null: no rebuild was started since the store was opened. */
     progress,
-    /** Does a bounded piece of work; false: no rebuild is left. */
+    /** Does a bounded piece of work; false: no rebuild is left to continue. */
     slice,
-    /** Starts a rebuild of each of these streams whose time was found to be wrong, then does as `slice`. */
+    /** Starts a rebuild of each of these streams whose time turned out to be wrong, then does a slice of work. */
     mend(streams: Iterable<StreamId>): boolean {
       for (const stream of streams) {
         const { info, state, hold } = store.live(stream);
@@ -98,9 +99,9 @@ export function createRebuilder(store: OpenStore) {
 }
 
 interface RebuildOptions {
-  /** With today's parameters instead of those that were in force. */
+  /** Whether to use today's parameters instead of those that were in force at the time. */
   readonly current: boolean;
-  /** Whether stored records get their new times. */
+  /** Whether stored records get corrected times. */
   readonly moves: boolean;
 }
 
@@ -109,9 +110,9 @@ function newJob(store: OpenStore, stream: StreamId, { current, moves }: RebuildO
   if (info.newest_seq === 0) throw new Error("the log is empty: there is nothing to rebuild from");
   const [damaged] = store.quarantine.firstOfLog(stream);
   const isAhead = aheadOf(present) !== null;
-  // If time stands still until the log is folded again, losing the facts of damaged records is the lesser evil.
+  // Without a rebuild the stream's time would stand still. Losing the facts of damaged records is the lesser evil.
   if (damaged !== undefined && !isAhead) {
-    // Folding what is left would withdraw facts that the missing records proved.
+    // Folding the remaining records would withdraw facts that the missing records proved.
     throw new Error(
       `records ${damaged[0]} to ${damaged[1]} were damaged in the store: ` +
         `the facts made from them stand, and the log without them can't be rebuilt`,
@@ -124,12 +125,12 @@ function newJob(store: OpenStore, stream: StreamId, { current, moves }: RebuildO
   const places = store.sql.bootPlaces.all(stream).length;
   const { seq, state: kept } = startOf(store, stream, info.oldest_seq);
   const stretches = takenBackFrom(store.sql, stream, { seq, shown: shownBy(kept) });
-  // If no older snapshot is left, this one may have a wrong time itself.
+  // If this is the oldest snapshot left, its own time may be wrong.
   const right = putBack(kept, rightOffset(kept, stretches));
   const limit = right.clock.now;
   const by = kept.clock.now - limit;
   const begin = takeBack(right, stretches);
-  // Parameters are records: those in force at a snapshot came before it.
+  // Today's parameters replace the snapshot's own, because the records that set those are before the snapshot.
   const { state, facts: adopted } =
     today === null || seq === 0 ? { state: begin, facts: [] } : adoptParameters(begin, today);
   return {
@@ -145,7 +146,10 @@ function newJob(store: OpenStore, stream: StreamId, { current, moves }: RebuildO
   };
 }
 
-/** Stores new times so far: weeks of wrong times are too many for one transaction. After a stop the next start moves the rows again. */
+/**
+ * Stores the new times computed so far, because weeks of wrong times are too much for one transaction. After a stop, the next start changes
+ * these rows again.
+ */
 function moveSome({ db, sql }: OpenStore, { stream, moved }: Job): void {
   if (moved === null || moved.size < MOST_MOVED) return;
   db.transaction(() => moveRows(sql, stream, moved))();
@@ -160,7 +164,7 @@ function runningOf({ now, live }: OpenStore, job: Job): RebuildProgress {
   return { kind: "running", current: job.current, folded_seq: job.seq, newest_seq, elapsed_ms, left_ms };
 }
 
-/** Stores the result in one transaction. */
+/** Replaces the stored facts and the state by the result, in one transaction. */
 function swap(store: OpenStore, job: Job): RebuildProgress {
   const { db, sql, fold } = store;
   const target = store.live(job.stream);
@@ -213,7 +217,7 @@ function write({ sql, fold, live }: OpenStore, job: Job, comparison: Comparison)
   if (withdrawals.length > 0) sql.addLogRow.run(packLog(stream, withdrawals, true));
   const fresh = comparison.append.map(({ fact, time, supersedes }) => {
     const value = supersedes === null ? fact.value : { ...fact.value, supersedes };
-    // The value is of the fact's own kind, plus the one field that these kinds have.
+    // TypeScript can't see that the value fits the fact's kind; `supersedes` is the one field added to it.
     return { ...fact, value, seq: ++seq, time } as Placed<Fact>;
   });
   addFacts(sql, stream, { facts: fresh, version: fold.version });
@@ -224,7 +228,7 @@ function write({ sql, fold, live }: OpenStore, job: Job, comparison: Comparison)
   return seq;
 }
 
-/** Marks the stored facts as made by this version. */
+/** Marks the stored facts as made by the present version of the definitions. */
 function setVersion({ sql, fold: { version } }: OpenStore, stream: StreamId): void {
   for (const row of sql.standingFacts.all({ stream, from: 0 })) {
     if (row.version !== version) sql.changeFact.run(changedFact(row, { version }));
@@ -232,8 +236,8 @@ function setVersion({ sql, fold: { version } }: OpenStore, stream: StreamId): vo
 }
 
 /**
- * Inside a transaction: gives log records another corrected time, and the facts that came with them the time of the preceding record. Their
- * content stays, so that it still equals what the service has. The rows are read again, because chunks may have been closed since the times
+ * Inside a transaction: sets the corrected time of log records, and gives the facts made of a record that record's time. Content is not
+ * changed, so that it still equals the service's copy. Rows are read again, because they may have been merged into chunks since the times
  * were computed.
  */
 function moveRows(sql: Statements, stream: StreamId, times: ReadonlyMap<Seq, EpochMs>): void {
@@ -253,10 +257,13 @@ function moveRows(sql: Statements, stream: StreamId, times: ReadonlyMap<Seq, Epo
   }
 }
 
-/** Most facts of one record. */
+/** Maximum number of facts that one record makes. */
 const MOST_FACTS = 200;
 
-/** Moves the facts between two log records back to the first one's time. With a wrong time the service would refuse them for ever. */
+/**
+ * If facts between two log records have a later time than the first record, gives them its time. The service would always reject a wrong
+ * time.
+ */
 function moveFacts(
   sql: Statements,
   stream: StreamId,
@@ -268,7 +275,7 @@ function moveFacts(
   }
 }
 
-/** Returns the seq of the next log record. Facts after it belong to a later commit. */
+/** Returns the seq of the next log record. Facts after that record belong to a later commit. */
 function nextInLog(sql: Statements, stream: StreamId, seq: Seq): Seq {
   const [row] = sql.logRowsFrom.all({ stream, from: seq + 1, rows: 1 });
   return row === undefined ? Number.MAX_SAFE_INTEGER : Math.max(row.first_seq, seq + 1);

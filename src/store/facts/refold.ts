@@ -9,33 +9,33 @@ import { copyOf, type Fold } from "./fold.ts";
 import type { Refolded } from "./compare.ts";
 import type { Snapshot, Start } from "./snapshots.ts";
 
-/** Time of one slice, by which it delays commits. */
+/** Duration of one slice of work. A commit that arrives meanwhile is delayed by up to this time. */
 const SLICE_MS = 15;
-/** Records folded between two checks of the clock. */
+/** Number of records folded between two checks of the clock. */
 const SLICE_RECORDS = 200;
 
-/** The folding of a kept log from a stored state on, as it proceeds. */
+/** The state of a refolding: it folds a kept log again, beginning with a stored state. */
 export interface Refolding {
   readonly stream: StreamId;
   readonly from_seq: Seq;
-  /** Replaces all logged parameters; null: those in force then hold. */
+  /** The parameters to use instead of all logged ones; null: uses the logged ones. */
   readonly today: Parameters | null;
-  /** Seqs and times of the stored snapshots to make again: those of old definitions would spoil the next rebuild. */
+  /** Seqs and times of the stored snapshots to replace. Snapshots made with old definitions would spoil the next rebuild. */
   readonly awaited: Pick<Snapshot, "seq" | "at">[];
   readonly snapshots: Snapshot[];
   state: DeriveState;
-  /** Seq of the last log record folded. */
+  /** Seq of the last log record that was folded. */
   seq: Seq;
   records: number;
   last: LogRecord | null;
   readonly facts: Refolded[];
-  /** New times of log records whose time changes, by seq; null: times stay as they are. */
+  /** New times of log records whose time changes, by seq; null: no time is changed. */
   readonly moved: Map<Seq, EpochMs> | null;
-  /** Records before a start state whose time was wrong; null: none. */
+  /** Records before the start state that also have a wrong time; null: there are none. */
   readonly early: Early | null;
 }
 
-/** Records that can't be folded again: their times after `limit` are moved back by as much as the start state's time. */
+/** Records before the start state, which can't be folded again. If a time is after `limit`, `by` is subtracted from it. */
 interface Early {
   readonly from: Seq;
   readonly to: Seq;
@@ -43,7 +43,7 @@ interface Early {
   readonly by: Milliseconds;
 }
 
-/** Returns a refolding from a start on that only makes facts. */
+/** Returns a refolding that begins with a start state. It only makes facts: times, snapshots and parameters stay as they are. */
 export function refoldingFrom(stream: StreamId, { seq, state }: Start): Refolding {
   return {
     stream,
@@ -62,8 +62,8 @@ export function refoldingFrom(stream: StreamId, { seq, state }: Start): Refoldin
 }
 
 /**
- * Folds all records of the log after the refolding's start, up to the newest one. Yields after each slice of work, so that commits
- * continue in between. Throws if rows are deleted before they are folded, or are damaged.
+ * Folds all log records after the refolding's start, up to the newest one. Yields after each slice of work, so that commits can run in
+ * between. Throws if rows are deleted before they are folded, or if rows are damaged.
  */
 export function* refold({ sql, fold, now, live }: OpenStore, job: Refolding): Generator<void> {
   const { stream, from_seq, early, moved } = job;
@@ -106,7 +106,7 @@ function foldOne(fold: Fold, job: Refolding, placed: Placed<LogRecord>): void {
   job.last = placed;
 }
 
-/** Makes the next awaited snapshot from the present state. */
+/** Makes the next of the awaited snapshots from the present state. */
 export function keepSnapshot({ awaited, snapshots, state }: Refolding): void {
   const next = awaited.shift();
   if (next !== undefined) snapshots.push({ seq: next.seq, at: state.clock.now, state: copyOf(state) });

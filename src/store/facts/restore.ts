@@ -9,17 +9,17 @@ import { refold, type Refolding, refoldingFrom } from "./refold.ts";
 import { startOf } from "./snapshots.ts";
 
 /**
- * Makes facts that a damaged file has lost again from the log, under their old seqs, so that the service gets nothing twice. Only losses
- * that a gap record reports, or that the service has, are restored: the others must stay noted until they are reported. `tried`: streams
- * and seqs of earlier tries, so that a fact that can't be restored isn't tried every day. Yields after each bounded piece of work. Throws
- * as the database does.
+ * Makes facts again that were lost in a damaged file, under their old sequence numbers (seqs), so that the service gets nothing twice.
+ * Restores only losses that a gap record reports or that the service already stored. Other losses must stay noted until a gap record
+ * reports them. `tried` holds the streams and seqs of earlier attempts, so that a hopeless attempt isn't repeated every day. Yields after
+ * each bounded piece of work. Throws the database's errors.
  */
 export function* restoreLost(store: OpenStore, streams: readonly StreamId[], tried: Set<string>): Generator<void> {
   const { quarantine, live } = store;
   for (const stream of streams) {
     const { info, hold } = live(stream);
     const keys = quarantine.declared(stream).flatMap(([from]) => (from >= info.oldest_seq ? `${stream} ${from}` : []));
-    // Records that wait for a sync have no final time yet, and neither have their facts.
+    // Records that wait for a clock sync have no final time yet, and neither have their facts.
     if (hold.length > 0 || keys.every((key) => tried.has(key))) continue;
     for (const key of keys) tried.add(key);
     yield;
@@ -28,13 +28,13 @@ export function* restoreLost(store: OpenStore, streams: readonly StreamId[], tri
       yield* refold(store, job);
       storeLost(store, job);
     } catch (error) {
-      // The store is unchanged. A log that can't be folded again stays as it is. Errors of file and disk have a code.
+      // The store is unchanged, and a log that can't be folded again stays as it is. Only errors of the file and the disk have a code.
       if (error instanceof Error && "code" in error) throw error;
     }
   }
 }
 
-/** Stores the lost facts, unless the fold ends in another state than the stored one: then the log lacks more than facts. */
+/** Stores the lost facts. Does nothing if the fold doesn't end in the stored state, because the log then lacks more than facts. */
 function storeLost(
   { db, sql, fold, live, quarantine }: OpenStore,
   { stream, from_seq, state, facts }: Refolding,
@@ -52,7 +52,7 @@ function storeLost(
       sql.addFact.run(packFact(stream, fact, { version: fold.version, prev }));
     }
     for (const range of whole) quarantine.forget(stream, ...range);
-    // Tells readers that what they keep in memory lacks these facts.
+    // Makes readers drop their cached facts, because the restored facts are missing there.
     sql.countRebuild.run(stream);
   })();
 }
@@ -63,9 +63,9 @@ function isWithin([from, to]: Span, seqs: ReadonlySet<number>): boolean {
 }
 
 /**
- * Returns the lost facts, each under its old seq. Seqs were assigned in the order in which facts were made. So facts that are made between
- * two stored ones are the ones lost between these, if their number fits. Returns nothing if a stored fact isn't made again: then the log
- * has lost its source, or the definitions have changed. `lost`: ascending; some may have been log records.
+ * Returns the lost facts, each under its old seq. Facts got their seqs in the order in which they were made. So new facts made between two
+ * stored facts are the lost ones, if their number equals the number of lost seqs. Returns nothing if a stored fact isn't made again: the
+ * log has then lost the fact's source, or the definitions have changed. `lost` is ascending and may include seqs of log records.
  */
 export function lostFacts(
   { facts, lost }: { readonly facts: readonly Placed<Fact>[]; readonly lost: readonly Span[] },
@@ -77,7 +77,7 @@ export function lostFacts(
   let before: Seq = 0;
   const close = (next: Seq): void => {
     const seqs = seqsBetween(lost, { before, next, most: fresh.length });
-    // Kind and value are of the same fact.
+    // TypeScript can't see that kind and value belong to the same fact.
     if (seqs.length === fresh.length)
       found.push(...fresh.map(({ fact, time }, index) => ({ ...fact, time, seq: seqs[index] }) as Placed<Fact>));
     fresh = [];
@@ -92,7 +92,7 @@ export function lostFacts(
   return standing.rest().length > 0 ? [] : found;
 }
 
-/** Returns lost seqs between two facts, but not more than `most` + 1. */
+/** Returns the lost seqs between two facts, at most `most` + 1 of them. */
 function seqsBetween(
   lost: readonly Span[],
   { before, next, most }: { readonly before: Seq; readonly next: Seq; readonly most: number },

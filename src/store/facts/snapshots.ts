@@ -8,13 +8,13 @@ import type { EpochMs, Milliseconds, Seq, StreamId } from "../../domain/units.ts
 import type { ReadStatements } from "../log/statements.ts";
 import { savedState } from "./fold.ts";
 
-/** Interval of snapshots. One a day, of some kilobytes, takes less than a hundredth of a budget. */
+/** Interval of snapshots. A daily snapshot of some kilobytes takes less than a hundredth of a store's budget. */
 const EVERY_MS: Milliseconds = DAY_MS;
 
-/** The fold's state after the record with that seq, kept so that the log can be folded again from there. */
+/** The fold's state after the record with that seq. The log can be folded again from this state. */
 export interface Snapshot {
   readonly seq: Seq;
-  /** Corrected time of that record. */
+  /** Corrected time of the record. */
   readonly at: EpochMs;
   readonly state: DeriveState;
 }
@@ -29,7 +29,7 @@ interface SnapshotRow {
   readonly packed: Buffer;
 }
 
-/** The snapshots of the streams, from which a rebuild can begin once the first records are deleted. */
+/** The snapshots of all streams. A rebuild begins with a snapshot once the first records of the log are deleted. */
 export function createSnapshots(db: Database) {
   const newest = db.prepare<[string], { seq: number; at: number }>(
     `SELECT seq, at FROM base WHERE stream_id = ? ORDER BY seq DESC LIMIT 1`,
@@ -45,8 +45,8 @@ export function createSnapshots(db: Database) {
   const drop = db.prepare<[string, number]>(`DELETE FROM base WHERE stream_id = ? AND seq = ?`);
   return {
     /**
-     * Inside a commit's transaction: keeps the state if the last snapshot is a day old, or if the log right after it was deleted, as in a
-     * full store, so that a kept log can always be folded from some state. Deletes snapshots from before `oldest`.
+     * Inside a commit's transaction: stores the state if the last snapshot is a day old, or if the records right after it were deleted, as
+     * in a full store. So the kept log can always be folded again. Deletes snapshots older than `oldest`.
      */
     keep(stream: StreamId, snapshot: Snapshot, oldest: Seq) {
       const last = newest.get(stream);
@@ -54,14 +54,14 @@ export function createSnapshots(db: Database) {
       dropBefore.run(stream, oldest - 1);
       add.run(packSnapshot(stream, snapshot));
     },
-    /** Returns the first snapshot after which nothing is missing; undefined: none, or it is damaged or of another version. */
+    /** Returns the first snapshot after which no record is missing; undefined: there is none, or it is damaged or of another version. */
     first: (stream: StreamId, oldest: Seq) => unpacked(from.all({ stream, seq: oldest - 1 })).at(0),
-    /** Returns the last snapshot that isn't damaged or of another version. */
+    /** Returns the last snapshot that is undamaged and of this version. */
     last: (stream: StreamId) => unpacked(from.all({ stream, seq: 0 })).at(-1),
     /** Returns the seqs of damaged snapshots. */
     damaged: (stream: StreamId): readonly Seq[] =>
       from.all({ stream, seq: 0 }).flatMap((row) => (isWhole(row) ? [] : row.seq)),
-    /** Deletes a snapshot. Returns how many it deleted: one, unless the file hides it. */
+    /** Deletes a snapshot. Returns the number of deleted rows: 1, or 0 if the damaged file hides the row. */
     drop: (stream: StreamId, seq: Seq) => drop.run(stream, seq).changes,
     /** Returns seqs and times of the snapshots after a seq, in order. */
     after: (stream: StreamId, seq: Seq): readonly Pick<Snapshot, "seq" | "at">[] =>
@@ -95,12 +95,12 @@ function sumOf({ stream, seq, at, packed }: Omit<SnapshotRow, "sum">): number {
   return crc32(packed, crc32(JSON.stringify([stream, seq, at])));
 }
 
-/** A state, and the seq of the last record folded into it. */
+/** A state of the fold, and the seq of the last record folded into it. */
 export type Start = Pick<Snapshot, "seq" | "state">;
 
 /**
- * Returns the start for folding the kept log again: before the first record, or, once that is deleted, the first snapshot after which
- * nothing is missing. Throws if there is no such snapshot.
+ * Returns the state to fold the kept log again from: the empty state, or the first snapshot after which no record is missing if the first
+ * records are deleted. Throws if there is no such snapshot.
  */
 export function startOf(
   { sql, snapshots }: { readonly sql: ReadStatements; readonly snapshots: Pick<Snapshots, "first"> },
@@ -114,7 +114,7 @@ export function startOf(
   return startWith(sql, stream, first);
 }
 
-/** Returns the start for making the latest state again: the last snapshot, although records after it may be missing, or the log's begin. */
+/** Returns the state to make the latest state again from: the last snapshot, even if records after it are missing, else the empty state. */
 export function lastStart(
   { sql, snapshots }: { readonly sql: ReadStatements; readonly snapshots: Pick<Snapshots, "last"> },
   stream: StreamId,
@@ -122,11 +122,11 @@ export function lastStart(
 ): Start {
   const last = snapshots.last(stream);
   const { seq, state } = startWith(sql, stream, last);
-  // An empty state has no modes to forget.
+  // Forgets the modes if records are missing after the snapshot. The empty state has no modes.
   return { seq, state: last !== undefined && seq + 1 < oldest ? forgetModes(state) : state };
 }
 
-/** Returns a start that knows the clock offsets of the boots that follow. */
+/** Returns a start state that includes the clock offsets of later boots. */
 function startWith(sql: ReadStatements, stream: StreamId, snapshot: Snapshot | undefined): Start {
   const placed = sql.bootPlaces.all(stream).map(({ boot, offset_ms: offset, uncertain }) => {
     return { boot, offset, uncertain: uncertain === 1 };

@@ -8,13 +8,13 @@ import type { IdentityCalls } from "../port.ts";
 import { schemaText, schemaTextMadeBy } from "../schema.ts";
 import { rowSum } from "../log/rows.ts";
 
-/** Tables of the identity, in the order in which its seal covers them. */
+/** Tables of the identity, in the order of their rows in the seal's checksum. */
 const TABLES = ["gateway", "provisioning", "learned", "kept", "origin"] as const;
 
 /**
- * seal: a checksum over all rows of all tables, which shows a row that a flipped bit changes or hides. A trigger deletes it with each change,
- * and the same transaction writes it again. An older agent, which knows no seal, leaves it deleted.
- * origin: the booth of each stream of the log, for a salvage of a log file that has lost it.
+ * - seal: a checksum over all rows of all tables. It reveals a row that a flipped bit has changed or hidden. A trigger deletes the seal at
+ * each change, and the same transaction writes it again. An agent older than the seal leaves it deleted.
+ * - origin: the booth of each stream of the log. A salvage needs it if the log file has lost the booth.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS gateway (one INTEGER PRIMARY KEY CHECK (one = 1), gateway_id TEXT NOT NULL, credential TEXT) STRICT;
@@ -30,10 +30,10 @@ function breaking(table: string, change: string): string {
   return `CREATE TRIGGER IF NOT EXISTS ${name} AFTER ${change} ON ${table} BEGIN DELETE FROM seal; END;`;
 }
 
-/** Version of the tables, increased with each change that older versions can't read. */
+/** Version of the tables. It is increased with each change that older agents can't read. */
 const IDENTITY_VERSION = 0;
 
-/** Creates missing tables. Throws if existing ones have been altered, or if the rows don't match their seal. */
+/** Creates missing tables. Throws if existing tables have been altered, or if the rows don't match the seal. */
 function prepareTables(db: Database): void {
   db.exec(SCHEMA);
   if (schemaText(db) !== ownSchema()) throw new Error("the identity is damaged: its tables aren't as they were made");
@@ -42,7 +42,7 @@ function prepareTables(db: Database): void {
   else if (found.sum !== sumOf(db)) throw new Error("the identity is damaged: its rows don't fit their seal");
 }
 
-/** Writes the seal, inside the transaction of a change. */
+/** Writes the seal (the checksum over all rows) inside the transaction of a change. */
 function seal(db: Database): void {
   db.prepare("INSERT OR REPLACE INTO seal (one, sum) VALUES (1, ?)").run(sumOf(db));
 }
@@ -55,25 +55,25 @@ function ownSchema(): string {
   return schemaTextMadeBy((db) => db.exec(SCHEMA));
 }
 
-/** The identity in its file. */
+/** The open identity database. */
 export interface IdentityFile extends IdentityCalls {
-  /** Stores the booth of a stream of the log, unless it is known. */
+  /** Stores which booth a stream of the log belongs to. Does nothing if that is already stored. */
   noteOrigin(origin: Origin): void;
   close(): void;
 }
 
-/** Name of the mark that an earlier identity was lost, until a booth is bound again. */
+/** Key under which the loss of an earlier identity is noted until a booth is bound again. */
 const LOST = "lost";
 
 /**
- * Opens identity.db (mode 0600) of a data folder; if it is gone, emptied or damaged, its copy replaces it. The gateway id is made
- * once, by `uuid`. `hadStore`: the folder already holds records, so that a missing identity was lost. Throws if a newer agent wrote
- * the file, which is then left alone.
+ * Opens identity.db (mode 0600) of a data folder. If the file is missing, empty or damaged, its copy replaces it. `uuid` makes the gateway
+ * id once. `hadStore`: the folder already holds records, so a missing identity was lost. Throws if a newer agent wrote the file, and leaves
+ * the file unchanged.
  */
 export function openIdentity(dataDir: string, uuid: () => string, hadStore = false): IdentityFile {
   const path = join(dataDir, "identity.db");
   const copy = join(dataDir, "identity.copy.db");
-  // An unreadable file that was set aside held an identity too.
+  // A damaged file that was set aside held an identity too.
   const isDamaged = (): boolean => [path, copy].some((one) => existsSync(`${one}.damaged`));
   const db = openWhole(path, copy);
   const sealed = (write: () => unknown): void =>
@@ -126,7 +126,7 @@ export function openIdentity(dataDir: string, uuid: () => string, hadStore = fal
   };
 }
 
-/** Returns access to a table of JSON by name. */
+/** Returns access by key to a table of JSON values. */
 function bodies(db: Database, table: string, key: string) {
   const get = db.prepare<[string], { body: string }>(`SELECT body FROM ${table} WHERE ${key} = ?`);
   const put = db.prepare<[string, string]>(
@@ -142,8 +142,8 @@ function bodies(db: Database, table: string, key: string) {
 }
 
 /**
- * Opens the identity, or its copy if the file is gone, emptied or damaged. If neither can be used, both are set aside, and a file
- * without an identity is opened: an agent that polls and stores under a new identity is better than one that doesn't start.
+ * Opens the identity, or its copy if the file is missing, empty or damaged. If both are unusable, sets both aside and creates a file
+ * without an identity: an agent that polls and stores under a new identity is better than one that doesn't start.
  */
 function openWhole(path: string, copy: string): Database {
   const main = existsSync(path) ? openUsable(path) : null;
@@ -178,20 +178,20 @@ function openAnew(path: string): Database {
   return openChecked(path);
 }
 
-/** Keeps a damaged file under another name. */
+/** Renames a damaged file and so keeps it for inspection. */
 function setAside(path: string): void {
   if (existsSync(path) && statSync(path).size > 0) renameSync(path, `${path}.damaged`);
   for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
 }
 
-/** Returns whether the database holds an identity; an emptied file opens as a new database without one. */
+/** Returns whether the database holds an identity. An emptied file opens as a new database without an identity. */
 function hasGateway(db: Database): boolean {
   return db.prepare("SELECT 1 FROM gateway").get() !== undefined;
 }
 
 /**
- * Returns whether a newer agent wrote the file, by its version and its tables: a newer agent would have changed both. All other faults
- * show when the file is opened.
+ * Returns whether a newer agent wrote the file. Such an agent would have changed both the version and the tables. Other faults are found
+ * when the file is opened.
  */
 function isNewer(path: string): boolean {
   let db: Database | undefined;
@@ -205,7 +205,7 @@ function isNewer(path: string): boolean {
   }
 }
 
-/** Returns whether the disk, not the file, caused the error, so that opening the copy would fail too. */
+/** Returns whether the disk caused the error and not the file. Opening the copy would then fail too. */
 function isOfDisk(error: unknown): boolean {
   const fault = error instanceof Error && "code" in error ? faultOf(String(error.code)) : "other";
   return fault !== "other" && fault !== "damaged";
@@ -224,7 +224,7 @@ function openChecked(path: string): Database {
   }
 }
 
-/** Replaces the copy by writing, syncing and renaming a new file: after a power cut one of the two is complete. */
+/** Replaces the copy by a new file, which is written, synced and renamed: after a power cut, the identity or its copy is complete. */
 function replaceCopy(db: Database, path: string, copy: string): void {
   db.pragma("wal_checkpoint(TRUNCATE)");
   const fresh = `${copy}.new`;
@@ -232,14 +232,14 @@ function replaceCopy(db: Database, path: string, copy: string): void {
   renameSync(fresh, copy);
 }
 
-/** The booth of a stream of the log. */
+/** The booth that a stream of the log belongs to. */
 export interface Origin {
   readonly stream: StreamId;
   readonly booth: BoothId;
   readonly created_at: EpochMs;
 }
 
-/** Returns the origins that a folder's identity knows; [] if it is gone, or an older agent wrote it. */
+/** Returns the origins stored in a folder's identity; []: the identity is missing, or an older agent wrote it. */
 export function originsIn(dataDir: string): readonly Origin[] {
   const files = ["identity.db", "identity.copy.db"].map((name) => originsOf(join(dataDir, name)));
   return files.find((origins) => origins.length > 0) ?? [];
@@ -255,7 +255,7 @@ function originsOf(file: string): readonly Origin[] {
       db.close();
     }
   } catch (error) {
-    // The file is damaged or has no such table. The other file may have it; otherwise the booths stay unknown.
+    // The file is damaged or has no such table. The other file may have the table; otherwise the booths stay unknown.
     if (error instanceof Sqlite.SqliteError) return [];
     throw error;
   }

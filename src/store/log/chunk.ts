@@ -4,20 +4,20 @@ import { ByteSource, type Encoding, inflated, TEXT, valueReader } from "./column
 import type { Span } from "./missing.ts";
 
 /**
- * Version of a row's body, which is also a chunk's body on the wire: docs/reference/wire.md describes it for readers in other languages. In a row
- * it is followed by a local part that is never sent.
+ * Version of a row's body. A chunk (a row of many records) is sent with the same body: docs/reference/wire.md describes it for readers in
+ * other languages. In a row, a local part that is never sent follows the body.
  */
 export const CHUNK_VERSION = 3;
 
-/** Flags in the second byte: whether the chunk holds a gap record; whether it holds parameters or a clock record. */
+/** Flags in the second byte of the body: the chunk holds a gap record; it holds parameters or a clock record. */
 export const HAS_GAP = 1;
 export const HAS_CONTEXT = 2;
 
 export const QUALITIES: readonly Quality[] = ["good", "uncertain", "bad"];
-/** Limit far above any row: bounds a damaged count. */
+/** Limit of a count, far above any real row. It bounds the memory if the count is damaged. */
 const MOST_RECORDS = 1_000_000;
 
-/** The begin of a row, to which its records are relative. */
+/** The first seq and times of a row. The packed records are relative to them. */
 export interface Start {
   readonly first_seq: number;
   readonly boot: string;
@@ -25,10 +25,10 @@ export interface Start {
   readonly t0: number;
 }
 
-/** Returns whether records of a kind and tag are wanted. */
+/** A function that returns whether records with that kind and tag are to be unpacked. */
 export type Wanted = (kind: string, tag: string) => boolean;
 
-/** A chunk's head: the part that is read without inflating anything. */
+/** A chunk's head, which can be read without inflating the rest. */
 interface Head {
   readonly count: number;
   readonly runs: readonly Span[];
@@ -63,18 +63,18 @@ function must(isSo: boolean, what: string): void {
   if (!isSo) throw new RangeError(`a chunk's parts don't fit each other: ${what}`);
 }
 
-/** Returns the part of a row that is sent. */
+/** Returns the part of a packed row that is sent to the service. */
 export function bodyOf(packed: Buffer): Buffer {
   const { local } = headOf(0, packed);
   return packed.subarray(0, packed.length - local.length);
 }
 
-/** Returns the seqs of the packed records, as runs. */
+/** Returns the seqs of the packed records, as ranges. */
 export function chunkSeqs(first_seq: number, packed: Buffer): readonly Span[] {
   return headOf(first_seq, packed).runs;
 }
 
-/** Returns whether the chunk holds parameters or a clock record. */
+/** Returns whether the chunk holds context records (parameters or a clock record), which are sent first. */
 export function hasContext(packed: Buffer): boolean {
   return ((packed[1] ?? 0) & HAS_CONTEXT) !== 0;
 }
@@ -85,14 +85,14 @@ interface Listed {
   readonly encoding: Encoding;
   readonly count: number;
   readonly wanted: boolean;
-  /** Number of records in all series before this one. */
+  /** Number of records in all earlier series (a series: all records of one kind and tag). */
   readonly before: number;
-  /** Begin of its values in block B. */
+  /** Offset of the series' values in block B. */
   readonly from: number;
   readonly end: number;
 }
 
-/** Unpacks the wanted records. Throws RangeError, or zlib's error, if packChunk didn't make these bytes. */
+/** Unpacks the wanted records. Throws a RangeError or zlib's error if packChunk didn't make these bytes. */
 export function unpackChunk(start: Start, packed: Buffer, isWanted: Wanted): Placed<LogRecord>[] {
   const { boot, mono0, t0 } = start;
   const { count, runs, a, b, local } = headOf(start.first_seq, packed);
@@ -120,7 +120,7 @@ export function unpackChunk(start: Start, packed: Buffer, isWanted: Wanted): Pla
       const at = time + (offsets[place] ?? 0);
       const record = { kind, seq: seqAt(place), boot, mono, at, tag, value: next(mono), quality, time };
       const source_off = sources[place];
-      // Packed from a LogRecord, whose shape it has again.
+      // The value was packed from a LogRecord, so it has the shape of its kind again.
       found[place] = (
         source_off === undefined ? record : { ...record, source_at: time + source_off }
       ) as Placed<LogRecord>;
@@ -159,7 +159,7 @@ function monosOf(source: ByteSource, mono0: number): Float64Array {
   return monos;
 }
 
-/** The poll of each wanted record, series by series, and its place in the order of all seqs. */
+/** The poll of each wanted record, series by series, and the record's index among all records of the row by seq. */
 interface Places {
   readonly polls: readonly number[];
   readonly places: readonly number[];
@@ -168,7 +168,7 @@ interface Places {
 function placesOf(source: ByteSource, list: readonly Listed[], length: number): Places {
   const polls: number[] = [];
   const before: number[] = [];
-  /** First the number of records of each poll so far, then the place of its first one. */
+  /** First holds the number of records of each poll, and later the index of the poll's first record. */
   const starts = new Uint32Array(length);
   for (const one of list) {
     let poll = -1;
@@ -191,7 +191,7 @@ function placesOf(source: ByteSource, list: readonly Listed[], length: number): 
   return { polls, places: before.map((size, nth) => size + (starts[polls[nth] ?? 0] ?? 0)) };
 }
 
-/** Returns a function that returns the seq of the record at a place; mostly called in ascending order. */
+/** Returns a function from a record's index to its seq. Calls are mostly in ascending order. */
 function seqsBy(runs: readonly Span[]): (place: number) => number {
   let run = 0;
   let begin = 0;
@@ -226,7 +226,7 @@ function oddQualities(block: Buffer): Map<number, Quality> {
   return found;
 }
 
-/** By place: how far the wall clock was off, and the device's own clock, if the device named a time. */
+/** By record index: the error of the wall clock, and the device's own time if the device sent one. */
 interface Locals {
   readonly offsets: readonly number[];
   readonly sources: readonly (number | undefined)[];
@@ -245,7 +245,7 @@ function localsOf(local: Buffer, count: number): Locals {
   while (offsets.length < count) {
     if (left === 0) {
       now += offset.signed();
-      // The count excludes the record at which the offset changes.
+      // The stored count excludes the record at which the offset changes.
       left = offset.isAtEnd ? Infinity : offset.number() + 1;
     }
     left -= 1;

@@ -7,25 +7,25 @@ import { ifWhole, unpackLog } from "./rows.ts";
 import { logRowsAfter, type Statements } from "./statements.ts";
 
 interface Words {
-  /** Boot and offset of the fold when the records were searched. */
+  /** The boot and clock offset of the fold at the time of the last search. */
   clock: string;
-  /** Seq up to which the records were searched. */
+  /** The seq up to which clock records were searched. */
   upto: Seq;
-  /** Clock records up to `upto`; null: not needed yet. */
+  /** Clock records up to `upto`; null: not searched yet. */
   shown: Shown[] | null;
 }
 
 export type ClockWords = ReturnType<typeof clockWords>;
 
-/** Finds out when a new clock record changes which earlier clock records are taken back. */
+/** Detects when a new clock record changes which earlier clock records count as wrong ("taken back"). */
 export function clockWords(sql: Statements) {
   const known = new Map<StreamId, Words>();
   return {
-    /** Notes a stream when it is loaded. Its facts include all that is taken back by then. */
+    /** Notes a stream when it is loaded. Its facts already reflect the clock records taken back so far. */
     opened(stream: StreamId, clock: string, newest: Seq): void {
       if (!known.has(stream)) known.set(stream, { clock, upto: newest, shown: null });
     },
-    /** Returns whether newer records take back another stretch than before. Costs nothing while the offset stays. */
+    /** Returns whether newer records changed what is taken back. Costs nothing as long as the clock offset is unchanged. */
     hasChanged({ stream, oldest_seq: oldest, newest_seq: newest }: StreamInfo, clock: string): boolean {
       const words = known.get(stream);
       if (words === undefined || words.clock === clock) return false;
@@ -38,8 +38,8 @@ export function clockWords(sql: Statements) {
 }
 
 /**
- * Returns the clock records that are taken back from a state on: the state's own, which may have been deleted from the log long ago (null: it
- * has none), and those after it.
+ * Returns the clock records that are taken back (found to be wrong), among the record that set the state's clock and all later ones.
+ * `shown` is that first record; null: the state has none. It may be deleted from the log.
  */
 export function takenBackFrom(
   sql: Statements,

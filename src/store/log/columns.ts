@@ -1,17 +1,20 @@
 import { constants, deflateRawSync, inflateRawSync } from "node:zlib";
 import { KIND } from "../../domain/record.ts";
 
-/** The encoding of one series' values: the shortest that restores each of them. 0 to 6: that many decimal digits; else as below. */
+/**
+ * The encoding of a series (the values of one tag): the shortest that restores each value exactly. 0 to 6 mean numbers with that many
+ * decimal digits; the other encodings have names below.
+ */
 export type Encoding = number;
 
-/** Numbers with more decimal places are written as floating point. */
+/** Maximum number of decimal places; numbers with more are written as floating point. */
 const MOST_DIGITS = 6;
 export const TEXT: Encoding = 100;
 const SINGLE: Encoding = 101;
 const DOUBLE: Encoding = 102;
 const COVERAGE: Encoding = 103;
 const BOOLEAN: Encoding = 104;
-/** Limit that keeps differences of two numbers exact. */
+/** Largest number that is written as a difference. Differences of two such numbers are exact. */
 const LARGEST = 2 ** 50;
 const POWERS = Array.from({ length: MOST_DIGITS + 1 }, (_, digits) => 10 ** digits);
 
@@ -23,14 +26,14 @@ interface CoverageValue {
   readonly max_interval_ms: number;
 }
 
-/** The fields of a record that its value depends on. */
+/** The fields of a record that decide how its value is encoded. */
 interface ValueOf {
   readonly value: unknown;
   readonly tag: string;
   readonly mono: number;
 }
 
-/** Returns the encoding for all values of one series. `null` among numbers is a bad reading. */
+/** Returns the encoding for all values of one series. A `null` among numbers is a bad reading. */
 export function encodingFor(kind: string, records: readonly ValueOf[]): Encoding {
   if (kind === KIND.coverage) return records.every(isPlainCoverage) ? COVERAGE : TEXT;
   const numbers = records.map(({ value }) => value).filter((value) => value !== null);
@@ -55,7 +58,7 @@ function isPlainCoverage({ value, tag, mono }: ValueOf): boolean {
   return JSON.stringify(value) === JSON.stringify({ group, from, to, polls, max_interval_ms });
 }
 
-/** Returns a function that writes the next value of a series; not for TEXT. Numbers are written as differences to the one before. */
+/** Returns a function that writes the next value of a series, numbers as differences to the previous one. Not for TEXT. */
 export function valueWriter(sink: ByteSink, encoding: Encoding): (value: unknown) => void {
   const last: [number, number, number] = [0, 0, 0];
   if (encoding === BOOLEAN) return (value) => sink.number([null, false, true].indexOf(value as boolean | null));
@@ -69,7 +72,7 @@ export function valueWriter(sink: ByteSink, encoding: Encoding): (value: unknown
     };
   }
   return (value) => {
-    // 0 is a bad reading; a difference is written one higher.
+    // 0 stands for a bad reading, so each difference is written plus one.
     if (typeof value !== "number") sink.number(0);
     else if (encoding === DOUBLE) {
       sink.number(1);
@@ -83,7 +86,7 @@ export function valueWriter(sink: ByteSink, encoding: Encoding): (value: unknown
   };
 }
 
-/** Returns a function that reads the next value of a series as valueWriter wrote it; not for TEXT. */
+/** Returns a function that reads the next value of a series written by valueWriter. Not for TEXT. */
 export function valueReader(source: ByteSource, encoding: Encoding, tag: string): (mono: number) => unknown {
   const last: [number, number, number] = [0, 0, 0];
   if (encoding === BOOLEAN) return () => [null, false, true][source.number()] ?? null;
@@ -105,7 +108,7 @@ export function valueReader(source: ByteSource, encoding: Encoding, tag: string)
 
 const FLOAT = new DataView(new ArrayBuffer(4));
 
-/** Returns the bits of a single-precision number as a whole number: close values have close bits. */
+/** Returns the bits of a single-precision number as an integer: close numbers have close bits. */
 function bitsOf(value: number): number {
   FLOAT.setFloat32(0, value);
   return FLOAT.getInt32(0);
@@ -118,7 +121,7 @@ function numberOf(bits: number): number {
 
 type ByteSink = ReturnType<typeof byteSink>;
 
-/** Returns a growing buffer to which values are appended. */
+/** Returns a growing buffer to which values can be appended. */
 export function byteSink() {
   let buffer = Buffer.alloc(256);
   let length = 0;
@@ -135,15 +138,15 @@ export function byteSink() {
     buffer[length++] = rest;
   };
   return {
-    /** Appends a whole number from 0 to 2^53 - 1, seven bits to a byte, the lowest first. */
+    /** Appends an integer from 0 to 2^53 - 1 with seven bits per byte, lowest bits first. */
     number,
-    /** Appends a whole number between -2^52 and 2^52; small ones of either sign are short. */
+    /** Appends an integer between -2^52 and 2^52. Small numbers of either sign take few bytes. */
     signed: (value: number): void => number(value >= 0 ? 2 * value : -2 * value - 1),
     double(value: number): void {
       reserve(8);
       length = buffer.writeDoubleLE(value, length);
     },
-    /** Appends the length, then the bytes. */
+    /** Appends the number of bytes, then the bytes. */
     block(bytes: Uint8Array): void {
       number(bytes.length);
       reserve(bytes.length);
@@ -154,7 +157,7 @@ export function byteSink() {
   };
 }
 
-/** Reads values in the order in which a sink got them. Each call throws RangeError at the end. */
+/** Reads values in the order in which they were appended to a sink. Each read past the end throws a RangeError. */
 export class ByteSource {
   readonly #buffer: Buffer;
   #at = 0;
@@ -164,7 +167,7 @@ export class ByteSource {
   }
 
   number(): number {
-    // Most numbers are one byte. Beyond the end a number seems to continue, and the loop throws.
+    // Fast path, because most numbers are one byte. At the end of the buffer, 128 makes the loop continue and throw.
     let value = this.#buffer[this.#at++] ?? 128;
     if (value < 128) return value;
     value -= 128;
@@ -198,7 +201,7 @@ export class ByteSource {
     return this.#at >= this.length;
   }
 
-  /** Bytes read so far. */
+  /** Number of bytes read so far. */
   get at(): number {
     return this.#at;
   }
@@ -208,25 +211,25 @@ export class ByteSource {
   }
 }
 
-/** Limit of an inflated block, far above any row: bounds a damaged length. */
+/** Limit of an inflated block, far above any row. It bounds the memory if a length is damaged. */
 const LARGEST_BYTES = 64_000_000;
 const LEAST_OUTPUT_BYTES = 256;
 
-/** Small tables: allocating them is most of the cost of a short column. */
+/** Options of zlib with small tables, because allocating tables is most of the cost of a short column. */
 const DEFLATE = { level: 9, windowBits: 12, memLevel: 5 };
 
 const TRIED_TWICE_BYTES = 512;
 
 const STRATEGIES = [constants.Z_DEFAULT_STRATEGY, constants.Z_HUFFMAN_ONLY];
 
-/** Deflates a column. Long columns of small numbers get shorter without a search for repeats, texts and constants with it. */
+/** Deflates a column. Long columns are also tried without a search for repeats, which makes columns of small numbers shorter. */
 export function deflated(column: Buffer, finishFlush: number = constants.Z_FINISH): Buffer {
   const strategies = column.length < TRIED_TWICE_BYTES ? [constants.Z_DEFAULT_STRATEGY] : STRATEGIES;
   const tries = strategies.map((strategy) => deflateRawSync(column, { ...DEFLATE, strategy, finishFlush }));
   return tries.reduce((best, one) => (one.length < best.length ? one : best));
 }
 
-/** Deflates parts, each with its own statistics, as one stream that a reader inflates at once. */
+/** Deflates parts, each with its own symbol statistics, into one stream that a reader inflates as a whole. */
 export function deflatedParts(parts: readonly Buffer[]): Buffer {
   if (parts.every(({ length }) => length < TRIED_TWICE_BYTES)) return deflated(Buffer.concat(parts));
   const last = parts.length - 1;
@@ -235,7 +238,7 @@ export function deflatedParts(parts: readonly Buffer[]): Buffer {
   );
 }
 
-/** Inflates a block. Most columns are short, and Node's own 16 KB of output buffer for each would be most of the cost. */
+/** Inflates a block into a small output buffer. Node's default of 16 KB would be most of the cost for a short column. */
 export function inflated(block: Buffer): Buffer {
   return inflateRawSync(block, {
     maxOutputLength: LARGEST_BYTES,

@@ -15,26 +15,26 @@ import type { Span } from "./missing.ts";
 import { ifWhole, type LogRow, packFact, packLog, runsOf, stateRow, unpackLog } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 
-/** The state is saved at each fact and at least this often, which bounds what start-up folds again. */
+/** Longest time between two saved states, which bounds the work of a start. The state is also saved at each fact. */
 const SAVE_STATE_EVERY_MS = 600_000;
 
-/** The input of a commit: records to append, and what the store declares with them. */
+/** The input of a commit: records to append, and lost or deleted ranges for which the store must write gap records. */
 interface Input {
   readonly records: readonly LogRecord[];
   readonly lastTake: number;
-  /** Oldest kept seq, if rows of the stream were deleted for these records. */
+  /** Oldest kept seq; undefined: no row of the stream was deleted to make room for these records. */
   readonly oldest: Seq | undefined;
-  /** Ranges that gap records must declare: deleted in a full store, or refused by the service. */
+  /** Ranges of seqs that gap records must report: deleted from a full store, or rejected by the service. */
   readonly givenUp: readonly GapRecord["value"][];
-  /** Ranges that a full store deleted earlier. Their gap record may be among damaged records. */
+  /** Ranges of seqs that were deleted from a full store earlier. The gap record about them may itself be damaged. */
   readonly givenUpBefore: readonly GapRecord["value"][];
 }
 
 /**
- * Inside a transaction: appends the records in the given order, folds each, appends the facts right after the record that
- * made them, saves the state if due, moves newest_seq and last_take. Each record and fact gets the next seq here, and nowhere else. Records
- * of a boot without a clock sync are appended and wait; the sync folds them all, in the same transaction. Returns the facts. If the
- * transaction fails, the stream in memory must be loaded again, because the fold has changed it.
+ * Inside a transaction: appends and folds the records in the given order. Appends the facts right after the record that made them. Saves
+ * the state if that is due, and updates newest_seq and last_take. Only this function assigns seqs to records and facts. Records of a boot
+ * without a clock sync are appended and wait; the sync folds them all in its own transaction. Returns the facts. If the transaction fails,
+ * the stream must be loaded again, because the fold has changed it in memory.
  */
 export function ingest(store: OpenStore, live: LiveStream, input: Input): readonly Placed<Fact>[] {
   const { sql, quarantine } = store;
@@ -60,7 +60,7 @@ export function ingest(store: OpenStore, live: LiveStream, input: Input): readon
     sql.saveState.run(stateRow(stream, seq, live.state));
     if (commit.last !== undefined) live.saved = { seq, mono: commit.last.mono, boot: commit.last.boot };
     const kept_from = input.oldest ?? live.info.oldest_seq;
-    // Not while records wait for a sync, because their facts come later.
+    // While records wait for a clock sync, no snapshot is kept, because their facts are made later.
     if (live.hold.length === 0) {
       store.snapshots.keep(stream, { seq: commit.newest, at: live.state.clock.now, state: live.state }, kept_from);
     }
@@ -71,22 +71,22 @@ export function ingest(store: OpenStore, live: LiveStream, input: Input): readon
   return commit.facts;
 }
 
-/** A commit while it is made. */
+/** The intermediate results of one commit. */
 interface Commit {
   readonly store: OpenStore;
   readonly live: LiveStream;
   newest: number;
   log: Placed<LogRecord>[];
-  /** Records of boots that wait for a sync; stored in rows of their own. */
+  /** Records of boots that wait for a clock sync. They are stored in rows of their own. */
   waiting: Placed<LogRecord>[];
   readonly facts: Placed<Fact>[];
-  /** Boots got their clock offset, so the state must be saved: earlier rows have changed. */
+  /** Whether boots got their clock offset. The state must then be saved, because earlier rows have changed. */
   placed: boolean;
-  /** The newest record with a known time. */
+  /** The newest record of the commit with a known time. */
   last?: Placed<LogRecord>;
 }
 
-/** Folds a record whose time is known. Its facts get the next seqs. */
+/** Folds a record whose time is known. The facts made from it get the next seqs. */
 function foldOne(commit: Commit, record: Stored<LogRecord>): Placed<LogRecord> {
   const { store, live } = commit;
   const out = store.fold.step(live.state, record);
@@ -125,7 +125,7 @@ function addRows(commit: Commit): void {
   if (last !== undefined) commit.last = last;
 }
 
-/** Inside a transaction: appends facts in seq order. Each row names the previous fact, so that a lost one is noticed. */
+/** Inside a transaction: appends facts in seq order. Each row holds the seq of the previous fact, so that a lost fact is noticed. */
 export function addFacts(
   sql: Statements,
   stream: string,
@@ -146,7 +146,7 @@ function stateIsDue({ live, last, facts, placed }: Commit): boolean {
   return placed || facts.length > 0 || saved?.boot !== last.boot || last.mono - saved.mono >= SAVE_STATE_EVERY_MS;
 }
 
-/** Returns the store's own records. They follow the commit's last record, because the clock record of its boot must come first. */
+/** Returns the store's own records. They follow the commit's last record, because the boot's clock record must come first. */
 function storeRecords(
   records: readonly LogRecord[],
   { givenUp, due }: { readonly givenUp: readonly GapRecord["value"][]; readonly due: readonly EventRecord["value"][] },
@@ -161,13 +161,13 @@ function storeRecords(
   ];
 }
 
-/** Rows handled at a time: bounds the memory after weeks without a sync. */
+/** Rows handled at a time. Bounds the memory if weeks of records wait for a clock sync. */
 const PLACE_ROWS = 200;
 
 /**
- * Inside a commit's transaction: gives all waiting records their times, as `sync` determines them, and folds them from the last known
- * time on. Their facts get seqs after the sync, because all earlier ones are taken. None of them has been sent, so their rows may still
- * change: a record whose time is inferred becomes uncertain.
+ * Inside a commit's transaction: folds all waiting records with the times that follow from the sync. Their facts get seqs after the sync,
+ * because all earlier seqs are taken. The rows of these records may still change, because none has been sent: a record with an inferred
+ * time becomes uncertain.
  */
 function placeWaiting(commit: Commit, sync: Stored<LogRecord>): void {
   const { live } = commit;
@@ -196,13 +196,13 @@ function placeWaiting(commit: Commit, sync: Stored<LogRecord>): void {
   commit.placed = true;
 }
 
-/** Most rows merged at once: bounds memory and time of a commit. */
+/** Maximum number of rows merged at once. Bounds the memory and time of a commit. */
 const CHUNK_ROWS = 2_500;
 
 /**
- * Inside a commit's transaction, after its rows: merges the oldest rows that are in no chunk yet, as soon as they make a full one. A new boot
- * or clock offset begins another chunk, and so does a row after removed damaged ones: missing seqs inside a row must be facts, which
- * can be made again. Rows that wait for a sync, and all rows after them, stay as they are. A damaged row is left to the check.
+ * Inside a commit's transaction, after its rows are added: merges the oldest unmerged rows as soon as they fill a chunk. A new boot or
+ * clock offset begins another chunk. A row after removed damaged rows does so too: seqs that are missing inside a row must be facts, which
+ * can be made again. Rows that wait for a clock sync, and all later rows, are not merged. Damaged rows are left for the store check.
  */
 function closeRows({ sql, quarantine, sizes }: OpenStore, live: LiveStream, newest: number): void {
   const { closed_records } = sizes;
@@ -222,7 +222,7 @@ function closeRows({ sql, quarantine, sizes }: OpenStore, live: LiveStream, newe
   sql.moveClosed.run({ stream, upTo });
 }
 
-/** Returns the rows to merge, with their records. `upTo`: the last seq that is then done; null: the first row must wait. */
+/** Returns the rows to merge, with their records. `upTo`: the last seq that is then merged; null: the first row must wait. */
 function chunkOf(rows: readonly LogRow[], { lost, most }: { readonly lost: readonly Span[]; readonly most: number }) {
   const chunk: LogRow[] = [];
   const records: Placed<LogRecord>[] = [];

@@ -1,7 +1,7 @@
-/** A range of seqs, both ends included. */
+/** A range of sequence numbers (seqs), both ends included. */
 export type Span = readonly [from: number, to: number];
 
-/** Returns the ranges of [from, to] that no span covers. */
+/** Returns the ranges of seqs within [from, to] that no span covers. */
 export function missingIn(spans: readonly Span[], [from, to]: Span): Span[] {
   const missing: Span[] = [];
   let next = from;

@@ -2,20 +2,20 @@ import type { LogRecord, Placed } from "../../domain/record.ts";
 import { CHUNK_VERSION, HAS_CONTEXT, HAS_GAP, QUALITIES, type Start } from "./chunk.ts";
 import { byteSink, deflated, deflatedParts, type Encoding, encodingFor, TEXT, valueWriter } from "./columns.ts";
 
-/** The records of one kind and tag. */
+/** A series: the records with one kind and tag. */
 interface Series {
   readonly kind: string;
   readonly tag: string;
   readonly records: Placed<LogRecord>[];
-  /** The series that come right after it in a poll. */
+  /** The series that directly follow this one in some poll. */
   readonly followers: Set<Series>;
-  /** Its index among all series. */
+  /** The index of this series among all series. */
   place: number;
-  /** The number of the poll that each of its records belongs to, ascending. */
+  /** The index of each record's poll, ascending. */
   readonly polls: number[];
 }
 
-/** Packs records of one boot and one clock offset, in seq order. Instants must be whole numbers of ms. */
+/** Packs records of one boot and one clock offset, in seq order. Times must be whole milliseconds. */
 export function packChunk(start: Start, records: readonly Placed<LogRecord>[]): Buffer {
   const owners = ownersOf(records);
   const series = ordered(owners);
@@ -61,7 +61,7 @@ function flagsOf(series: readonly Series[]): number {
   return (has("g") ? HAS_GAP : 0) + (has("p", "t") ? HAS_CONTEXT : 0);
 }
 
-/** Returns the number of seqs skipped before each run of seqs, and the run's length. */
+/** Returns, for each range of consecutive seqs, the number of seqs skipped before it and its length. */
 function runsOf({ first_seq }: Start, records: readonly Placed<LogRecord>[]): [skipped: number, length: number][] {
   const runs: [skipped: number, length: number][] = [];
   let next = first_seq;
@@ -76,7 +76,7 @@ function runsOf({ first_seq }: Start, records: readonly Placed<LogRecord>[]): [s
 
 /** Returns the series of each record. */
 function ownersOf(records: readonly Placed<LogRecord>[]): Series[] {
-  // Few kinds share a name: readings have their tag's, coverage its group's.
+  // A map by tag alone is enough, because few kinds share a name: a reading has its tag, a coverage record its poll group.
   const byTag = new Map<string, Series[]>();
   let before: { readonly mono: number; readonly own: Series } | undefined;
   return records.map((record) => {
@@ -95,8 +95,8 @@ function ownersOf(records: readonly Placed<LogRecord>[]): Series[] {
 }
 
 /**
- * Returns the series in the order in which polls have them, because a poll whose records don't ascend costs bytes: each series before its
- * followers; if they form a circle, from the first on.
+ * Returns the series in the order in which polls have them: each series before its followers. A circle of followers begins with its first
+ * series. The order saves bytes, because a poll whose records aren't in ascending order is split.
  */
 function ordered(owners: readonly Series[]): readonly Series[] {
   const waitsFor = new Map([...new Set(owners)].map((series) => [series, 0]));
@@ -119,7 +119,10 @@ function ordered(owners: readonly Series[]): readonly Series[] {
   return [...order];
 }
 
-/** Returns the instants of the polls, and notes each record's poll in its series. A poll is a run of records of one instant in ascending series. */
+/**
+ * Returns the times of the polls, and notes each record's poll in its series. A poll is a run of records with the same time in ascending
+ * order of series.
+ */
 function pollsOf(records: readonly Placed<LogRecord>[], owners: readonly Series[]): number[] {
   const monos: number[] = [];
   let last = Infinity;
@@ -133,7 +136,7 @@ function pollsOf(records: readonly Placed<LogRecord>[], owners: readonly Series[
   return monos;
 }
 
-/** Writes the usual step between polls, and how much each step differs from it. */
+/** Writes the most common interval between polls, and the difference of each interval from it. */
 function pollTimes({ mono0 }: Start, monos: readonly number[]): Buffer {
   const steps = monos.map((mono, index) => mono - (monos[index - 1] ?? mono0));
   const counts = new Map<number, number>();
@@ -154,7 +157,7 @@ function valuesOf(encoding: Encoding, records: readonly Placed<LogRecord>[]): Bu
   return sink.bytes();
 }
 
-/** Writes each quality that isn't good, series by series, with the number of good records before it. */
+/** Writes each quality other than good, series by series, with the number of good records before it. */
 function qualitiesOf(series: readonly Series[]): Buffer {
   const sink = byteSink();
   let good = 0;
@@ -170,7 +173,7 @@ function qualitiesOf(series: readonly Series[]): Buffer {
   return sink.bytes();
 }
 
-/** Writes the offsets of the wall clock and of the device's own clock in seq order; nothing if there are none. */
+/** Writes the offsets of the wall clock and of the device's own clock in seq order. Writes nothing if no record has an offset. */
 function localOf(records: readonly Placed<LogRecord>[]): Buffer {
   const offs = byteSink();
   const sources = byteSink();
@@ -199,7 +202,7 @@ function localOf(records: readonly Placed<LogRecord>[]): Buffer {
   return deflated(sink.bytes());
 }
 
-/** Returns the time that the device named, which only readings of some drivers have. */
+/** Returns the time sent by the device. Only readings of some drivers have it. */
 export function sourceOf(record: object): number | undefined {
   return "source_at" in record ? (record.source_at as number | undefined) : undefined;
 }

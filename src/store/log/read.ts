@@ -7,20 +7,20 @@ import { bodyOf, hasContext } from "./chunk.ts";
 import { ifWhole, type LogRow, seqsOfLog, unpackFact, unpackLog } from "./rows.ts";
 import type { ReadStatements, Statements } from "./statements.ts";
 
-/** Most log rows for one answer, and rows fetched at a time: one chunk holds more than most answers. */
+/** Maximum number of log rows for one answer, and number of rows fetched at a time. One chunk usually suffices for an answer. */
 const READ_ROWS = 64;
 const PAGE_ROWS = 4;
-/** Tries of a read that finds only damaged rows. Each one is repaired before the next. */
+/** Maximum number of attempts if a read finds only damaged rows. Each attempt is followed by a repair. */
 const MOST_TRIES = 3;
 
-/** A request for records; none after `last`. */
+/** A request for records up to `last`. */
 interface Ask {
   readonly from: Seq;
   readonly limit: number;
   readonly last: Seq;
 }
 
-/** Returns a reader of records in seq order, which calls `mendAt` if it finds damage. */
+/** Returns a function that reads records in seq order and calls `mendAt` if it finds damage. */
 export function recordReader(
   sql: Statements,
   mendAt: (info: StreamInfo, seq: Seq) => void,
@@ -35,12 +35,12 @@ export function recordReader(
       return whole;
     };
     const log = wholeOf(rows, unpack).flatMap((records) => firstOf(records, ask));
-    // Facts after the last row belong to a later answer, unless there is no later row.
+    // Facts after the last row belong to the next answer, unless it is the last row of the log.
     const to = isEnd ? info.newest_seq : (rows.at(-1)?.last_seq ?? 0);
     const facts = wholeOf(sql.factsFrom.all({ stream: info.stream, from: ask.from, to, rows: ask.limit }), unpackFact);
     const merged: Placed[] = [...log, ...facts];
     const given = merged.sort((a, b) => a.seq - b.seq).slice(0, ask.limit);
-    // A damaged inner page hides whole rows. Records that were neither evicted nor noted as lost must be there.
+    // A damaged inner page of the database hides whole rows. Every record must be found unless it was evicted or noted as lost.
     const expected = (given.at(-1)?.seq ?? ask.last) - ask.from + 1;
     if (ask.from >= info.oldest_seq && given.length < expected) isDamaged = true;
     // If the first row begins after `last`, all earlier records were deleted, and this row waits for a clock sync.
@@ -60,13 +60,13 @@ export function recordReader(
   };
 }
 
-/** Returns the requested records of a row, whose records are in seq order. */
+/** Returns the requested records of a row. */
 function firstOf(records: readonly Placed<LogRecord>[], { from, limit, last }: Ask): readonly Placed<LogRecord>[] {
   const begin = records.findIndex(({ seq }) => seq >= from);
   return begin < 0 ? [] : records.slice(begin, begin + limit).filter(({ seq }) => seq <= last);
 }
 
-/** Returns the rows from the one that holds `from` on, until they have as many seqs as requested. */
+/** Returns rows, beginning with the one that holds `from`, until they hold as many seqs as requested. */
 function rowsFor(sql: Statements, stream: StreamId, { from, limit }: Ask): { rows: LogRow[]; isEnd: boolean } {
   const rows: LogRow[] = [];
   let next = from;
@@ -74,10 +74,10 @@ function rowsFor(sql: Statements, stream: StreamId, { from, limit }: Ask): { row
   while (rows.length < READ_ROWS) {
     const page = sql.logRowsFrom.all({ stream, from: next, rows: PAGE_ROWS });
     const isEnd = page.length < PAGE_ROWS;
-    // A page may begin with a row before its first seq, because the records in between were deleted.
+    // A page may begin with a row that ends before its first seq, if the records in between were deleted.
     const fresh = page.filter(({ last_seq }) => last_seq >= next);
     for (const row of fresh) {
-      // Unpacking a chunk that isn't needed yet costs more than the answer.
+      // Unpacking a chunk that isn't needed yet would cost more than the whole answer.
       if (seqs >= limit) return { rows, isEnd: false };
       rows.push(row);
       seqs += row.last_seq - Math.max(row.first_seq, next) + 1;
@@ -88,7 +88,7 @@ function rowsFor(sql: Statements, stream: StreamId, { from, limit }: Ask): { row
   return { rows, isEnd: false };
 }
 
-/** Keeps the last unpacked row: a chunk is asked for several times in turn, for one batch after the other. */
+/** Caches the last unpacked row, because a chunk is requested several times in turn, once for each batch. */
 function rememberingLast(): (row: LogRow) => Placed<LogRecord>[] {
   let last: { readonly of: string; readonly records: Placed<LogRecord>[] } | null = null;
   return (row) => {
@@ -98,12 +98,12 @@ function rememberingLast(): (row: LogRow) => Placed<LogRecord>[] {
   };
 }
 
-/** Most log rows searched for one answer. Only their heads are read, which takes some milliseconds. */
+/** Maximum number of log rows searched for one answer. Only their heads are read, which takes some milliseconds. */
 const MOST_ROWS = 256;
-/** Rows fetched at a time in such a search. */
+/** Number of rows fetched at a time in a search for context records. */
 const ROWS_AT_ONCE = 32;
 
-/** Finds parameter and clock records without unpacking the rows between them. */
+/** Finds context records (parameters and clock records) without unpacking the rows between them. */
 export function contextRecordsIn(
   sql: ReadStatements,
   { stream, sendable_seq }: StreamInfo,
@@ -124,7 +124,7 @@ export function contextRecordsIn(
   return { records: [], looked_to: Math.min(next - 1, end) };
 }
 
-/** Returns the first consecutive context records of a row. A damaged row gives none: the reader of all records finds and declares it. */
+/** Returns the first consecutive context records of a row; none if the row is damaged, because the reader of all records reports that. */
 function firstContextRecords(row: LogRow, { from, end }: Stretch): Placed<LogRecord>[] {
   const records = (ifWhole(unpackLog, row) ?? []).filter(
     ({ kind, seq }) => (kind === KIND.clock || kind === KIND.parameters) && seq >= from && seq <= end,
@@ -133,16 +133,16 @@ function firstContextRecords(row: LogRow, { from, end }: Stretch): Placed<LogRec
   return broken < 0 ? records : records.slice(0, broken);
 }
 
-/** Returns the first seqs of the ranges that gap records declare in the row beginning at a seq; a damaged row is lost with them. */
+/** Returns the first seq of each range that a gap record reports in the row at `seq`; none if the row is damaged. */
 export function gapsAt(sql: Statements, stream: StreamId, seq: Seq): readonly Seq[] {
   const row = sql.logRow.get({ stream, seq });
   const records = row === undefined ? [] : (ifWhole(unpackLog, row) ?? []);
   return records.flatMap((record) => (record.kind === KIND.gap ? [record.value.from] : []));
 }
 
-/** Most facts sent with one row; only a faulty booth makes more. */
+/** Maximum number of facts sent with one row. Only a faulty booth makes more. */
 const MOST_FACTS = 1_000;
-/** Chunks per call: each call wakes another thread twice. */
+/** Number of chunks per call. Fewer calls are better, because each one wakes another thread twice. */
 const CHUNKS_AT_ONCE = 8;
 
 interface ChunkStore {
@@ -165,9 +165,9 @@ export function chunksIn(store: ChunkStore, info: StreamInfo, ask: Stretch): Nex
 }
 
 /**
- * Returns the row that begins at a seq, or after facts that do, with all facts up to the next row. Rows with parameters or clock
- * records, short or damaged rows, and rows with a hole that facts don't fill must be read record by record, which finds and declares
- * missing records.
+ * Returns the row that begins at a seq, after any facts at that seq, together with all facts up to the next row. Some rows must be read
+ * record by record, so that missing records are found and reported: rows with parameters or clock records, short rows, damaged rows, and
+ * rows with a hole that facts don't fill.
  */
 function chunkIn({ sql, sizes }: ChunkStore, stream: StreamId, { from, end }: Stretch): NextChunk {
   const mayBeChunk = (row: LogRow): boolean =>
@@ -178,7 +178,7 @@ function chunkIn({ sql, sizes }: ChunkStore, stream: StreamId, { from, end }: St
   const next = row && sql.rowBehind.get({ stream, seq: row.first_seq });
   const isFirst = row !== undefined && next !== undefined && row.first_seq >= from && next.first_seq <= end + 1;
   if (!isFirst || !mayBeChunk(row)) {
-    // Searches some rows ahead, so that short ones are sent together.
+    // Searches some rows ahead, so that short rows are sent together.
     const ahead = rowsAfter(ROWS_AT_ONCE);
     const later = ahead.find((one, index) => (index > 0 || one.first_seq > from) && mayBeChunk(one));
     // The page may have begun with one row before `from`.
@@ -191,11 +191,11 @@ function chunkIn({ sql, sizes }: ChunkStore, stream: StreamId, { from, end }: St
   const whole = facts.flatMap((fact) => ifWhole(unpackFact, fact) ?? []);
   if (facts.length > MOST_FACTS || held + whole.length !== to - from + 1) return { chunk: null, to };
   const { first_seq, boot, mono0, t0, packed } = row;
-  // A copy, because its memory is transferred to another thread.
+  // The body is copied, because its memory is transferred to another thread.
   return { chunk: { from, to, first_seq, boot, mono0, t0, body: new Uint8Array(bodyOf(packed)), facts: whole }, to };
 }
 
-/** Returns whether the row has bytes as its body: a flipped bit may have changed the type of the cell. */
+/** Returns whether the row's body is bytes. A flipped bit may have changed the type of the cell. */
 function isPacked({ packed }: { readonly packed: unknown }): boolean {
   return packed instanceof Uint8Array;
 }

@@ -9,7 +9,7 @@ import type { Span } from "./missing.ts";
 import { CHUNK_VERSION, chunkSeqs, unpackChunk, type Wanted } from "./chunk.ts";
 import { packChunk, sourceOf } from "./pack.ts";
 
-/** A row of table log: records of one commit, or of a closed chunk of many, with one boot and one clock offset. */
+/** A row of table log: the records of one commit, or a chunk of many commits. All have the same boot and clock offset. */
 export interface LogRow {
   readonly stream_id: string;
   readonly first_seq: number;
@@ -18,9 +18,9 @@ export interface LogRow {
   readonly mono0: number;
   readonly t0: number;
   readonly crc: number;
-  /** 0: its boot waits for a clock sync, and `t0` is provisional. */
+  /** 0: the boot waits for a clock sync, and `t0` is provisional. */
   readonly placed: number;
-  /** The sort of checksum: 1, over the whole row. */
+  /** The kind of checksum; 1: over the whole row. */
   readonly whole: number;
   readonly packed: Buffer;
 }
@@ -37,11 +37,11 @@ export interface FactRow {
   readonly body: string;
   /** Version of the definitions that made the fact. */
   readonly version: number;
-  /** 1: a rebuild has replaced it. */
+  /** 1: a rebuild has replaced the fact. */
   readonly replaced: number;
-  /** Seq of the stream's previous fact; 0: it is the first. */
+  /** Seq of the stream's previous fact; 0: this is the first fact. */
   readonly prev: number;
-  /** The sort of checksum: 2, over the whole row. */
+  /** The kind of checksum; 2: over the whole row. */
   readonly whole: number;
 }
 
@@ -54,10 +54,10 @@ export interface StateRow {
   readonly whole: number;
 }
 
-/** A row whose checksum doesn't match its content: bit rot or a torn write. */
+/** An error: a row's checksum doesn't match its content, because of bit rot or a torn write. */
 class DamagedRow extends Error {}
 
-/** Packs records of one boot and one offset (time - mono equal for all) into a row. */
+/** Packs records into a row. All must have the same boot and the same offset (time - mono). */
 export function packLog(stream: string, records: readonly Placed<LogRecord>[], placed: boolean): LogRow {
   const first = records[0];
   const last = records.at(-1);
@@ -67,13 +67,13 @@ export function packLog(stream: string, records: readonly Placed<LogRecord>[], p
   const isWhole = records.every(({ mono, at, time, ...more }) =>
     [mono, at, time, sourceOf(more) ?? 0].every(Number.isSafeInteger),
   );
-  // Another instant would be read back.
+  // A fraction of a millisecond would be lost, and another instant would be read back.
   if (!isWhole) throw new RangeError("an instant in the log is a whole number of ms: a clock or a driver gave another");
   const packed = packChunk(start, records);
   return { ...row, packed, crc: crcOfLog({ ...row, packed }) };
 }
 
-/** Returns the checksum; NaN, which matches no row, if a flipped bit has changed the type of the body. */
+/** Returns the checksum. Returns NaN, which never matches, if a flipped bit has changed the type of the body. */
 function crcOf(body: unknown, start: number): number {
   return typeof body === "string" || body instanceof Uint8Array ? crc32(body, start) : NaN;
 }
@@ -89,7 +89,7 @@ function crcOfFact(row: Omit<FactRow, "crc">): number {
   return crcOf(row.body, crc32(JSON.stringify(cells)));
 }
 
-/** Returns the row with another version, mark or time, and a new checksum. Throws DamagedRow if the present checksum is wrong. */
+/** Returns the row with another version, replaced mark or time, and a new checksum. Throws DamagedRow if the present checksum is wrong. */
 export function changedFact(row: FactRow, change: Partial<Pick<FactRow, "version" | "replaced" | "time">>): FactRow {
   unpackFact(row);
   const changed = { ...row, ...change };
@@ -100,13 +100,13 @@ function crcOfState({ stream_id, seq, body, whole }: Omit<StateRow, "crc">): num
   return crcOf(body, crc32(JSON.stringify([stream_id, seq, whole])));
 }
 
-/** Unpacks the wanted records of a row; absent: all. Throws DamagedRow if its checksum is wrong. */
+/** Unpacks the wanted records of a row, by default all. Throws DamagedRow if the row's checksum is wrong. */
 export function unpackLog(row: LogRow, isWanted: Wanted = () => true): Placed<LogRecord>[] {
   mustFit(row);
   return unpackChunk(row, row.packed, isWanted);
 }
 
-/** Returns the seqs in a row, as runs, without unpacking its records. Throws DamagedRow if its checksum is wrong. */
+/** Returns the seqs in a row as ranges, without unpacking the records. Throws DamagedRow if the row's checksum is wrong. */
 export function seqsOfLog(row: LogRow): readonly Span[] {
   mustFit(row);
   return chunkSeqs(row.first_seq, row.packed);
@@ -118,8 +118,8 @@ function mustFit(row: LogRow): void {
 }
 
 /**
- * Returns start and end by which windows find a fact, rounded outwards to whole milliseconds, as the table requires. An invalid instant
- * is replaced by the time of the fact, because one odd value must not keep the booth from committing.
+ * Returns the start and end under which queries by time window find a fact, rounded outwards to whole milliseconds as the table requires.
+ * Replaces an invalid instant by the fact's time, because a single odd value must not block all commits of the booth.
  */
 export function spanOf(fact: Fact & { readonly time: EpochMs }): readonly [EpochMs, EpochMs] {
   const [start, end] = exactSpanOf(fact);
@@ -143,7 +143,7 @@ function exactSpanOf(fact: Fact): readonly [EpochMs, EpochMs] {
   }
 }
 
-/** Packs a fact. `by`: version of the definitions, and the seq of the stream's previous fact. */
+/** Packs a fact. `by`: the version of the definitions, and the seq of the stream's previous fact. */
 export function packFact(
   stream: string,
   fact: Placed<Fact>,
@@ -157,15 +157,15 @@ export function packFact(
   return { ...row, crc: crcOfFact(row) };
 }
 
-/** Unpacks a fact. Throws DamagedRow if its checksum is wrong. */
+/** Unpacks a fact. Throws DamagedRow if the row's checksum is wrong. */
 export function unpackFact(row: FactRow): Placed<Fact> {
   if (crcOfFact(row) !== row.crc) throw new DamagedRow(`fact ${row.seq} doesn't fit its checksum`);
   const [boot, mono, at, tag, value, quality] = JSON.parse(row.body) as unknown[];
-  // Packed from a Fact, whose shape it has again.
+  // The row was packed from a Fact, so it has the shape of its kind again.
   return { kind: row.kind, seq: row.seq, boot, mono, at, tag, value, quality, time: row.time } as Placed<Fact>;
 }
 
-/** Packs the fold's state after the record with that seq. */
+/** Packs the fold's state after the record with that seq into a row. */
 export function stateRow(stream: string, seq: number, state: DeriveState): StateRow {
   const row = { stream_id: stream, seq, body: JSON.stringify(state), whole: 1 };
   return { ...row, crc: crcOfState(row) };
@@ -175,13 +175,13 @@ export function isWholeState(row: StateRow): boolean {
   return crcOfState(row) === row.crc;
 }
 
-/** Returns the state in a row; undefined: its checksum is wrong, or it is of another version. */
+/** Returns the state in a row; undefined: the checksum is wrong, or another version saved the state. */
 export function unpackState(row: StateRow): { readonly state: DeriveState; readonly seq: number } | undefined {
   const state = isWholeState(row) ? savedState(row.body) : undefined;
   return state && { state, seq: row.seq };
 }
 
-/** Returns the content of a row; undefined: the row is damaged. */
+/** Returns the unpacked content of a row; undefined: the row is damaged. */
 export function ifWhole<R, V>(unpack: (row: R) => V, row: R): V | undefined {
   try {
     return unpack(row);
@@ -191,7 +191,7 @@ export function ifWhole<R, V>(unpack: (row: R) => V, row: R): V | undefined {
   }
 }
 
-/** Cuts placed records into runs of one boot and one offset, so that a row's times follow from its first. */
+/** Splits records at each change of boot or clock offset, so that all times of a row follow from its first. */
 export function runsOf(records: readonly Placed<LogRecord>[]): Placed<LogRecord>[][] {
   const runs: Placed<LogRecord>[][] = [];
   for (const record of records) {
@@ -206,7 +206,7 @@ export function runsOf(records: readonly Placed<LogRecord>[]): Placed<LogRecord>
   return runs;
 }
 
-/** Adds the checksum over a row's cells to SQL, as row_sum(cell, ...). */
+/** Adds the SQL function row_sum(cell, ...), which returns the checksum over a row's cells. */
 export function addRowSum(db: Database): void {
   db.function("row_sum", { deterministic: true, varargs: true }, (...cells: unknown[]) => rowSum(cells));
 }

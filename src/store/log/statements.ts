@@ -17,7 +17,7 @@ const STREAM_COLUMNS = `stream_id, booth_id, oldest_seq, newest_seq, acked_seq, 
   (SELECT min(first_seq) - 1 FROM log WHERE log.stream_id = stream.stream_id AND placed = 0), newest_seq) AS sendable_seq,
   ifnull((SELECT from_seq FROM fork WHERE fork.stream_id = stream.stream_id), 0) AS renew_from`;
 
-/** Log rows that hold seq `from` or later; the row that spans `from` included. */
+/** Selects the log rows that hold seq `from` or later, including a row that begins before `from`. */
 export const LOG_ROWS_FROM = `
   SELECT * FROM log WHERE stream_id = @stream AND first_seq >= ifnull(
     (SELECT max(first_seq) FROM log WHERE stream_id = @stream AND first_seq <= @from), 0)
@@ -44,10 +44,10 @@ interface Named {
   readonly at: number;
 }
 
-/** Log rows fetched at a time. No statement stays open between two fetches. */
+/** Number of log rows fetched at a time. No statement stays open between two fetches. */
 const PAGE_ROWS = 50;
 
-/** Yields a stream's log rows with records after a seq, in order. Rows may change between two of them. */
+/** Yields a stream's log rows with records after a seq, in order. Rows may change between two yields. */
 export function* logRowsAfter(sql: ReadStatements, stream: string, seq: number): Generator<LogRow> {
   for (let from = seq + 1; ;) {
     const rows = sql.logRowsFrom.all({ stream, from, rows: PAGE_ROWS });
@@ -58,7 +58,7 @@ export function* logRowsAfter(sql: ReadStatements, stream: string, seq: number):
   }
 }
 
-/** The statements that only read and that several users share. */
+/** The read-only statements that several modules share. */
 export type ReadStatements = ReturnType<typeof prepareReadStatements>;
 
 export function prepareReadStatements(db: Database) {
@@ -86,7 +86,7 @@ export function prepareReadStatements(db: Database) {
   };
 }
 
-/** The writer's statements on streams, log, facts and states. */
+/** The writer's statements for streams, log, facts and states. */
 export type Statements = ReturnType<typeof prepareStatements>;
 
 export function prepareStatements(db: Database) {
@@ -113,7 +113,7 @@ function prepareStreams(db: Database) {
     closedSeq: db.prepare<[string], { closed_seq: number }>(`SELECT closed_seq FROM stream WHERE stream_id = ?`),
     moveClosed: db.prepare<[UpTo]>(`UPDATE stream SET closed_seq = @upTo WHERE stream_id = @stream`),
     countRebuild: db.prepare<[string]>(`UPDATE stream SET rebuilds = rebuilds + 1 WHERE stream_id = ?`),
-    /** Returns a row if the stream's own row doesn't match its checksum. */
+    /** Returns a row if the checksum of the stream's row is wrong. */
     damagedStream: db.prepare<[string]>(
       `SELECT 1 FROM stream WHERE stream_id = ?
        AND sum <> row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto)`,
@@ -129,7 +129,7 @@ function prepareStreams(db: Database) {
        ON CONFLICT (stream_id) DO UPDATE
        SET seq = excluded.seq, crc = excluded.crc, body = excluded.body, whole = excluded.whole`,
     ),
-    /** Returns the events that the stream's next commit logs. */
+    /** Returns the events that the stream's next commit must log. */
     dueEvents: db.prepare<[string], EventRecord["value"]>(`SELECT event, detail FROM due WHERE stream_id = ?`),
     dropDue: db.prepare<[string]>(`DELETE FROM due WHERE stream_id = ?`),
   };
@@ -145,7 +145,7 @@ function prepareLog(db: Database) {
     dropLogRows: db.prepare<[{ stream: string; from: number; to: number }]>(
       `DELETE FROM log WHERE stream_id = @stream AND first_seq BETWEEN @from AND @to`,
     ),
-    /** Returns the rows after the last chunk. */
+    /** Returns the rows that are not merged into a chunk yet. */
     openRows: db.prepare<[Rows & { after: number }], LogRow>(
       `SELECT * FROM log WHERE stream_id = @stream AND first_seq > @after ORDER BY first_seq LIMIT @rows`,
     ),
@@ -171,7 +171,7 @@ function prepareFacts(db: Database) {
     standingFacts: db.prepare<[{ stream: string; from: number }], FactRow>(
       `SELECT * FROM fact WHERE stream_id = @stream AND seq >= @from AND replaced = 0 ORDER BY seq`,
     ),
-    /** Changes version, mark and time, with the checksum over them. */
+    /** Changes a fact's version, replaced mark and time, and its checksum. */
     changeFact: db.prepare<[FactRow]>(
       `UPDATE fact SET version = @version, replaced = @replaced, time = @time, whole = @whole, crc = @crc
        WHERE stream_id = @stream_id AND seq = @seq`,

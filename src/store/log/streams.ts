@@ -13,19 +13,18 @@ import { ifWhole, unpackLog, unpackState } from "./rows.ts";
 import { logRowsAfter, type ReadStatements, type Statements, type StreamRow } from "./statements.ts";
 
 /**
- * A stream in the writer's memory: its row, its fold, and when the fold's state was saved last. It is loaded when first used, changed by each
- * commit inside that commit's transaction, and thrown away if the transaction fails; the next use loads it again from the saved state and
- * the records after it.
+ * A stream in the writer's memory. The stream is loaded at its first use, and each commit changes it inside that commit's transaction. If
+ * the transaction fails, it is dropped and loaded again at the next use, from the saved state and the records after it.
  */
 export interface LiveStream {
   info: StreamInfo;
-  /** State after the last record with a known time. */
+  /** The fold's state after the last record with a known time. */
   state: DeriveState;
-  /** Boots after it that wait for a clock sync. */
+  /** Boots after that record that wait for a clock sync. */
   hold: Hold;
-  /** State that is shown while records wait: all records folded, by unconfirmed clocks; null: none waits. */
+  /** The state shown while records wait for a clock sync: all records folded, with unconfirmed clocks; null: no record waits. */
   shown: DeriveState | null;
-  /** Seq, mono and boot of the last record in the saved state; null before the first saving. */
+  /** Seq, mono and boot of the last record in the saved state; null: no state was saved yet. */
   saved: { seq: number; mono: number; boot: string } | null;
   /** Log rows up to this seq have been merged into chunks. */
   closed: number;
@@ -41,7 +40,7 @@ export function infoOf(row: StreamRow): StreamInfo {
   return { stream: stream_id, booth: booth_id, ...rest };
 }
 
-/** The parts of a store that folding its records needs. */
+/** The parts of a store that are needed to fold its records. */
 export interface FoldedStore {
   readonly sql: ReadStatements;
   readonly fold: Fold;
@@ -53,16 +52,16 @@ export function loadStream(store: FoldedStore & { readonly sql: Statements }, ro
   return { info: infoOf(row), ...foldOf(store, row), saved: null, closed };
 }
 
-/** Called with the provisional facts of one record that waits for a sync, and the state after it. */
+/** A function that is called with the provisional facts of one record that waits for a clock sync, and the state after that record. */
 export type Hearer = (facts: readonly Fact[], state: DeriveState) => void;
 
-/** Returns the state after the stream's newest record, as it is shown. */
+/** Returns the state after the stream's newest record, including records that wait for a clock sync. Pages and reports show this state. */
 export function foldAll(store: FoldedStore, row: StreamRow, hear: Hearer): DeriveState {
   const { state, shown } = foldOf(store, row, hear);
   return shown ?? state;
 }
 
-/** Continues foldAll from an earlier result while records wait; those that came since wait too. Changes that state. */
+/** Continues foldAll from an earlier result, which it changes. Valid only if the newer records wait for a clock sync too. */
 export function foldOn(
   { sql, fold }: FoldedStore,
   from: { readonly row: StreamRow; readonly state: DeriveState; readonly seq: Seq },
@@ -79,8 +78,8 @@ function heard({ state, facts }: ReturnType<Fold["step"]>, hear: Hearer): Derive
 }
 
 /**
- * Returns the fold after the stream's newest record: the saved state, with all later records folded again. Facts of records with a known
- * time are ignored, because the commit that first made them stored them. Facts of waiting records are provisional.
+ * Returns the fold after the stream's newest record: the saved state, with all later records folded again. Ignores facts of records with a
+ * known time, because the commit of these records stored them. Facts of records that wait for a clock sync are provisional.
  */
 function foldOf(store: FoldedStore, row: StreamRow, hear: Hearer = () => undefined) {
   const { sql, fold } = store;
@@ -98,13 +97,13 @@ function foldOf(store: FoldedStore, row: StreamRow, hear: Hearer = () => undefin
   return { state, hold, shown };
 }
 
-/** Returns the saved state; if it is damaged or of another version, that of the last snapshot, which also covers deleted records. */
+/** Returns the saved state. If it is damaged or of another version, returns the last snapshot, which also covers deleted records. */
 function savedStart(store: FoldedStore, row: StreamRow): Start {
   const saved = store.sql.savedState.get(row.stream_id);
   return (saved && unpackState(saved)) ?? lastStart(store, row.stream_id, row.oldest_seq);
 }
 
-/** Yields the log records after a seq, without those of damaged rows. */
+/** Yields the log records after a seq. Skips damaged rows. */
 function* logAfter(sql: ReadStatements, { stream_id }: StreamRow, seq: Seq) {
   for (const row of logRowsAfter(sql, stream_id, seq)) {
     for (const record of ifWhole(unpackLog, row) ?? [])
@@ -112,7 +111,7 @@ function* logAfter(sql: ReadStatements, { stream_id }: StreamRow, seq: Seq) {
   }
 }
 
-/** A store's file, open for writing, with its tables and its streams in memory. The writer makes it once. */
+/** A store's file that is open for writing, its tables, and its streams in memory. The writer makes it once. */
 export interface OpenStore {
   readonly db: Database;
   readonly sql: Statements;
@@ -121,10 +120,10 @@ export interface OpenStore {
   readonly quarantine: Quarantine;
   readonly words: ClockWords;
   readonly sizes: RowSizes;
-  /** Returns the monotonic time, ms. */
+  /** Returns a monotonic time in ms. */
   readonly now: () => number;
   /** Returns the wall-clock time for new rows. */
   readonly wall: () => EpochMs;
-  /** Returns a stream in memory; checks and loads it first if necessary. */
+  /** Returns a stream in memory. If necessary, checks and loads it first. */
   readonly live: (stream: StreamId) => LiveStream;
 }

@@ -15,25 +15,25 @@ import type { StoreProgress } from "../port.ts";
 import type { Cell } from "../schema.ts";
 import { PAGE_BYTES, readWal } from "../wal.ts";
 
-/** First byte of a page with rows of a table WITHOUT ROWID, an inner page or a leaf. All tables of the store are of this sort. */
+/** Possible first bytes of a page with rows: an inner page or a leaf of a table WITHOUT ROWID. All tables of the store are of this kind. */
 const ROW_PAGES: readonly unknown[] = [0x02, 0x0a];
-/** As many columns as the widest table has. A shorter row has NULL in the last ones. */
+/** Names for as many columns as the widest table has. If a row has fewer columns, the last values are NULL. */
 const COLUMNS = Array.from({ length: 12 }, (_, index) => `c${index}`);
-/** Pages between two calls of `progress`. */
+/** Number of pages between two calls of `progress`. */
 const PROGRESS_PAGES = 256;
 
 /**
- * Yields all rows in a store's file that SQLite can read, even without a path to them: once as the file is, and once with all commits of
- * the write-ahead log. Works on a copy with a first page of its own. This page declares one table for rows of any kind, and each page in
- * turn is made that table's root, so that a lost header or inner page hides nothing. Rows are yielded several times, also in old versions
- * that SQLite hasn't overwritten yet.
+ * Yields all rows in a store's file that SQLite can read, even if no path of pages leads to them: once from the file as it is, and once
+ * with all commits of the write-ahead log. Works on a copy with a new first page, which declares one table for rows of any kind. Each page
+ * in turn is made the root of that table, so that a lost header or inner page hides nothing. Yields a row several times, and also old
+ * versions of it that SQLite hasn't overwritten yet.
  */
 export function* rowsOfPages(path: string, copy: string, progress: StoreProgress): Generator<readonly Cell[]> {
   const { frames } = readWal(path);
   try {
     const head = firstPage(copy);
     copyFileSync(path, copy, constants.COPYFILE_FICLONE);
-    // An imported file may be read-only.
+    // The copy of a read-only file is read-only too.
     chmodSync(copy, 0o600);
     writePages(copy, [{ page: 1, image: head }]);
     yield* rowsOfCopy(copy, progress);
@@ -45,7 +45,7 @@ export function* rowsOfPages(path: string, copy: string, progress: StoreProgress
   }
 }
 
-/** Returns the first page of a file with that one table. With a file size of 0 in the header SQLite uses the real one. */
+/** Returns the first page of a file with that one table. The header has file size 0, which makes SQLite use the real size. */
 function firstPage(path: string): Buffer {
   rmSync(path, { force: true });
   const db = new Database(path);
@@ -79,7 +79,7 @@ function* rowsOfCopy(copy: string, progress: StoreProgress): Generator<readonly 
       db.exec(
         `PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = ${page}; PRAGMA writable_schema = RESET`,
       );
-      // A damaged cell ends a search. The rows after it are found from the other end.
+      // A damaged cell ends a search, so the rows after it are read from the other end.
       for (const order of ["ASC", "DESC"]) if (yield* rowsBelow(db, order)) break;
     }
     progress(pages, pages);
@@ -89,7 +89,7 @@ function* rowsOfCopy(copy: string, progress: StoreProgress): Generator<readonly 
   }
 }
 
-/** Yields the rows below the root. Returns whether all could be read. */
+/** Yields the rows below the root. Returns whether all of them could be read. */
 function* rowsBelow(db: Database.Database, order: string): Generator<readonly Cell[], boolean> {
   try {
     for (const row of db.prepare(`SELECT * FROM found ORDER BY c0 ${order}`).raw().iterate()) {

@@ -19,20 +19,20 @@ import { prepareSchema, type Cell } from "../schema.ts";
 import { rowsOfPages } from "./pages.ts";
 import { settleStreams } from "./settle.ts";
 
-/** The file to salvage or import. The folder's store must not be open. */
+/** The file to salvage or import. The folder's store must be closed. */
 interface SalvageInput {
   readonly dataDir: string;
-  /** A store's file or an export to import. Absent: the folder's own store is salvaged. */
+  /** A store file or an export to import; absent: the folder's own store is salvaged. */
   readonly source?: string;
-  /** Dates new rows. */
+  /** Returns the wall-clock time for new rows. */
   readonly wall: () => number;
   readonly progress?: StoreProgress;
 }
 
 /**
- * Builds a new store from each row of a damaged file, or of an export, whose checksum is right. The new file replaces the store, and the
- * old one is kept aside. Missing seqs are noted for gap records. Each stream continues under a new name, because it is unknown which
- * records the service got under the lost seqs.
+ * Builds a new store from all rows with a right checksum in a damaged file or an export. The new file replaces the store, and the old file
+ * is kept under another name. Missing seqs are noted for gap records. Each stream continues under a new name, because it is unknown which
+ * records the service has stored under the lost seqs.
  */
 export function salvage({ dataDir, source, wall, progress = () => undefined }: SalvageInput): StoreMade {
   const path = source ?? storePath(dataDir);
@@ -61,7 +61,7 @@ export function salvage({ dataDir, source, wall, progress = () => undefined }: S
   return { ...made, aside: finishReplacing(dataDir, true) };
 }
 
-/** Adds the rows of an export, all of which must be whole. */
+/** Adds all rows of an export. Throws if a row is damaged. */
 function addExport(file: string, addRow: (cells: readonly Cell[]) => boolean, progress: StoreProgress): void {
   let row = 0;
   for (const cells of rowsOfExport(file, progress)) {
@@ -70,7 +70,10 @@ function addExport(file: string, addRow: (cells: readonly Cell[]) => boolean, pr
   }
 }
 
-/** The tables to fill, with the condition for a later version of a row, which is kept: placed after waiting, chunk after rows, replaced after current. */
+/**
+ * Tables to fill, each with an SQL condition that is true if another version of a row is later than the stored one. Only the later version
+ * is kept: placed after waiting, chunk after single rows, replaced after current.
+ */
 const IS_LATER = {
   log: "(excluded.placed, excluded.last_seq) > (placed, last_seq)",
   fact: "excluded.replaced > replaced",
@@ -79,14 +82,14 @@ const IS_LATER = {
     > (newest_seq, acked_seq, oldest_seq, facts_upto)`,
   fork: "excluded.from_seq > from_seq",
   dead_letter: "excluded.declared > declared",
-  // Rows that are written once.
+  // Rows of these two tables are written once, so no later version exists.
   boot: "FALSE",
   origin: "FALSE",
 } as const;
 
 type Row = Readonly<Record<string, Cell>>;
 
-/** Functions that verify the checksums of rows; absent: the last cell is a checksum over all others. */
+/** Functions that verify the checksum of a row. For tables without one, the last cell is a checksum over all others. */
 const PROOFS: Readonly<Record<string, ((row: never) => boolean) | undefined>> = {
   log: (row: LogRow) => ifWhole(seqsOfLog, row) !== undefined,
   fact: (row: FactRow) => ifWhole(unpackFact, row) !== undefined,
@@ -95,11 +98,13 @@ const PROOFS: Readonly<Record<string, ((row: never) => boolean) | undefined>> = 
     rowSum([stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto]) === sum,
 };
 
-/** Returns a function that adds cells to the table whose columns and checksum they match. It returns false if no table matches. */
+/**
+ * Returns a function that adds cells to the table whose columns and checksum they match. The function returns false if no table matches.
+ */
 function rowAdder(db: Database): (cells: readonly Cell[]) => boolean {
   const tables = Object.entries(IS_LATER).map(([name, isLater]) => {
     const columns = db.pragma(`table_info(${name})`) as readonly { readonly name: string; readonly type: string }[];
-    // A log row's body is empty and not part of its checksum.
+    // Omits the body of a log row, which is always empty and not part of the checksum.
     const values = columns.map((column) => (name === "log" && column.name === "body" ? "''" : "?"));
     const later = columns.map((column) => `${column.name} = excluded.${column.name}`).join(", ");
     const insert = db.prepare<Cell[]>(

@@ -10,7 +10,7 @@ import { createQuarantine } from "../log/quarantine.ts";
 
 interface Known {
   readonly wall: () => number;
-  /** The streams' booths, from the identity. */
+  /** The booth of each stream, as stored in the identity database. */
   readonly origins: readonly Origin[];
 }
 
@@ -19,11 +19,14 @@ interface StreamOfRows {
   readonly last: number;
   readonly oldest: number;
   readonly facts_upto: number;
-  /** 0: the stream's own row was lost. */
+  /** 0: the row of the stream itself was lost. */
   readonly is_known: number;
 }
 
-/** Makes the rows of a new file consistent: each stream gets its own row, a note of missing records, and the seq from which it needs a new name. */
+/**
+ * Makes the rows of a new file consistent. Each stream gets its own row, ranges of missing records, and the seq from which it needs a new
+ * name.
+ */
 export function settleStreams(db: Database, { origins, wall }: Known): StoreMade["streams"] {
   dropOverlaps(db);
   const streams = db.prepare<[], StreamOfRows>(
@@ -42,7 +45,7 @@ export function settleStreams(db: Database, { origins, wall }: Known): StoreMade
   );
   return streams.all().map((found) => {
     const { stream } = found;
-    // A stream without a booth is kept for inspection.
+    // The log of a stream without a known booth is kept for inspection.
     const unknown = { booth: `unknown ${stream}`, created_at: wall() };
     const { booth, created_at } = ownOrigin.get(stream) ?? origins.find((one) => one.stream === stream) ?? unknown;
     addOrigin.run({ stream, booth, created_at });
@@ -51,16 +54,16 @@ export function settleStreams(db: Database, { origins, wall }: Known): StoreMade
   });
 }
 
-/** Statements that make the small tables consistent with the rows found. */
+/** SQL statements that make the small tables consistent with the rows that were found. */
 const SETTLE = [
-  // Takes the stream's booth and age from the origin's row.
+  // Adds a missing row of a stream, with booth and creation time from the stream's origin.
   `INSERT OR IGNORE INTO stream (stream_id, booth_id, created_at, oldest_seq, newest_seq, acked_seq, last_take, facts_upto)
    SELECT stream_id, booth_id, created_at, @oldest, @last, @oldest - 1, 0, @facts_upto FROM origin WHERE stream_id = @stream`,
-  // If the row is older than the newest record, the number of committed takes is unknown.
+  // Updates a stream's row that is older than its newest record. The number of committed takes (tail entries) is then unknown.
   `UPDATE stream SET newest_seq = @last, last_take = 0 WHERE stream_id = @stream AND newest_seq < @last`,
   `UPDATE stream SET rebuilds = rebuilds + 1,
    sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto) WHERE stream_id = @stream`,
-  // Free pages still hold deleted rows.
+  // Deletes rows that had been deleted earlier but were still found in free pages.
   `DELETE FROM log WHERE stream_id = @stream AND last_seq < (SELECT oldest_seq FROM stream WHERE stream_id = @stream)`,
   `DELETE FROM fact WHERE stream_id = @stream AND seq <= (SELECT facts_upto FROM stream WHERE stream_id = @stream)`,
   `DELETE FROM state WHERE stream_id = @stream AND seq > (SELECT newest_seq FROM stream WHERE stream_id = @stream)`,
@@ -80,7 +83,7 @@ function finished(db: Database, { stream, last, is_known }: StreamOfRows): Store
   // Records that the service has acked need no gap record.
   db.prepare("UPDATE quarantine SET declared = 1 WHERE stream_id = ? AND to_seq <= ?").run(stream, info.acked_seq);
   if (is_known === 0 && info.oldest_seq > 1) {
-    // Only the stream's own row knew which of them had been deleted by age.
+    // Without the stream's own row, it is unknown which of the missing records had been deleted by age.
     db.prepare(
       `INSERT OR REPLACE INTO quarantine (stream_id, from_seq, to_seq, reason, declared)
        VALUES (?, 1, ?, 'gone before a salvage: by age, or by the damage', 0)`,
@@ -97,7 +100,7 @@ function finished(db: Database, { stream, last, is_known }: StreamOfRows): Store
 
 type Held = Pick<LogRow, "stream_id" | "first_seq" | "last_seq" | "placed">;
 
-/** Deletes old versions of rows: of two rows with the same seqs the one that still waits for a sync, else the shorter one. */
+/** Deletes old versions of rows. Of two overlapping rows, deletes the one that still waits for a clock sync, else the shorter one. */
 function dropOverlaps(db: Database): void {
   const drop = db.prepare<[Held]>("DELETE FROM log WHERE stream_id = @stream_id AND first_seq = @first_seq");
   const rows = db.prepare<[], Held>(

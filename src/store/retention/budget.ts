@@ -6,16 +6,19 @@ import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
 import type { EpochMs, Milliseconds, Seq, StreamId } from "../../domain/units.ts";
 import type { StreamInfo } from "../port.ts";
 
-/** Most pages of the write-ahead log before a checkpoint; with a small budget a 16th of its pages. */
+/** Maximum number of pages in the write-ahead log (WAL) before a checkpoint. With a small budget, it is a 16th of the budget's pages. */
 const WAL_PAGES = 1_000;
-/** Shares of the pages without the WAL: above the first one rows are deleted, down to the second. The distance bounds how often. */
+/**
+ * Shares of the file's pages, without the WAL. Above the first share, rows are deleted until the second is reached. The difference between
+ * the shares bounds how often that happens.
+ */
 const HIGH_MARK = 15 / 16;
 const LOW_MARK = 14 / 16;
 
 /**
- * The byte budget of one store file: that of a booth times its booths. Sets the file's limits. The WAL may grow to three times its
- * checkpoint, because of a large commit or a reader that delays the checkpoint. A file that is larger than the budget doesn't shrink; its
- * freed pages are used again.
+ * Sets and returns the limits of a store file: the byte budget of a booth times the number of booths. A large commit, or a reader that
+ * delays the checkpoint, may let the WAL grow to three times its checkpoint size. If the file is larger than the budget, it doesn't shrink,
+ * but its freed pages are used again.
  */
 export function fileBudget(db: Database, budget: StoreBudget) {
   const booths = db.prepare<[], { booths: number }>("SELECT count(DISTINCT booth_id) AS booths FROM stream");
@@ -30,9 +33,9 @@ export function fileBudget(db: Database, budget: StoreBudget) {
     db.pragma(`wal_autocheckpoint = ${wal}`);
     db.pragma(`max_page_count = ${most}`);
     return {
-      /** Limit of the file in pages, which SQLite enforces. */
+      /** Maximum number of pages of the file, which SQLite enforces. */
       most,
-      /** Rows are deleted when more pages are in use. */
+      /** Number of used pages above which rows are deleted. */
       high: Math.floor(most * HIGH_MARK),
       low: Math.floor(most * LOW_MARK),
       page_bytes,
@@ -43,14 +46,17 @@ export function fileBudget(db: Database, budget: StoreBudget) {
     budget,
     limits: () => limits,
     usedPages: () => used.get()?.used ?? 0,
-    /** To be called after a booth was added. */
+    /** Updates the limits. To be called after a booth was added. */
     refresh: (): void => {
       limits = limitsNow();
     },
   };
 }
 
-/** Shares of the file's pages to keep free for one commit, tried in turn until it fits. Its size is a guess: weeks of records may get their facts at once. */
+/**
+ * Shares of the file's pages to keep free for one commit, tried in turn until the commit fits. The needed size is only a guess, because
+ * facts of weeks of records may be made at once.
+ */
 export const RESERVES = [0, 1 / 8, 1 / 4, 1 / 2] as const;
 
 /** Returns whether a write failed because the budget or the disk is full. */
@@ -63,25 +69,25 @@ export function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-/** Rows deleted between two checks of the file's size; a chunk has some kilobytes. */
+/** Number of rows deleted between two checks of the file's size. A chunk has some kilobytes. */
 const ROWS_AT_A_TIME = 8;
-/** Most lots of rows that one commit deletes: bounds its time. */
+/** Maximum number of times that one commit deletes ROWS_AT_A_TIME rows, which bounds the time of the commit. */
 const LOTS_PER_COMMIT = 250;
-/** Rows are deleted by age in lots of several hours: one by one they would double the blocks that each commit writes. */
+/** Rows are deleted by age for several hours at once. Deleting them one by one would double the blocks that each commit writes. */
 const AGE_LOT_MS = 6 * HOUR_MS;
-/** Age of facts, which yearly reports are made of. */
+/** Age at which facts are deleted. Yearly reports need all younger facts. */
 const FACT_AGE_MS = 400 * DAY_MS;
-/** Share of the file's pages for facts. Above it acked facts are deleted before unacked readings. */
+/** Maximum share of the file's pages for facts. Above it, acked facts are deleted before unacked readings. */
 const FACT_SHARE = 1 / 2;
-/** Rough size of a record in its row, for the room that a commit needs. */
+/** Approximate size of a record in its row, for estimating the space that a commit needs. */
 const RECORD_BYTES = 120;
 
 const BUDGET_IS_FULL = "the store's budget is full";
 
-/** The result of making room. */
+/** The result of making room for a commit. */
 interface Room {
   readonly givenUp: readonly GapRecord["value"][];
-  /** Oldest kept seq of each stream that lost some. */
+  /** Oldest kept seq of each stream that lost records. */
   readonly oldest: ReadonlyMap<StreamId, Seq>;
 }
 
@@ -94,11 +100,11 @@ interface OldRow {
   readonly has_gap: number;
 }
 
-/** A store's file, and how gap records in it are read. */
+/** A store's file, and a reader of its gap records. */
 export interface FullStore {
   readonly sql: RoomStatements;
   readonly file: ReturnType<typeof fileBudget>;
-  /** Returns the first seqs of the ranges that gap records in the row beginning at a seq declare. */
+  /** Returns the first seq of each range that a gap record reports in the row at `seq`. */
   readonly gapsAt: (stream: StreamId, seq: Seq) => readonly Seq[];
 }
 
@@ -115,7 +121,7 @@ export function prepareRoom(db: Database) {
       `SELECT first_seq, t0 FROM log WHERE stream_id = ? ORDER BY first_seq LIMIT 1`,
     ),
     oldestRows: oldest(1),
-    /** Returns rows of boots that wait for a sync. */
+    /** Returns the oldest rows of boots that wait for a clock sync. */
     oldestWaiting: oldest(0),
     dropLogRows: db.prepare<[{ stream: StreamId; to: Seq }]>(
       `DELETE FROM log WHERE stream_id = @stream AND first_seq <= @to`,
@@ -128,7 +134,9 @@ export function prepareRoom(db: Database) {
       `UPDATE stream SET facts_upto = @upTo,
        sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, @upTo) WHERE stream_id = @stream`,
     ),
-    /** Returns the streams with the seq up to which rows need no gap record: acked, and part of a saved state. */
+    /**
+     * Returns the streams, each with the seq up to which rows can be deleted without a gap record: acked, and included in a saved state.
+     */
     freeUpTo: db.prepare<[], { stream_id: string; up_to: number }>(
       `SELECT stream.stream_id, min(acked_seq, state.seq) AS up_to FROM stream JOIN state USING (stream_id)`,
     ),
@@ -138,14 +146,14 @@ export function prepareRoom(db: Database) {
     dropFacts: db.prepare<[{ stream: StreamId; upTo: Seq }]>(
       `DELETE FROM fact WHERE stream_id = @stream AND seq <= @upTo`,
     ),
-    /** Counts the pages that hold facts by reading them all. */
+    /** Counts the pages of the fact table by reading all of them. */
     factPages: db.prepare<[], { pages: number }>(
       `SELECT ifnull(sum(pageno), 0) AS pages FROM dbstat WHERE name IN ('fact', 'fact_by_time') AND aggregate = 1`,
     ),
   };
 }
 
-/** The state of making room. */
+/** The intermediate results of making room. */
 interface Making extends Pick<FullStore, "sql" | "gapsAt"> {
   readonly info: StreamInfo;
   readonly oldest: Map<StreamId, Seq>;
@@ -155,16 +163,16 @@ interface Making extends Pick<FullStore, "sql" | "gapsAt"> {
 }
 
 /**
- * Inside a commit's transaction, before it appends: deletes rows by age, and, if the file is full, makes room for `records` more. Always the
- * oldest first and whole rows, in this order:
+ * Inside a commit's transaction, before it appends: deletes rows by age, and, if the file is full, makes room for `records` more. It
+ * deletes whole rows, the oldest first, in this order:
  * 1. acked log rows of the stream, then those of other streams
- * 2. its acked facts, while facts fill half of the file
+ * 2. the stream's acked facts, while facts fill half of the file
  * 3. its unacked log rows
  * 4. its acked facts
- * 5. its rows that wait for a sync
+ * 5. its rows that wait for a clock sync
  * 6. its other facts.
- * The caller saves the state in the same transaction, because a start can't fold deleted rows again, and appends a gap record for each
- * range given up. `reserve_pages`: pages in addition to the usual estimate, which was too low in an earlier try.
+ * The caller saves the state in the same transaction, because a start can't fold deleted rows again. It also appends a gap record for each
+ * deleted range that wasn't acked. `reserve_pages`: pages in addition to the usual estimate, which was too low in an earlier attempt.
  */
 export function makeRoom(
   { sql, file, gapsAt }: FullStore,
@@ -185,7 +193,7 @@ export function makeRoom(
     if (stream_id !== info.stream) dropRowsWhileFull(making, { stream: stream_id, upTo: up_to });
   }
   const before = (): Seq => (sql.firstRow.get(info.stream)?.first_seq ?? info.newest_seq + 1) - 1;
-  // Counting reads all pages of facts, so it is done once, and only if no acked row is left in the log.
+  // Counting reads all pages of facts, so it is done once, and only after all acked log rows are deleted.
   const factPages = isFull() ? (sql.factPages.get()?.pages ?? 0) : 0;
   const spare = factPages - Math.floor(file.limits().most * FACT_SHARE);
   const least = file.usedPages() - spare;
@@ -198,7 +206,7 @@ export function makeRoom(
   return { givenUp: [{ from: making.from, to: before(), reason: BUDGET_IS_FULL }], oldest };
 }
 
-/** Returns the range that was deleted before the log's begin and isn't acked; its facts are still stored. */
+/** Returns the range of unacked log records that were deleted earlier. Their facts are still stored. */
 export function givenUpBefore({ acked_seq, oldest_seq }: StreamInfo): readonly GapRecord["value"][] {
   if (acked_seq + 1 >= oldest_seq) return [];
   return [{ from: acked_seq + 1, to: oldest_seq - 1, reason: BUDGET_IS_FULL }];
@@ -220,7 +228,7 @@ function dropAged(making: Pick<Making, "sql" | "info" | "oldest">, now: EpochMs,
   if (fact !== undefined) dropFacts(sql, info.stream, fact.seq);
 }
 
-/** Deletes whole rows that end at `upTo` or before, by default rows with a known time. */
+/** Deletes whole rows that end at `upTo` or before. `oldest`: the query for these rows, by default rows with a known time. */
 function dropRowsWhileFull(
   making: Making,
   { stream, upTo }: { readonly stream: StreamId; readonly upTo: Seq },
@@ -238,7 +246,10 @@ function dropRowsWhileFull(
   }
 }
 
-/** Notes the range to declare. If a gap record is deleted, the new range begins where that one began. */
+/**
+ * Notes the deleted range that a gap record must report. If a deleted row holds a gap record, the new range also includes that record's
+ * range.
+ */
 function noteGivenUp(making: Making, rows: readonly OldRow[]): void {
   const { gapsAt, info } = making;
   for (const { first_seq, last_seq, has_gap } of rows) {

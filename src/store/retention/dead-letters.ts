@@ -4,14 +4,14 @@ import type { RefusedRecords } from "../../domain/status.ts";
 import type { EpochMs, Seq, StreamId } from "../../domain/units.ts";
 import type { Refusal } from "../port.ts";
 
-/** Most records kept per stream. With more refusals the newest ones show what is wrong. */
+/** Maximum number of refused records kept per stream. If there are more, the newest ones show the fault. */
 const MOST_KEPT = 10_000;
-/** Limit of a reason, which is the service's text. */
+/** Maximum length of a reason, which is text from the service. */
 const REASON_CHARACTERS = 200;
 
 export type DeadLetters = ReturnType<typeof createDeadLetters>;
 
-/** The records that the service will never take. Each call may be made alone or inside the caller's transaction. */
+/** The dead letters: records that the service will never accept. Each call may be made alone or inside the caller's transaction. */
 export function createDeadLetters(db: Database) {
   const add = db.prepare<[Record<string, string | number>]>(
     `INSERT OR IGNORE INTO dead_letter (stream_id, seq, at, reason, record, declared, sum)
@@ -35,7 +35,7 @@ export function createDeadLetters(db: Database) {
      WHERE stream_id = ? AND declared = 0`,
   );
   return {
-    /** Adds records. `recordAt` returns the stream's first record from a seq on. A record that was added earlier stays unchanged. */
+    /** Adds refused records. `recordAt` returns the stream's first record from a seq on. Records added earlier stay unchanged. */
     add(
       stream: StreamId,
       refusals: readonly Refusal[],
@@ -53,7 +53,7 @@ export function createDeadLetters(db: Database) {
       count: count.get(stream)?.count ?? 0,
       newest: newest.get(stream) ?? null,
     }),
-    /** Returns the records that a gap record is still to report. */
+    /** Returns the refused records that no gap record has reported yet. */
     undeclared: (stream: StreamId): readonly GapRecord["value"][] =>
       waiting
         .all(stream)

@@ -2,12 +2,12 @@ import type { IdentityCalls, StoreCalls } from "../port.ts";
 import type { Writer } from "./writer.ts";
 
 /**
- * The file that a call uses while the data folder accepts no writes: "now", the copy in memory; "real", the data folder's own file, which
- * is opened again first.
+ * The file that a call uses while the data folder accepts no writes. "now": the copy in memory. "real": the data folder's own file, which
+ * is opened again before the call.
  */
 export type CallTarget = "now" | "real";
 
-/** The calls of the store by name, for the threads and the standby, which forward calls. */
+/** Names of the store's calls. The threads and the standby (the copy in memory) forward these calls. */
 export const STORE_CALLS = {
   openStream: "now",
   ingest: "real",
@@ -23,7 +23,7 @@ export const STORE_CALLS = {
   state: "now",
 } as const satisfies Record<keyof StoreCalls, CallTarget>;
 
-/** The calls of the writer: those of the store, and those that its thread makes. */
+/** Names of the writer's calls: the store's own, and those that only the store thread makes. */
 export const WRITER_CALLS = {
   ...STORE_CALLS,
   check: "now",
@@ -47,18 +47,18 @@ export const IDENTITY_CALLS = {
 
 type Table<Calls> = Readonly<Record<keyof Calls & string, CallTarget>>;
 
-/** Returns the calls of a table, each forwarded by `forward`, which returns the call's result. */
+/** Returns an object with the calls of a table. Each call is passed to `forward`, which returns the call's result. */
 export function callsBy<Calls extends object>(
   table: Table<Calls>,
   forward: (name: keyof Calls & string, args: readonly unknown[]) => unknown,
 ): Calls {
   const names = Object.keys(table) as (keyof Calls & string)[];
   const calls = names.map((name) => [name, (...args: readonly unknown[]): unknown => forward(name, args)] as const);
-  // The table has every name.
+  // TypeScript can't see that the object has every name of the table.
   return Object.fromEntries(calls) as Calls;
 }
 
-/** Makes a call by its name. */
+/** Calls a function by its name. */
 export function invoke<Calls extends object>(target: Calls, name: keyof Calls, args: readonly unknown[]): unknown {
   return (target[name] as (...given: readonly unknown[]) => unknown)(...args);
 }

@@ -9,29 +9,29 @@ import { callsBy, type CallTarget, IDENTITY_CALLS, invoke, WRITER_CALLS } from "
 import { keepStore, type KeptStore, StoreRefusal } from "./keeper.ts";
 import { monotonicMs } from "../../monotonic.ts";
 
-/** Both databases of a data folder, which is locked for this process until they are closed. */
+/** Both databases of a data folder. The folder is locked for this process until they are closed. */
 export interface OpenedFolder {
   readonly store: Omit<KeptStore, "close" | "abandon">;
   readonly identity: IdentityCalls;
   close(): void;
 }
 
-/** The data folder, and the limits of its content. */
+/** The data folder, and the limits of its size. */
 export interface FolderInput {
   readonly dataDir: string;
-  /** A folder in memory, emptied here, for copies while the data folder accepts no writes. */
+  /** A folder in memory for copies while the data folder accepts no writes. It is emptied at the start. */
   readonly standbyDir: string;
-  /** The budget of each booth. */
+  /** The storage limits of each booth. */
   readonly budget: StoreBudget;
 }
 
-/** Functions that name a new gateway and new streams. */
+/** Functions that make names for a new gateway and new streams. */
 interface Names {
   readonly gateway: () => string;
   readonly stream: () => string;
 }
 
-/** Opens a data folder. Throws FolderInUse, or as keepStore and openIdentity do; then nothing is left open. */
+/** Opens a data folder. Throws FolderInUse, or the errors of keepStore and openIdentity, and then leaves nothing open. */
 export function openFolder(dataDir: string, budget: StoreBudget, names: Names): OpenedFolder {
   const lock = lockFolder(dataDir);
   let store: KeptStore | undefined;
@@ -59,10 +59,10 @@ export function openFolder(dataDir: string, budget: StoreBudget, names: Names): 
   }
 }
 
-/** The files of both databases in a data folder. */
+/** Files of both databases in a data folder. */
 const FILES = ["store.db", "store.db-wal", "store.db.renewed", "identity.db", "identity.db-wal", "identity.copy.db"];
 
-/** Loads Node's cryptography only for a new gateway or stream: no other start needs it. */
+/** Returns a random UUID. Loads Node's cryptography on demand, because only a new gateway or stream needs it. */
 function randomUUID(): string {
   return process.getBuiltinModule("node:crypto").randomUUID();
 }
@@ -70,9 +70,10 @@ function randomUUID(): string {
 const NEW_NAMES: Names = { gateway: randomUUID, stream: randomUUID };
 
 /**
- * Opens a data folder. If the disk accepts no writes, as a card that has become read-only, it opens copies in memory: all stored records can
- * be read, and each write is refused as after a later disk fault, so that nothing counts as durable. Each write first tries the data
- * folder again; once that opens, the store continues there under the same names. Throws FolderInUse, and errors that aren't the disk's.
+ * Opens a data folder. If the disk accepts no writes (such as a card that has become read-only), opens copies of the databases in memory.
+ * All stored records can then be read. Each write is refused, as after a later disk fault, so that no record counts as durable. Each write
+ * first tries to open the data folder again. After that succeeds, the store continues there under the same names. Throws FolderInUse, and
+ * errors that the disk didn't cause.
  */
 export function openOrStandBy(input: FolderInput): OpenedFolder {
   rmSync(input.standbyDir, { recursive: true, force: true });
@@ -121,7 +122,10 @@ function standBy({ dataDir, standbyDir, budget }: FolderInput): OpenedFolder {
   return { store, identity, close };
 }
 
-/** Replaces the standby by the real folder, with the same names of gateway and streams. Throws StoreRefusal as long as the disk refuses. */
+/**
+ * Replaces the standby (the copies in memory) by the real folder, with the same names of gateway and streams. Throws StoreRefusal while the
+ * disk refuses writes.
+ */
 function leaveStandby(
   standby: OpenedFolder,
   streams: ReadonlyMap<BoothId, StreamId>,
@@ -147,7 +151,7 @@ function leaveStandby(
   return real;
 }
 
-/** Returns the disk's refusal; null: the error has another cause. */
+/** Returns the error as the disk's refusal; null: the disk didn't cause the error. */
 function refusalOf(error: unknown): StoreRefusal | null {
   if (error instanceof StoreRefusal) return error;
   if (!(error instanceof Error) || !("code" in error)) return null;

@@ -14,12 +14,12 @@ import { MessageError } from "../../domain/messages/message-error.ts";
 import { errorMessage } from "../../domain/error-message.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 
-/** Interval of the check whether the ballast can be restored, and which damaged files exist. */
+/** Interval for restoring the ballast (a file that only reserves space) and for listing damaged files. */
 const BALLAST_EVERY_MS = MINUTE_MS;
 
 interface KeeperOptions extends Omit<WriterOptions, "db" | "health"> {
   readonly dataDir: string;
-  /** Absent: BALLAST_BYTES; 0: none. */
+  /** Size of the ballast; absent: BALLAST_BYTES; 0: no ballast. */
   readonly ballast_bytes?: number;
   /** Called after each salvage. */
   readonly salvaged?: (reason: string) => void;
@@ -27,13 +27,13 @@ interface KeeperOptions extends Omit<WriterOptions, "db" | "health"> {
 
 type WriterCalls = Omit<Writer, "close">;
 
-/** A writer whose file is repaired and replaced when necessary. */
+/** A writer that repairs and replaces its file if necessary. */
 export interface KeptStore extends Writer {
-  /** Closes the file as a crash does: nothing more is saved. */
+  /** Closes the file without saving anything, as in a crash. */
   abandon(): void;
 }
 
-/** A failed call, in words for people. `code` is SQLite's or the system's. */
+/** A failed call, with a message for people. `code` is the error code of SQLite or the system. */
 export class StoreRefusal extends MessageError {
   readonly code: string;
   constructor(text: Text, code: string, cause: unknown) {
@@ -43,16 +43,16 @@ export class StoreRefusal extends MessageError {
 }
 
 /**
- * Opens the writer of a data folder's store and repairs its file: a damaged file is salvaged into a new one, a file whose fsync failed or
- * that was removed is written again from the open one, and on a full disk the ballast is deleted. A call that fails has changed nothing
- * and may be repeated. Throws as openSound does, except for damage.
+ * Opens the writer of a data folder's store and keeps its file usable. Salvages a damaged file into a new one. Rewrites the open file under
+ * a new name if an fsync failed or the file was removed. Deletes the ballast if the disk is full. A call that fails has changed nothing and
+ * may be repeated. Throws the errors of openSound, except for damage.
  */
 export function keepStore(options: KeeperOptions): KeptStore {
   const keeper = new Keeper(options);
   return {
     ...callsBy<WriterCalls>(WRITER_CALLS, (name, args) => keeper.call(name, args)),
     rebuildProgress: (stream) => keeper.writer.rebuildProgress(stream),
-    // After a failed reopening there is no file to save to.
+    // If reopening has failed, there is no open file to save to.
     close: () => {
       if (keeper.db.open) keeper.writer.close();
     },
@@ -65,9 +65,9 @@ class Keeper {
   readonly #ballast: ReturnType<typeof openBallast>;
   db: Database;
   writer: Writer;
-  /** The ids of the open files. */
+  /** Inodes of the open files. */
   #file: ReturnType<typeof fileIds>;
-  /** Work before the next call: reopen the file, and then write it again. */
+  /** Whether the next call must first reopen the file and then rewrite it. */
   #mustReopen = false;
   #mustRenew = false;
   #ballastAt = Number.NEGATIVE_INFINITY;
@@ -102,7 +102,7 @@ class Keeper {
     return createWriter({ ...this.#options, db: this.db, health });
   }
 
-  /** Does the work that an earlier failure requires: until then the file isn't reliable. */
+  /** Does the work that an earlier failure requires, because the file isn't reliable until then. */
   #prepare(): void {
     if (this.#mustReopen) this.#reopen();
     if (this.#mustRenew || this.#isGone()) this.#renew();
@@ -118,11 +118,11 @@ class Keeper {
     return damagedFiles(dataDir).map((path) => path.slice(dataDir.length + 1));
   }
 
-  /** Repairs the file after a fault. Returns true if the call may be repeated at once. */
+  /** Repairs the file after a fault. Returns whether the failed call may be repeated immediately. */
   #mend(fault: StoreFault, detail: string): boolean {
     switch (fault) {
       case "damaged":
-        // If a later step fails, the next call tries again.
+        // Makes the next call try again if a later step fails.
         this.#mustReopen = true;
         this.db.close();
         salvageFor(this.#options, detail);
@@ -158,8 +158,8 @@ class Keeper {
   }
 
   /**
-   * Writes the content of the open file into a new one, which replaces it once the disk has confirmed it. The open file is closed only
-   * then: if its name was removed, it is the only copy.
+   * Writes the content of the open file into a new one. The new file replaces the open one after the disk has confirmed it. The open file
+   * is closed only then, because it is the only copy if its name was removed.
    */
   #renew(): void {
     const { dataDir } = this.#options;
@@ -175,7 +175,7 @@ class Keeper {
     this.#reopen();
   }
 
-  /** Returns whether an open file was removed or replaced on disk: records written to it would be lost at the next start. */
+  /** Returns whether an open file was removed or replaced on disk. Records written to such a file would be lost at the next start. */
   #isGone(): boolean {
     const now = fileIds(this.#options.dataDir);
     return now.db !== this.#file.db || (this.#file.wal !== null && now.wal !== this.#file.wal);
@@ -183,8 +183,8 @@ class Keeper {
 }
 
 /**
- * Opens the store of a data folder. If it is damaged beyond single rows, sets it aside and salvages it into a new one. Throws if the disk
- * refuses, and if an agent with another schema wrote the file, which is then left alone.
+ * Opens the store of a data folder. If the damage is more than single rows, sets the file aside and salvages it into a new one. Throws if
+ * the disk refuses. Also throws if an agent with another schema wrote the file, and then leaves the file unchanged.
  */
 export function openMended(options: Pick<KeeperOptions, "dataDir" | "wall" | "salvaged">): Database {
   finishReplacing(options.dataDir, true);
@@ -202,7 +202,7 @@ function salvageFor({ dataDir, wall, salvaged }: Parameters<typeof openMended>[0
   salvaged?.(reason);
 }
 
-/** Returns the inodes of the database and of its write-ahead log; null: no such file. */
+/** Returns the inodes of the database and of its write-ahead log; null: the file doesn't exist. */
 function fileIds(dataDir: string) {
   const path = storePath(dataDir);
   const id = (name: string): number | null => statSync(name, { throwIfNoEntry: false })?.ino ?? null;
@@ -214,30 +214,32 @@ function readError(error: unknown) {
   return { fault: faultOf(code), code, detail: errorMessage(error) };
 }
 
-/** Size of the ballast: enough for days of a booth's readings. */
+/** Size of the ballast, enough for days of one booth's readings. */
 const BALLAST_BYTES = 4_000_000;
-/** Free space, in sizes of the ballast, that is required to restore it: otherwise it would fill the disk itself. */
+/** Free space required to restore the ballast, as a multiple of its size. With less, the ballast itself would fill the disk. */
 const FREE_FACTOR = 4;
 const CHUNK_BYTES = 500_000;
 
-/** A file that only reserves space: when other files fill the disk, deleting it lets commits continue. 0 bytes: no ballast. */
+/**
+ * Opens the ballast: a file that only reserves space. If other files fill the disk, deleting it lets commits continue. 0 bytes: no ballast.
+ */
 function openBallast(dataDir: string, bytes: number) {
   const path = join(dataDir, "ballast");
   const isThere = (): boolean => sizeOf(path) >= bytes;
   return {
     isThere,
-    /** Deletes the ballast; false: there was none, or the disk isn't full. */
+    /** Deletes the ballast. Returns false if there is none, or if the disk isn't full. */
     release(): boolean {
       if (bytes === 0 || sizeOf(path) === 0 || freeBytes(dataDir) > bytes) return false;
       rmSync(path, { force: true });
       return true;
     },
-    /** Restores the ballast if there is enough space. Never throws, because the store works without it. */
+    /** Restores the ballast if there is enough space. Never throws, because the store works without the ballast. */
     restore(): void {
       try {
         if (!isThere() && freeBytes(dataDir) > FREE_FACTOR * bytes) make(path, bytes);
       } catch (error) {
-        // No space or no permission: it is tried again later, and `status` shows that the ballast is missing.
+        // Without space or permission, restoring is tried again later. `status` shows that the ballast is missing.
         rmSync(`${path}.new`, { force: true });
         if (!(error instanceof Error && "code" in error)) throw error;
       }
@@ -245,7 +247,7 @@ function openBallast(dataDir: string, bytes: number) {
   };
 }
 
-/** Writes the ballast with random bytes, because a compressing file system would reserve nothing for zeros. */
+/** Writes the ballast with random bytes, because a compressing file system reserves no space for zeros. */
 function make(path: string, bytes: number): void {
   const { randomFillSync } = process.getBuiltinModule("node:crypto");
   const file = openSync(`${path}.new`, "w", 0o600);

@@ -3,8 +3,8 @@ import { errorMessage } from "../../domain/error-message.ts";
 import type { ReportParts } from "../port.ts";
 
 /**
- * A request of the main thread: a report, or plain data. Replies come on `port`. Each message on it asks for the next part of the report;
- * closing it drops the rest.
+ * A request by the main thread: for a report or for plain data. Replies are sent on `port`. Each message from the main thread on `port`
+ * requests the next part of the report. Closing `port` cancels the rest.
  */
 export interface ReportCall {
   readonly kind: "report" | "value";
@@ -14,14 +14,14 @@ export interface ReportCall {
 
 type Head = Pick<ReportParts, "status" | "headers">;
 
-/** A part of a report, the first with its head; plain data; or a failure. */
+/** A reply: a part of a report (the first part with its head), plain data, or a failure. */
 export type ReportReply =
   | {
       readonly kind: "part";
       readonly head?: Head;
       /**
-       * UTF-8, in memory that both threads share and that the next part of the same report overwrites. Transferred memory would be
-       * collected on the main thread: at 15 MB a second for 10 to 40 ms each second.
+       * UTF-8 text in memory that both threads share. The next part of the same report overwrites it. Transferred memory would be garbage
+       * on the main thread: at 15 MB a second, collecting it takes 10 to 40 ms of each second.
        */
       readonly bytes: Uint8Array;
       readonly done: boolean;
@@ -31,17 +31,17 @@ export type ReportReply =
 
 export type ReportPart = Extract<ReportReply, { kind: "part" }>;
 
-/** Characters of one part: large enough to be few, small enough that another report gets its turn. */
+/** Characters in one part of a report: large enough for few parts, small enough to let other reports run in between. */
 const PART_CHARS = 65_536;
 
-/** The functions that make the answers, each from the durable records of one moment. */
+/** Functions that make the answers. Each answer shows the durable records of one moment. */
 interface Makers {
   readonly report: (request: unknown) => Promise<Head & { readonly body: string | Iterable<string> }>;
-  /** Returns plain data. */
+  /** Returns plain data, such as a list, for a request that needs no report. */
   readonly value: (request: unknown) => Promise<unknown>;
 }
 
-/** Serves the thread's port. A report's long body is made part by part on request. */
+/** Serves the thread's port. The body of a long report is made part by part, on request. */
 export function serveReports(port: MessagePort, make: Makers): void {
   port.on("message", (call: ReportCall) => void serve(call, make));
 }
@@ -69,7 +69,7 @@ async function serve({ kind, request, port }: ReportCall, make: Makers): Promise
   });
 }
 
-/** Returns a function that makes the next part in memory of its own, which grows if a part doesn't fit. */
+/** Returns a function that makes the next part of a report. It uses its own memory, which grows if a part doesn't fit. */
 function partMaker(texts: Iterator<string>): () => Pick<ReportPart, "bytes" | "done"> {
   let memory: Buffer = Buffer.alloc(0);
   return () => {

@@ -5,16 +5,19 @@ import { monotonicMs } from "../../monotonic.ts";
 import type { ReportParts } from "../port.ts";
 import type { ReportCall, ReportPart, ReportReply } from "./reports-port.ts";
 
-/** Most reports under way or waiting at once: only a few people and pages ask. */
+/** Maximum number of reports that run or wait: only a few people and pages request reports. */
 const MAX_OPEN = 16;
-/** Time without a request after which the thread ends and frees its memory. */
+/** Time without a request after which the thread ends to free its memory. */
 const IDLE_MS = MINUTE_MS;
-/** A report that needs more memory ends its thread, never the agent. */
+/** Heap limit of the thread. A report that needs more memory ends its thread, but never the agent. */
 const MAX_HEAP_MB = 192;
-/** Time for a part of 64 kB: 3 to 5 ms on a fast machine, measured on each. */
+/**
+ * Bounds of the estimated time to make a 64 kB part of a report (3 to 5 ms on a fast machine), and the factor by which a measured maximum
+ * decays.
+ */
 const PART_MS = { least: 8, most: 40, forgotten: 0.98 };
 
-/** No report at the moment: too many are being made, or the thread has ended. */
+/** An error: no report can be made now, because too many are being made or the thread has ended. */
 class ReportsBusy extends Error {}
 
 /** The types of the thread's requests and of its plain data. */
@@ -24,22 +27,22 @@ interface ReportsAsked {
   readonly value: unknown;
 }
 
-/** Reports made on a thread of their own, which is started on demand. */
+/** A thread that makes reports and is started on demand. */
 export interface ReportsThread<Asked extends ReportsAsked = ReportsAsked> {
-  /** Rejects with the thread's error, or with ReportsBusy. */
+  /** Returns a report in parts. Rejects with the thread's error, or with ReportsBusy. */
   ask(request: Asked["report"]): Promise<ReportParts>;
-  /** Returns plain data. Rejects as `ask` does. */
+  /** Returns plain data. Rejects with the same errors as `ask`. */
   value(wish: Asked["wish"]): Promise<Asked["value"]>;
   close(): Promise<void>;
 }
 
-/** A request, with the signal that is aborted when its thread ends. */
+/** A running request, with the signal that is aborted when its thread ends. */
 interface OpenRequest {
   readonly port: MessagePort;
   readonly ended: AbortSignal;
 }
 
-/** The thread itself, started by a request if it doesn't run. `onLost` is called when it ends. */
+/** Returns access to the thread, which the next request starts if it isn't running. `onLost` is called when the thread ends. */
 function oneThread(entry: URL, workerData: unknown, onLost: () => void) {
   let running: { readonly worker: Worker; readonly ending: AbortController } | null = null;
   const lost = (worker: Worker, reason: unknown): void => {
@@ -72,8 +75,8 @@ function oneThread(entry: URL, workerData: unknown, onLost: () => void) {
 }
 
 /**
- * Opens the reports thread. `entry`: its file, which serves its port with `serveReports`. `gap` resolves at a gap between polls of the given
- * length; it is awaited before each further part of a long report.
+ * Opens access to the reports thread. `entry` is the thread's file, which serves its port with `serveReports`. `gap` resolves in the next
+ * pause of the given length between polls; each further part of a long report waits for it.
  */
 export function openReportsThread<Asked extends ReportsAsked>(
   entry: URL,
@@ -155,8 +158,8 @@ interface Rest {
 }
 
 /**
- * Returns the parts, each requested after the previous one was taken. A reader that stops early ends the report. Not a generator: if one is
- * stopped before its first part, its `finally` never runs.
+ * Returns the parts of a report. Each part is requested after the reader took the previous one. A reader that stops early ends the report.
+ * A generator can't do that: if it is stopped before its first part, its `finally` never runs.
  */
 function partsOf(first: ReportPart, { more, finish }: Rest): AsyncIterable<Uint8Array> {
   let ready: ReportPart | null = first;

@@ -6,7 +6,7 @@ import type { Answer, Call } from "./worker.ts";
 import { message, type Text } from "../../domain/message.ts";
 import { errorText, MessageError } from "../../domain/messages/message-error.ts";
 
-/** A failed call of the store. `code` is SQLite's, e.g. SQLITE_FULL, else "". */
+/** A failed call of the store. `code` is SQLite's error code, e.g. SQLITE_FULL, or "". */
 class StoreError extends MessageError {
   readonly code: string;
   constructor(text: Text, code: string) {
@@ -15,22 +15,22 @@ class StoreError extends MessageError {
   }
 }
 
-/** Most calls under way at once: ingest, reads for delivery and provisioning together stay far below. */
+/** Maximum number of waiting calls. Ingest and reads for delivery and provisioning together stay far below it. */
 const MAX_WAITING = 256;
 
 /**
- * Starts the store in a thread of its own, so that a slow fsync never delays a poll. When the thread ends, every waiting and later call
- * rejects with a StoreError.
+ * Starts the store in a thread of its own, so that a slow fsync never delays a poll. When the thread ends, waiting and later calls reject
+ * with a StoreError.
  */
 export function openStoreThread(input: FolderInput): {
   readonly store: Store;
   readonly identity: Identity;
   readonly rebuilds: Rebuilds;
-  /** Ends the thread at once. Uncommitted records are lost from the store, as in a crash. */
+  /** Ends the thread immediately. Uncommitted records are lost from the store, as in a crash. */
   readonly terminate: () => Promise<unknown>;
 } {
   const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: input, name: "store" });
-  /** The waiting calls, in the order of the answers. */
+  /** Waiting calls, in the order of their answers. */
   const waiting: Omit<PromiseWithResolvers<unknown>, "promise">[] = [];
   let dead: Error | null = null;
   const die = (error: Error): void => {
@@ -50,7 +50,7 @@ export function openStoreThread(input: FolderInput): {
         reject(dead ?? new StoreError(message("store.busy"), "BUSY"));
         return;
       }
-      // The worker answers each method with that method's own result.
+      // TypeScript can't see that the worker answers each method with that method's result.
       waiting.push({ resolve: resolve as (value: unknown) => void, reject });
       worker.postMessage({ method, args } satisfies Call);
     });

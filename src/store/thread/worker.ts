@@ -7,7 +7,7 @@ import type { Text } from "../../domain/message.ts";
 import { errorText } from "../../domain/messages/message-error.ts";
 import { DAY_MS } from "../../domain/time.ts";
 
-/** A call of the main thread. The answers come in the order of the calls. */
+/** A call by the main thread. Answers are sent in the order of the calls. */
 export interface Call {
   readonly method: string;
   readonly args: readonly unknown[];
@@ -16,13 +16,13 @@ export interface Call {
 export type Answer =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly text: Text; readonly code: string };
 
-/** Pause between two slices of a rebuild or a check, for commits, and to leave half of the core free. */
+/** Pause between two slices of a rebuild or a check. It lets commits run and leaves half of the core free. */
 const PAUSE_MS = 15;
-/** The whole store is checked after the start, and then once a day, because unused rows can be damaged too. */
+/** Time from the start to the first check of the whole store. The check is repeated daily, because unused rows can be damaged too. */
 const FIRST_CHECK_MS = 10_000;
 const CHECK_EVERY_MS = DAY_MS;
 
-/** The calls by name. */
+/** The functions that the main thread can call, by name. */
 type Methods = Readonly<Record<string, (...args: never[]) => unknown>>;
 
 function methodsOf(input: FolderInput): Methods {
@@ -64,7 +64,7 @@ function methodsOf(input: FolderInput): Methods {
   };
 }
 
-/** Runs one piece of work; false: all is done, or the disk refuses, which the next commit reports. */
+/** Runs a piece of work. Returns false if the work is done, or if the disk refuses, which the next commit reports. */
 function slice(act: () => boolean): boolean {
   try {
     return act();
@@ -85,7 +85,7 @@ function answerTo(methods: Methods, call: Call): Answer {
   }
 }
 
-/** Returns the memory that is transferred with the answer instead of copied. */
+/** Returns the memory that is transferred with an answer instead of copied. */
 function transferred({ method }: Call, answer: Answer): ArrayBuffer[] {
   if (method !== "chunks" || !answer.ok) return [];
   return (answer.value as NextChunks).flatMap(({ chunk }) =>

@@ -34,44 +34,47 @@ import {
 } from "../retention/budget.ts";
 import { createDeadLetters, type DeadLetters } from "../retention/dead-letters.ts";
 
-/** Limit of the check, when a stream is opened, of records that are already folded and sent. */
+/** Time limit for checking records that are already folded and sent, when a stream is opened. */
 const CHECK_MS = 2 * SECOND_MS;
 
-/** The store's synchronous half, which the store thread runs, and which a simulation runs inline. */
+/** The synchronous half of the store. The store thread runs it; a simulation calls it directly. */
 export interface Writer extends StoreCalls {
-  /** Checks the next bounded piece of the store, and at the end restores lost facts; false: the check is complete, the next call starts over. */
+  /**
+   * Checks the next bounded piece of the store, and at the end restores lost facts. Returns false when the check is complete; the next call
+   * then starts over.
+   */
   check(): boolean;
-  /** Starts rebuilding facts. The caller then calls `rebuildSlice`. */
+  /** Starts rebuilding facts. The caller then calls `rebuildSlice` repeatedly. */
   readonly rebuild: RebuildCalls["start"];
   readonly rebuildProgress: RebuildCalls["progress"];
-  /** Does a bounded piece of a rebuild; false: none is under way. */
+  /** Does a bounded piece of a rebuild. Returns false if no rebuild is running. */
   rebuildSlice(): boolean;
-  /** Corrects the next piece of records that were stored with a wrong time; false: there are none. To be called after each commit. */
+  /** Corrects the next records that were stored with a wrong time. Returns false if there are none. To be called after each commit. */
   mend(): boolean;
   close(): void;
 }
 
 export interface WriterOptions {
   readonly db: Database;
-  /** Absent: the derivation. */
+  /** The function that makes facts of records; absent: the derivation. */
   readonly fold?: Fold;
-  /** A monotonic clock in ms, for the commit's own duration. */
+  /** Returns a monotonic time in ms, for measuring the duration of a commit. */
   readonly now: () => number;
-  /** Dates a new stream. */
+  /** Returns the time of creation for a new stream. */
   readonly wall: () => EpochMs;
-  /** Names a new stream. */
+  /** Returns the name of a new stream. */
   readonly uuid: () => string;
-  /** Absent: DEFAULT_BUDGET. */
+  /** Storage limits; absent: DEFAULT_BUDGET. */
   readonly budget?: StoreBudget;
-  /** Absent: ROW_SIZES. */
+  /** Sizes of rows; absent: ROW_SIZES. */
   readonly sizes?: RowSizes;
-  /** Returns the health of file and disk; absent: both are taken for healthy. */
+  /** Returns the health of the file and the disk; absent: both count as healthy. */
   readonly health?: () => StorageHealth;
 }
 
 const WELL: StorageHealth = { low: false, damaged_files: [] };
 
-/** An open store, with its budget and its records that were set aside. */
+/** An open store, with its budget and its dead letters (records that the service rejected). */
 interface Writing {
   readonly store: OpenStore;
   readonly room: FullStore;
@@ -104,7 +107,7 @@ export function createWriter(options: WriterOptions): Writer {
       if (lastTake <= last_take) return answer(live(stream), { facts: [], commit_ms: 0 });
       for (const reserve of RESERVES) {
         const target = live(stream);
-        // Acks since the last commit are only in memory, and a failed try has thrown that away.
+        // Repeats the acks since the last commit. They were only in memory, and the failed attempt discarded them.
         moveOn(target, acked_seq);
         try {
           const reserve_pages = Math.floor(reserve * file.limits().most);
@@ -172,7 +175,10 @@ function openStore(options: WriterOptions, streams: Map<StreamId, LiveStream>): 
   return store;
 }
 
-/** Returns a function that does the next piece of a check of the whole store; false: the check is complete, the next call starts over. */
+/**
+ * Returns a function that checks the next piece of the whole store. It returns false when the check is complete; the next call then starts
+ * over.
+ */
 function checking(store: OpenStore): () => boolean {
   const { db, sql, live } = store;
   const tried = new Set<string>();
@@ -197,7 +203,10 @@ function checking(store: OpenStore): () => boolean {
   };
 }
 
-/** Returns usage and health of the store. Booths share the file: each gets the usage of all, and the rate at which its own log fills it. */
+/**
+ * Returns the usage and health of the store. Booths share the file, so each booth gets the total usage, and the rate at which its own log
+ * fills the file.
+ */
 function storageOf(
   { sql, file, quarantine }: OpenStore & Pick<FullStore, "file">,
   { stream, newest_seq, oldest_seq, acked_seq }: StreamInfo,
@@ -221,8 +230,8 @@ interface Ingesting {
 }
 
 /**
- * Inside a transaction: deletes old rows, appends the records and the facts made of them, and declares records that were deleted or
- * refused. Returns the facts, and the oldest kept seq of each stream that lost rows.
+ * Inside a transaction: deletes old rows, appends records and the facts made of them, and reports deleted or rejected records by gap
+ * records. Returns the facts, and the oldest kept seq of each stream that lost rows.
  */
 function commitOf({ store, room, dead_letters }: Writing, live: LiveStream, asked: Ingesting) {
   const { records, lastTake, reserve_pages } = asked;
@@ -245,7 +254,7 @@ function commitOf({ store, room, dead_letters }: Writing, live: LiveStream, aske
   return { facts, oldest };
 }
 
-/** Returns whether a commit failed by the budget. If other files have filled the disk, stored records aren't deleted for them. */
+/** Returns whether a commit failed because of the budget. If other files have filled the disk, no stored record is deleted. */
 function isOverBudget(db: Database, { file }: FullStore, error: unknown): boolean {
   const { most, page_bytes } = file.limits();
   return isFull(error) && freeBytes(dirname(db.name)) >= most * page_bytes;
@@ -259,8 +268,8 @@ function noteOldest(streams: ReadonlyMap<StreamId, LiveStream>, oldest: Readonly
 }
 
 /**
- * Checks, then loads a stream. It checks the records that are still to be folded, then, as far as time allows, those to be sent, and the
- * rest. The check continues later.
+ * Checks a stream, then loads it. First checks the records that are still to be folded. Then checks those to be sent and the rest, as far
+ * as the time limit allows; the periodic check does the remainder.
  */
 function openLive(store: OpenStore, stream: StreamId): LiveStream {
   const { sql, now } = store;
@@ -276,11 +285,11 @@ function openLive(store: OpenStore, stream: StreamId): LiveStream {
   mendFrom(store, info, { from: Math.max(row.oldest_seq, saved_seq + 1), until: () => false });
   mendFrom(store, info, { from: Math.max(row.oldest_seq, row.acked_seq + 1), until: isLate });
   mendFrom(store, info, { from: row.oldest_seq, until: isLate });
-  // The repair may have removed rows that the stream's own figures depend on.
+  // The repair may have removed rows that the stream's own row depends on, so that row is read again.
   return loadStream(store, sql.streamById.get(stream) ?? row);
 }
 
-/** Checks and repairs the rows from a seq on, until the end or until `until` returns true; at least one piece. */
+/** Checks and repairs rows from a seq on, at least one piece, until all are checked or `until` returns true. */
 function mendFrom({ db }: OpenStore, info: StreamInfo, { from, until }: { from: Seq; until: () => boolean }): void {
   for (const found of find(db, () => [info], from)) {
     mend(db, found);
@@ -288,7 +297,7 @@ function mendFrom({ db }: OpenStore, info: StreamInfo, { from, until }: { from: 
   }
 }
 
-/** Returns the state that is shown: with the records that wait for a sync, by a clock that isn't confirmed. */
+/** Returns the state to show. It includes records that wait for a clock sync, by their unconfirmed clock. */
 function shownOf({ state, shown }: LiveStream): DeriveState {
   return shown ?? state;
 }
@@ -322,8 +331,8 @@ function addStream({ db, sql, wall }: OpenStore, booth: BoothId, stream: StreamI
 }
 
 /**
- * Saves cursors and states, so that the next start folds nothing again, and closes the file. If there is no room for them, the next start
- * folds more, and the service is offered records again that it has acked since the last commit.
+ * Saves cursors and states, so that the next start folds nothing again, and closes the file. If they don't fit on the disk, the next start
+ * folds more records, and the service gets records again that it acked since the last commit.
  */
 function closeStore(db: Database, sql: Statements, streams: ReadonlyMap<StreamId, LiveStream>): void {
   try {
