@@ -1,3 +1,4 @@
+import { message } from "../../src/domain/message.ts";
 import { expect, it } from "vitest";
 import { recordFault } from "../support/faults.ts";
 import { openSource } from "../support/figures.ts";
@@ -30,7 +31,7 @@ it("another booth's PLC gives no reading and raises an incident, and readings re
   await site.clock.run(30 * MINUTE_MS);
   const wrongTo = site.clock.wall();
   expect(booth()?.plc).toMatchObject({ kind: "degraded", shows_serial: OTHER });
-  expect(JSON.stringify(booth()?.plc)).toContain(`the PLC shows serial number ${OTHER}, but this booth has serial number ${SERIAL}`);
+  expect(booth()?.plc).toMatchObject({ reason: message("plc.foreign", { shown: OTHER, expected: SERIAL }) });
   expect(booth()?.now?.in_gap).toBe(true);
 
   await swap(site, SERIAL);

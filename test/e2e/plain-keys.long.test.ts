@@ -1,3 +1,4 @@
+import { render } from "../../src/domain/messages/render.ts";
 import { expect, it } from "vitest";
 import type { HttpAnswer } from "../../src/delivery/http/client.ts";
 import { activeSite, boothOf, MINUTE, START } from "../support/active-site.ts";
@@ -33,8 +34,8 @@ it.each([
     const { newest_seq } = boothOf(agent).log;
     await site.clock.runUntil(() => provisioning().reason !== "", READ_WITHIN_MS);
     expect(provisioning()).toMatchObject({ state: "active", delivery: "none" });
-    expect(provisioning().reason).toMatch(/^the service rejects the key: no such key/);
-    expect(provisioning().advice).toMatch(/replace the old key/);
+    expect(render(provisioning().reason)).toMatch(/^the service rejects the key: no such key/);
+    expect(render(provisioning().advice)).toMatch(/replace the old key/);
     const asked = door.refused;
     await site.clock.run(RETRIED_WITHIN_MS);
     expect(door.refused - asked).toBeGreaterThanOrEqual(1);
@@ -45,7 +46,7 @@ it.each([
     // A first claim with a wrong key is denied. Readings are kept meanwhile.
     await agent.enterSerial("booth-1", boothOf(agent).serial ?? "", { by: "alex", note: "" });
     await site.clock.runUntil(() => provisioning().state === "denied", 2 * MINUTE);
-    expect(provisioning().reason).toMatch(/^the service rejects the key: no such key/);
+    expect(render(provisioning().reason)).toMatch(/^the service rejects the key: no such key/);
     door.accepts = OTHER_KEY;
     key = OTHER_KEY;
     await site.clock.runUntil(() => provisioning().state === "active", RETRIED_WITHIN_MS);

@@ -63,6 +63,6 @@ describe("the archive", () => {
     execFileSync("tar", ["-xf", "a.tar"], { cwd: folder });
     for (const { name, text } of files) expect(readFileSync(join(folder, name), "utf8")).toBe(text);
     expect(statSync(join(folder, "f1.txt")).mtimeMs).toBe(1_772_463_600_000);
-    expect(() => tarOf([{ name: "a b", text: "" }], 0)).toThrow("no name");
+    expect(() => tarOf([{ name: "a b", text: "" }], 0)).toThrow("not a valid file name");
   });
 });
