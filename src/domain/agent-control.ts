@@ -48,7 +48,7 @@ export interface AgentControl {
 
 /** A physical link of the running agent that tools may use for single reads. */
 export interface LinkToShare {
-  /** The name that people see, e.g. "192.0.2.10:502". */
+  /** The name of the link that people see, e.g. "192.0.2.10:502". */
   readonly link: string;
   /** Unit ids that the agent itself reads over this link. */
   readonly units: readonly number[];

@@ -139,10 +139,7 @@ function waitFor(at: { clock: Clock; waiting: Waiting }, signal: AbortSignal, ms
   });
 }
 
-/**
- * Returns whether a signal is aborted. Unlike the property `aborted`, TypeScript doesn't assume that the result stays the same over an
- * await.
- */
+/** Returns whether a signal is aborted. This is a function because TypeScript takes the property `aborted` as unchanged after an await. */
 export function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
 }

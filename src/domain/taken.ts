@@ -56,7 +56,7 @@ export interface Committed {
 
 /**
  * Returns the takes (tail entries) that aren't committed, by their numbers. If the store has lost its number, takes up to the end of the
- * log count as committed, because a commit includes all takes up to an instant.
+ * log count as committed. A commit includes all takes up to an instant.
  */
 export function uncommitted(tail: readonly TakenEntry[], { stream, last_take, end }: Committed): readonly TakenEntry[] {
   const isHeld = (entry: TakenEntry): boolean => {

@@ -129,8 +129,8 @@ export interface StoreCalls {
    */
   chunks(stream: StreamId, from: Seq, end: Seq): NextChunks;
   /**
-   * Moves the acked cursor forward, never back. The cursor is stored with the next commit or when the store closes: a lost ack costs only a
-   * resend, but each commit wears the flash.
+   * Moves the acked cursor forward, never back. The cursor is stored with the next commit or when the store closes. A lost ack costs only a
+   * resend, but each commit wears out the flash.
    */
   ack(stream: StreamId, upTo: Seq): StreamInfo;
   /** Moves the acked cursor back to before `from`, so that later records are sent again. */

@@ -208,7 +208,7 @@ const MAX_FACTS = 20_000;
 interface Shown {
   /** Seq of the newest record that is included. */
   readonly newest: Seq;
-  /** The fold's state after that record. */
+  /** The fold's state after the newest record that is included. */
   readonly state: DeriveState;
   /**
    * Facts of the records that wait for a clock sync, oldest first. They are uncertain and have provisional seqs. The sync makes them again
@@ -244,7 +244,9 @@ function show(
   return { newest: row.newest_seq, state, facts, made };
 }
 
-/** Returns a reader that opens the new file when the store is replaced, as after a salvage. Each use throws if there is no store. */
+/**
+ * Returns a reader that opens the new file when the store is replaced, such as after a salvage. Throws at each use if there is no store.
+ */
 export function followReader(dataDir: string) {
   let open: { readonly reader: OpenReader; readonly file: number } | null = null;
   return {
