@@ -98,7 +98,7 @@ export interface BoothCounts {
   /** Counts of requests; `asked` 0: the driver doesn't count them. */
   readonly requests: RequestCounts;
   /**
-   * Delays of polls after their due time, as a cumulative histogram: each bound includes the lower ones, and the last bound includes all
+   * Delays of polls after their due time, as a cumulative histogram: each bound includes all lower bounds, and the last bound includes all
    * polls.
    */
   readonly late: readonly { readonly within_ms: number; readonly polls: number }[];

@@ -71,8 +71,8 @@ export interface Signals {
 }
 
 /**
- * Shared signals, with a pair of signals for each booth. Raising a booth's signal also wakes those that wait for the shared one. Raising a
- * shared signal wakes all.
+ * Shared signals, with a separate pair of signals for each booth. Raising a booth's signal also wakes the waiters of the shared signal.
+ * Raising a shared signal wakes all waiters.
  */
 export interface SharedSignals extends Signals {
   /** Makes a pair of signals for a booth. `leave` is called when the booth ends: shared signals then don't wake the booth's waiters. */

@@ -18,7 +18,7 @@ export interface TakenPoll {
   readonly changes: readonly TakenChange[];
 }
 
-/** The new value of a tag, with its time by the device's clock if the device sends one. */
+/** The new value of a tag, with the device's own time for this value if the device sends a time. */
 export type TakenChange = readonly [tag: TagName, value: TagValue, quality: Quality, source_at?: EpochMs];
 
 /** A record that isn't a poll: clock, parameters, a technician's entry, an event. */

@@ -12,7 +12,8 @@ import { foldAll, foldOn, type FoldedStore, type Hearer, infoOf } from "./log/st
 import { statSync } from "node:fs";
 
 /**
- * Number of rows fetched at a time. No statement stays open in between, because an open one would keep the write-ahead log from shrinking.
+ * Number of rows fetched at a time. No statement stays open in between, because an open statement would keep the write-ahead log from
+ * shrinking.
  */
 const PAGE_ROWS = 100;
 /** Number of stage facts fetched at a time. */
@@ -20,7 +21,7 @@ const STAGE_ROWS = 2_000;
 
 /** A store reader with its own connection. */
 interface OpenReader extends StoreReader {
-  /** Runs `act` on one state of the store, whatever is committed meanwhile. `act` must not keep an iterator. */
+  /** Runs `act` on one state of the store, even if the agent commits meanwhile. `act` must not keep an iterator. */
   snapshot<T>(act: () => T): T;
   close(): void;
 }
