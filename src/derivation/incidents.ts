@@ -88,7 +88,7 @@ function keyOf(check: string, tag: TagName): string {
 }
 
 function resolve(fold: Fold, key: string): void {
-  // Makes a copy without the key. Iterating an object after `delete` is slow, and each instant iterates this one.
+  // Makes a copy without the key. Iterating an object after `delete` is slow, and each instant iterates the incidents.
   const { [key]: incident, ...others } = fold.state.incidents;
   if (incident === undefined) return;
   fold.state.incidents = others;

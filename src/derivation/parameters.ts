@@ -97,7 +97,7 @@ export function workRate(machine: Machine, size: number, percent: number): numbe
 /** Converts the work of at most an hour to whole millionths of a therm or kWh, so that parts of an hour add up exactly. */
 export function millionthsOf(machine: Machine, work: number): number {
   if (machine === "burner") return Math.floor(work / ((100 * HOUR_MS * BTU_PER_THERM) / MILLIONTHS));
-  // Converts hp to kW. The factor of a million cancels out, because the work has the load in percent, cubed.
+  // Converts hp to kW. The million of the result cancels out against the load in percent, cubed, which is a factor of the work.
   return Math.floor((work * WATT_PER_HP) / (1000 * HOUR_MS));
 }
 

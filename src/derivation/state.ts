@@ -189,7 +189,7 @@ export interface CounterState {
   total_steps: number;
   /** Part of `total_steps` that was counted during spans without data. */
   unattributed_steps: number;
-  /** Number of falls and jumps that were neither counting nor a known wrap. */
+  /** Number of falls and jumps that were neither a plausible count nor a known wrap. */
   odd: number;
   boot: BootId;
   mono: Milliseconds;
@@ -223,7 +223,7 @@ export interface BayState {
   resume: Resume | null;
   /** A restart of the PLC that was detected while the mode was unknown. */
   restart: Restart | null;
-  /** Inferred span of the open stage that isn't final yet. */
+  /** Part of the open stage that was inferred over a gap and isn't final yet. */
   inferred: { from: EpochMs; to: EpochMs } | null;
   /** Ended stages that may still be merged or corrected, oldest first. */
   closed: ClosedStage[];

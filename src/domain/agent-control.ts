@@ -48,7 +48,7 @@ export interface AgentControl {
 
 /** A physical link of the running agent that tools may use for single reads. */
 export interface LinkToShare {
-  /** The name that people see, e.g. "192.0.2.10:502". */
+  /** The name of the link that people see, e.g. "192.0.2.10:502". */
   readonly link: string;
   /** Unit ids that the agent itself reads over this link. */
   readonly units: readonly number[];
@@ -98,7 +98,7 @@ export interface BoothCounts {
   /** Counts of requests; `asked` 0: the driver doesn't count them. */
   readonly requests: RequestCounts;
   /**
-   * Delays of polls after their due time, as a cumulative histogram: each bound includes the lower ones, and the last bound includes all
+   * Delays of polls after their due time, as a cumulative histogram: each bound includes all lower bounds, and the last bound includes all
    * polls.
    */
   readonly late: readonly { readonly within_ms: number; readonly polls: number }[];

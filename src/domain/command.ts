@@ -8,8 +8,8 @@ export interface SeqRange {
 }
 
 /**
- * Returns the ranges in order, with overlapping ranges merged. Ranges that only touch stay separate, because each range of an answer to a
- * digest (hashes of a stream's hours) is one hour, and hours are counted.
+ * Returns the ranges in order, with overlapping ranges merged. Ranges that only touch stay separate, because each is counted as one hour in
+ * an answer to a digest (hashes of a stream's hours).
  */
 export function mergeRanges(ranges: readonly SeqRange[]): readonly SeqRange[] {
   const merged: SeqRange[] = [];
@@ -67,7 +67,7 @@ export interface CommandResult {
   readonly state: "accepted" | "done" | "failed" | "expired";
   /** The result as plain data; null: the command isn't done. */
   readonly result: Readonly<Record<string, unknown>> | null;
-  /** The error; "": the command hasn't failed or expired. */
+  /** Text of the error; "": the command hasn't failed or expired. */
   readonly error: string;
 }
 

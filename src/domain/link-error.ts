@@ -35,9 +35,7 @@ export function adviceFor({ kind, advice }: Pick<LinkError, "kind" | "advice">, 
 /** Kinds of failure with their own advice on a serial line, which has no address, no port and no second master. */
 const LINE_KINDS = ["refused", "timeout", "reset", "malformed", "closed"] as const;
 
-/**
- * The only error that a driver rejects with. The driver's connection is then unusable: the caller closes the driver and makes a new one.
- */
+/** The only error that a driver rejects with. The driver's connection is then unusable: the caller closes the driver and makes another. */
 export class LinkError extends MessageError {
   override readonly name = "LinkError";
   readonly kind: LinkErrorKind;

@@ -77,8 +77,8 @@ export interface FilterParameters {
 }
 
 /**
- * All settings that derivation depends on. They are logged as a p record after each change, so that any figure can be recomputed with the
- * settings that were in force at the time.
+ * All settings that derivation depends on. They are logged as a p record after each change, so any figure can be recomputed with the
+ * settings of its time.
  */
 export interface Parameters {
   readonly profile: string;

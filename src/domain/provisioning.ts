@@ -54,7 +54,7 @@ export interface HeldSeqs {
   readonly to?: Seq;
 }
 
-/** A release in progress. Records up to `last_seq` are delivered first. */
+/** A release in progress, which begins with delivering all records up to `last_seq`. */
 export interface Leaving {
   readonly to: "released" | "decommissioned";
   /** Reason of the release. "wrong_serial": the service removes the stream from the booth, and nothing needs to be delivered first. */

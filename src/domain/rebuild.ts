@@ -3,7 +3,7 @@ import type { Milliseconds, Seq } from "./units.ts";
 
 /** The changes that a rebuild made to facts of one kind. */
 export interface RebuildChange {
-  /** The letter that records have for this kind. */
+  /** The letter of the kind, as in records. */
   readonly kind: string;
   readonly kept: number;
   readonly added: number;

@@ -44,7 +44,7 @@ export function shortMessage(error: unknown): Text {
 export interface Backoff {
   /** Longest first wait. */
   readonly base_ms: Milliseconds;
-  /** Longest wait after any number of failures. */
+  /** Longest wait, however many attempts have failed. */
   readonly cap_ms: Milliseconds;
 }
 

@@ -30,7 +30,7 @@ export interface ClockVerdict {
 /** The channel over which the service's time arrived. Each channel can be wrong independently. */
 export type Way = "http" | "ack";
 
-/** The clock offset that an earlier clock sync in the same boot set. */
+/** The clock offset set by an earlier clock sync in the same boot. */
 export interface KnownOffset {
   readonly offset: Milliseconds;
   /** Whether a second source had not yet confirmed the clock at that sync. */

@@ -112,7 +112,7 @@ export interface Reported extends Omit<DeviceFields, "serial_number"> {
 export interface Claim {
   readonly serial: string;
   readonly gateway_id: string;
-  /** The credential. Only its SHA-256 is sent in the claim. */
+  /** The gateway's new credential. Only its SHA-256 is sent. */
   readonly credential: string;
   readonly stream: StreamId;
   readonly claim_id: string;

@@ -71,8 +71,8 @@ export interface Signals {
 }
 
 /**
- * Shared signals, with a pair of signals for each booth. Raising a booth's signal also wakes those that wait for the shared one. Raising a
- * shared signal wakes all.
+ * Shared signals, with a separate pair of signals for each booth. Raising a booth's signal also wakes the waiters of the shared signal.
+ * Raising a shared signal wakes all waiters.
  */
 export interface SharedSignals extends Signals {
   /** Makes a pair of signals for a booth. `leave` is called when the booth ends: shared signals then don't wake the booth's waiters. */
@@ -139,10 +139,7 @@ function waitFor(at: { clock: Clock; waiting: Waiting }, signal: AbortSignal, ms
   });
 }
 
-/**
- * Returns whether a signal is aborted. Unlike the property `aborted`, TypeScript doesn't assume that the result stays the same over an
- * await.
- */
+/** Returns whether a signal is aborted. This is a function because TypeScript takes the property `aborted` as unchanged after an await. */
 export function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
 }

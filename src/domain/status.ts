@@ -29,7 +29,7 @@ export type LinkStatus =
 /** The MQTT version of a session. */
 export interface MqttVersion {
   readonly version: "5" | "3.1.1";
-  /** Why version 5 counts as not supported; "": the broker supports version 5, or stated its version. */
+  /** Why the broker is assumed not to support version 5; "": it supports version 5, or stated its version. */
   readonly why: Text;
 }
 

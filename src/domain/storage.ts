@@ -17,7 +17,9 @@ export const DEFAULT_BUDGET: StoreBudget = { max_bytes: 64_000_000, max_age_ms: 
 export interface RowSizes {
   /** Number of records at which rows are merged into one row. */
   readonly closed_records: number;
-  /** Smallest row that is sent as a chunk. Shorter rows are sent together in a batch, which costs both sides less work. */
+  /**
+   * Smallest number of records in a row that is sent as a chunk. Shorter rows are combined into batches, which is less work for both sides.
+   */
   readonly least_chunk_records: number;
 }
 
@@ -29,7 +31,7 @@ export const ROW_SIZES: RowSizes = { closed_records: 4_000, least_chunk_records:
 /** Shortest time span for estimating a rate. The rate over a shorter time doesn't predict the next days. */
 const LEAST_SPAN_MS = HOUR_MS;
 
-/** The fill level of a store, with the data for an estimate. */
+/** The fill level of a store, as the estimate of the remaining time needs it. */
 interface Fill {
   readonly max_bytes: number;
   readonly used_bytes: number;

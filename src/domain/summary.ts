@@ -49,7 +49,7 @@ export interface BoothSummary extends Omit<DeviceFields, "serial_number" | "last
 
 export type VersionsRead = Pick<DeviceFields, "firmware_version" | "plc_program" | "plc_program_revision">;
 
-/** Returns the versions to show: the valid ones, or else those read last. */
+/** Returns the versions to show: the valid versions, or else the versions that were read last. */
 export function shownVersions(now: BoothSummary | null): VersionsRead {
   if (now === null) return { firmware_version: null, plc_program: null, plc_program_revision: null };
   const program = now.plc_program === null ? now.read : now;

@@ -18,7 +18,7 @@ export interface TakenPoll {
   readonly changes: readonly TakenChange[];
 }
 
-/** The new value of a tag, with its time by the device's clock if the device sends one. */
+/** The new value of a tag, with the device's own time for this value if the device sends a time. */
 export type TakenChange = readonly [tag: TagName, value: TagValue, quality: Quality, source_at?: EpochMs];
 
 /** A record that isn't a poll: clock, parameters, a technician's entry, an event. */
@@ -56,7 +56,7 @@ export interface Committed {
 
 /**
  * Returns the takes (tail entries) that aren't committed, by their numbers. If the store has lost its number, takes up to the end of the
- * log count as committed, because a commit includes all takes up to an instant.
+ * log count as committed. A commit includes all takes up to an instant.
  */
 export function uncommitted(tail: readonly TakenEntry[], { stream, last_take, end }: Committed): readonly TakenEntry[] {
   const isHeld = (entry: TakenEntry): boolean => {

@@ -2,7 +2,7 @@ import { WEEKDAYS, type WorkingHours } from "./booth.ts";
 import type { EpochMs, Milliseconds } from "./units.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "./time.ts";
 
-/** Cached formatters by zone. They are expensive to create, and booths use one or two zones. */
+/** Cached formatters by zone. Formatters are expensive to create, and booths use only one or two zones. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /** A local calendar day, as days since 1970-01-01. 0 was a Thursday. */

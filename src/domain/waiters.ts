@@ -16,8 +16,8 @@ interface Place<T> {
 
 /**
  * Creates a list for entries that are added and removed a hundred times a second. A Set or Map replaces its table again and again, and each
- * old table points to the next one. Once V8 (13.6) has promoted one table to the old generation, that table keeps all later ones in memory
- * with their contents until the whole heap is collected.
+ * old table points to the next one. Once V8 (13.6) has promoted one table to the old generation, that table keeps all later ones in memory.
+ * They are freed only when the whole heap is collected.
  */
 export function createWaiters<T>(): Waiters<T> {
   let [first, last] = [null, null] as [Place<T> | null, Place<T> | null];

@@ -15,7 +15,7 @@ type EnergySource = "plc" | "estimate";
 
 /**
  * Returns the energy of the window from whole hours: counted by the PLC's meters, or else estimated from burner and motor sizes. An hour at
- * the border of the window is split by the readings in it, or by time if these are no longer in the log.
+ * the border of the window is split by its readings, or by time if these are no longer in the log.
  */
 export function energy(source: Source, asked: Window) {
   const line = timeLineOf(source, asked);
@@ -44,7 +44,7 @@ export function energy(source: Source, asked: Window) {
   return {
     /** Gas in therm; null: there is no meter, and the size or load for an estimate is missing. */
     gas_therm: withoutNoise(gas, gas_therm),
-    /** Electric energy in kWh; null: for the same reasons as gas. */
+    /** Electric energy in kWh; null: there is no meter, and the size or load for an estimate is missing. */
     energy_kwh: withoutNoise(kwh, energy_kwh),
     gas_source: gas.source,
     energy_source: kwh.source,

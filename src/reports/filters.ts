@@ -70,8 +70,8 @@ export function filterMaintenances(source: Source, window: Window) {
 
 /**
  * Adds the estimated life in days: from the average daily use since installation, or from the age limit if that is earlier. It is null in
- * the first week, or without either limit. For a filter that was in at first contact, the booth's own time in use counts, because the PLC's
- * count covers more time than the days since then.
+ * the first week, or without either limit. For a filter that was in at first contact, the booth's own time in use counts. The PLC's count
+ * would cover more time than the days since then.
  */
 function withEstimate(source: Source, one: Maintained, assumed: boolean) {
   const { installed_at, used_minutes, limits } = one;

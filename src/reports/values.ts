@@ -52,7 +52,10 @@ function valueOf({ tag, value, time, quality }: Placed<Reading>): Value {
   return { tag, value, at: time, quality };
 }
 
-/** Yields the readings of the tags in the window, including bad ones, in log order. If no tags are given, yields those of all tags. */
+/**
+ * Yields the readings of the tags in the window, including bad readings, in log order. If no tags are given, yields the readings of all
+ * tags.
+ */
 export function* history(source: Source, window: Window, tags: readonly TagName[]): Generator<Value> {
   for (const reading of readings(source, window, tags)) yield valueOf(reading);
 }

@@ -9,7 +9,7 @@ import { createQuarantine } from "./log/quarantine.ts";
 
 /** Number of log rows checked in one piece. */
 const PIECE_ROWS = 24;
-/** Limit of an SQL query without a limit: any number of facts can be between two log rows. */
+/** Row limit of an SQL query that means "all rows". Any number of facts can be between two log rows. */
 const ALL = -1;
 
 /** The damage found in one piece of a stream's records. */
@@ -91,7 +91,7 @@ function rowsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   const damaged_rows = rows.filter((_, index) => seqs[index] === undefined);
   const [first] = damaged_rows;
   if (first !== undefined && first.first_seq < from && from > info.oldest_seq) {
-    // The damaged row begins before `from`, so the piece begins with the row before the damaged one.
+    // The damaged row begins before `from`, so the piece starts at the row before the damaged one.
     return rowsAt(sql, info, Math.max(info.oldest_seq, Math.min(from, first.first_seq) - 1));
   }
   const damaged_facts = damagedIn(facts);

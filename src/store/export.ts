@@ -13,8 +13,8 @@ const CHUNK_BYTES = 1_000_000;
 const MAX_LINE_BYTES = 64_000_000;
 
 /**
- * Writes every row of the store as a JSON array, one per line. The first line has the format, and the last line the number of rows, which a
- * truncated file lacks. All rows are of one state of the store, whatever is committed meanwhile. Throws if the file exists.
+ * Writes every row of the store as a JSON array, one per line. The first line has the format. The last line has the number of rows, which a
+ * truncated file lacks. All rows are of one state of the store, even if an agent commits meanwhile. Throws if the file exists.
  */
 export function exportStore(dataDir: string, file: string, progress: StoreProgress): StoreCopy {
   const db = new Database(storePath(dataDir), { readonly: true, fileMustExist: true });

@@ -130,7 +130,9 @@ const DAMAGED_SMALL = `SELECT 1 FROM stream
   UNION ALL SELECT 1 FROM dead_letter WHERE sum <> row_sum(stream_id, seq, at, reason, record, declared)
   UNION ALL SELECT 1 FROM fork WHERE sum <> row_sum(stream_id, from_seq) LIMIT 1`;
 
-/** Throws StoreDamaged if the version is another but the tables are ours. An agent with another schema would have changed both. */
+/**
+ * Throws StoreDamaged if the file has another schema version but this agent's tables. An agent with another schema would have changed both.
+ */
 function mustBeOurs(path: string): void {
   if (!existsSync(path)) return;
   const db = new Database(path, { fileMustExist: true });

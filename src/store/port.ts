@@ -129,8 +129,8 @@ export interface StoreCalls {
    */
   chunks(stream: StreamId, from: Seq, end: Seq): NextChunks;
   /**
-   * Moves the acked cursor forward, never back. The cursor is stored with the next commit or when the store closes: a lost ack costs only a
-   * resend, but each commit wears the flash.
+   * Moves the acked cursor forward, never back. The cursor is stored with the next commit or when the store closes. A lost ack costs only a
+   * resend, but each commit wears out the flash.
    */
   ack(stream: StreamId, upTo: Seq): StreamInfo;
   /** Moves the acked cursor back to before `from`, so that later records are sent again. */
@@ -174,7 +174,7 @@ export type BoothStage = Omit<StageSpan, "raw">;
 export interface StoreReader {
   streams(): readonly StreamInfo[];
   /**
-   * Returns facts of a kind whose [start, end] touches the window, by start, without replaced ones. Facts of a boot that waits for a clock
+   * Returns facts of a kind whose [start, end] touches the window, by start, without replaced facts. Facts of a boot that waits for a clock
    * sync are last.
    */
   facts<K extends Fact["kind"]>(
@@ -219,7 +219,7 @@ export interface IdentityCalls {
    * requests.
    */
   learned(booth: BoothId): unknown;
-  /** Stores facts about the booth's device. Unlike other changes, this one is copied only with the next other change. */
+  /** Stores facts about the booth's device. Unlike other changes, this change is copied only with the next other change. */
   setLearned(booth: BoothId, what: unknown): void;
   /** Returns a value stored by name; undefined: nothing stored. */
   kept(name: string): unknown;
@@ -239,7 +239,7 @@ export interface ContextRecords {
 
 /** The next part of a log to send. */
 export interface NextChunk {
-  /** null: the records up to `to` must be read one by one. */
+  /** Chunk to send; null: the records up to `to` must be read one by one. */
   readonly chunk: LogChunk | null;
   readonly to: Seq;
 }

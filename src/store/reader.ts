@@ -12,7 +12,8 @@ import { foldAll, foldOn, type FoldedStore, type Hearer, infoOf } from "./log/st
 import { statSync } from "node:fs";
 
 /**
- * Number of rows fetched at a time. No statement stays open in between, because an open one would keep the write-ahead log from shrinking.
+ * Number of rows fetched at a time. No statement stays open in between, because an open statement would keep the write-ahead log from
+ * shrinking.
  */
 const PAGE_ROWS = 100;
 /** Number of stage facts fetched at a time. */
@@ -20,7 +21,7 @@ const STAGE_ROWS = 2_000;
 
 /** A store reader with its own connection. */
 interface OpenReader extends StoreReader {
-  /** Runs `act` on one state of the store, whatever is committed meanwhile. `act` must not keep an iterator. */
+  /** Runs `act` on one state of the store, even if the agent commits meanwhile. `act` must not keep an iterator. */
   snapshot<T>(act: () => T): T;
   close(): void;
 }
@@ -208,7 +209,7 @@ const MAX_FACTS = 20_000;
 interface Shown {
   /** Seq of the newest record that is included. */
   readonly newest: Seq;
-  /** The fold's state after that record. */
+  /** The fold's state after the newest record that is included. */
   readonly state: DeriveState;
   /**
    * Facts of the records that wait for a clock sync, oldest first. They are uncertain and have provisional seqs. The sync makes them again
@@ -244,7 +245,9 @@ function show(
   return { newest: row.newest_seq, state, facts, made };
 }
 
-/** Returns a reader that opens the new file when the store is replaced, as after a salvage. Each use throws if there is no store. */
+/**
+ * Returns a reader that opens the new file when the store is replaced, such as after a salvage. Throws at each use if there is no store.
+ */
 export function followReader(dataDir: string) {
   let open: { readonly reader: OpenReader; readonly file: number } | null = null;
   return {

@@ -137,7 +137,7 @@ export function schemaOf(db: Database): number {
   return Number(db.pragma("user_version", { simple: true }));
 }
 
-/** Returns the message about a store with another schema, with advice for the user. */
+/** Returns a message for the user about a store with another schema version, with advice. */
 export function otherSchema(version: number): string {
   const known = SCHEMA_VERSION.toString();
   if (version === 0) return "the store holds nothing yet: start the agent once";

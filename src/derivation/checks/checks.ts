@@ -156,12 +156,12 @@ const NOISE = 1e-6;
 /** Share of the day for which the load must be known, because a meter also counts while nothing is read. */
 const SEEN_SHARE = 0.9;
 
-/** Returns whether the PLC's cycles of a day and the derived ones differ by more than max(1, 5 %). */
+/** Returns whether the PLC's count of a day's cycles and the derived count differ by more than max(1, 5 %). */
 export function cyclesDiffer(plc: number, derived: number): boolean {
   return Math.abs(plc - derived) > Math.max(1, CYCLES_SHARE * Math.max(plc, derived));
 }
 
-/** Returns whether two times of a day, in ms, differ by more than max(2 %, 5 min) and by more than one step of the meter. */
+/** Returns whether two times of a day, in ms, differ by more than both limits: max(2 %, 5 min), and one step of the meter. */
 export function timeDiffers(plc: Milliseconds, derived: Milliseconds, step: Milliseconds): boolean {
   return Math.abs(plc - derived) > Math.max(TIME_SHARE * Math.max(plc, derived), TIME_AT_LEAST_MS) + step;
 }

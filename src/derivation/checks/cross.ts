@@ -39,7 +39,7 @@ const CONTRADICTIONS: readonly Contradiction[] = [
   {
     sensor: "fan",
     holds: (state, at) => isBelow(state, "fan", FAN_OFF) && startOf(state, "spray", at) <= at,
-    // Fans start together with the mode and not earlier.
+    // Time for which fans may be off in the mode, because fans start together with the mode and not earlier.
     allowed_ms: MINUTE_MS,
     min: FAN_OFF,
     reason: recordText("incident.no_fan"),

@@ -18,8 +18,8 @@ import type {
 import { confirm, confirmAtGap, enterStage } from "./stages.ts";
 
 /**
- * Ends a stage in a run at the last good reading before a restart of the PLC. Does nothing if the PLC kept its counters and was back in the
- * same mode within the bridge (the longest gap over which a value stays valid).
+ * Ends a stage in a run at the last good reading before a restart of the PLC. Does nothing if the PLC kept its counters and soon returned
+ * in the same mode. "Soon" means within the bridge, the longest gap over which a value stays valid.
  */
 function restartBay(fold: Fold, bay: BayState, restart: Restart): void {
   const { resume, open } = bay;

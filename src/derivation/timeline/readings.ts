@@ -25,8 +25,8 @@ interface CounterReading {
 }
 
 /**
- * Judges all readings of an instant together, because several counters that fall at once have another cause than a single one. Notes a
- * restart of the PLC in the bays. The caller handles modes.
+ * Judges all readings of an instant together, because several counters that fall at once have another cause than a single counter that
+ * falls. Notes a restart of the PLC in the bays. The caller handles modes.
  */
 export function judgeReadings(fold: Fold, parameters: Parameters): void {
   const { state } = fold;

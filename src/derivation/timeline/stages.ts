@@ -117,7 +117,7 @@ function modeBefore(stage: OpenStage, mode: Mode): Mode | null {
   return stage.mode === "no_data" ? stage.before : null;
 }
 
-/** Merges neighbouring stages with the same mode, so that the second one doesn't count as a new start. */
+/** Merges adjacent stages with the same mode, so that the second one doesn't count as a new start. */
 function unite(bay: BayState): void {
   const last = bay.closed.at(-1);
   const { open } = bay;
@@ -187,7 +187,7 @@ function nextPiece(bay: BayState, mode: Mode, to: EpochMs): Settled {
 
 /**
  * Returns the time that is final in all bays, with the booth's mode: the bays' mode with the highest priority. When the booth's mode
- * changes, its stage (bay 0) becomes a fact. Neighbouring stages with the same mode are merged; min_stage doesn't apply.
+ * changes, its stage (bay 0) becomes a fact. Adjacent stages with the same mode are merged; min_stage doesn't apply.
  */
 function unitedTime(fold: Fold): Settled[] {
   const { bays, booth } = fold.state;

@@ -66,7 +66,7 @@ export function advance(fold: Fold, instant: Instant): void {
   moveClock(state, record, instant);
   for (const bay of state.bays) {
     passTime(fold, bay, { before, instant });
-    // A jump of the clock doesn't count as elapsed time.
+    // A jump of the clock doesn't count as elapsed time, so the start of the contradiction moves with the clock.
     if (bay.conflict !== null && bay.conflict !== undefined) bay.conflict += instant.jump_ms;
     checkBay(fold, bay);
   }
@@ -135,8 +135,8 @@ function finishTime(fold: Fold): void {
 
 /**
  * Counts the work of machines up to the present instant, beginning with the first reading of the mode. A good load is valid until the next
- * reading of its tag, if its group is polled without a gap longer than the bridge (the longest gap over which a value stays valid). Must
- * run before a load changes, and after the parameters or a group's coverage changed.
+ * reading of its tag, unless the group has a gap longer than the bridge (the longest gap over which a value stays valid). Must run before a
+ * load changes, and after the parameters or a group's coverage changed.
  */
 function passWork(state: DeriveState): void {
   const { parameters, clock, groups, latest } = state;
@@ -173,7 +173,7 @@ export function applyParameters(fold: Fold, parameters: Parameters): void {
   state.bays = baysOf(state, parameters);
   if (state.bays.length > 1) state.booth ??= { open: null, settled: 0 };
   else state.booth = null;
-  // A new mode map may give the present code another mode. A mode reading of this same instant takes precedence.
+  // Judges the present code again, because a new mode map may give it another mode. A mode reading of this same instant takes precedence.
   for (const { tag, raw, live } of state.bays) {
     const isRead = state.pending.some((reading) => reading.tag === tag);
     if (live && raw !== null && !isRead) state.pending.push({ tag, value: raw, quality: "good" });

@@ -68,14 +68,14 @@ export function createRebuilder(store: OpenStore) {
     return jobs.size > 0;
   };
   return {
-    /** Starts a rebuild, unless the stream already has one. Throws if the stream can't be rebuilt. */
+    /** Starts a rebuild of the stream's facts, unless one is running. Throws if the stream can't be rebuilt. */
     start: (stream: StreamId, current: boolean): RebuildProgress => {
       begin(stream, { current, moves: false });
       return progress(stream) ?? { kind: "failed", current, reason: "it didn't start" };
     },
     /** Returns the progress; null: no rebuild was started since the store was opened. */
     progress,
-    /** Does a bounded piece of work; false: no rebuild is left to continue. */
+    /** Does a bounded piece of work. Returns false if no rebuild is left to continue. */
     slice,
     /** Starts a rebuild of each of these streams whose time turned out to be wrong, then does a slice of work. */
     mend(streams: Iterable<StreamId>): boolean {
@@ -110,7 +110,8 @@ function newJob(store: OpenStore, stream: StreamId, { current, moves }: RebuildO
   if (info.newest_seq === 0) throw new Error("the log is empty: there is nothing to rebuild from");
   const [damaged] = store.quarantine.firstOfLog(stream);
   const isAhead = aheadOf(present) !== null;
-  // Without a rebuild the stream's time would stand still. Losing the facts of damaged records is the lesser evil.
+  // A stream whose time is ahead is rebuilt in any case. Otherwise its time would stand still, which is worse than losing the facts of
+  // damaged records.
   if (damaged !== undefined && !isAhead) {
     // Folding the remaining records would withdraw facts that the missing records proved.
     throw new Error(

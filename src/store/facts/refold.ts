@@ -18,7 +18,7 @@ const SLICE_RECORDS = 200;
 export interface Refolding {
   readonly stream: StreamId;
   readonly from_seq: Seq;
-  /** The parameters to use instead of all logged ones; null: uses the logged ones. */
+  /** Parameters that replace all logged ones; null: the logged parameters are used. */
   readonly today: Parameters | null;
   /** Seqs and times of the stored snapshots to replace. Snapshots made with old definitions would spoil the next rebuild. */
   readonly awaited: Pick<Snapshot, "seq" | "at">[];

@@ -120,7 +120,7 @@ export function unpackChunk(start: Start, packed: Buffer, isWanted: Wanted): Pla
       const at = time + (offsets[place] ?? 0);
       const record = { kind, seq: seqAt(place), boot, mono, at, tag, value: next(mono), quality, time };
       const source_off = sources[place];
-      // The value was packed from a LogRecord, so it has the shape of its kind again.
+      // TypeScript can't see that the unpacked fields are those of a LogRecord.
       found[place] = (
         source_off === undefined ? record : { ...record, source_at: time + source_off }
       ) as Placed<LogRecord>;

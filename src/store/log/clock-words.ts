@@ -38,8 +38,8 @@ export function clockWords(sql: Statements) {
 }
 
 /**
- * Returns the clock records that are taken back (found to be wrong), among the record that set the state's clock and all later ones.
- * `shown` is that first record; null: the state has none. It may be deleted from the log.
+ * Returns the clock records that are found to be wrong ("taken back"). Searches `shown` and all clock records after `seq`. `shown` is the
+ * clock record that set the state's clock, which may be deleted from the log; null: the state has no such record.
  */
 export function takenBackFrom(
   sql: Statements,

@@ -10,7 +10,7 @@ import type { ReadStatements, Statements } from "./statements.ts";
 /** Maximum number of log rows for one answer, and number of rows fetched at a time. One chunk usually suffices for an answer. */
 const READ_ROWS = 64;
 const PAGE_ROWS = 4;
-/** Maximum number of attempts if a read finds only damaged rows. Each attempt is followed by a repair. */
+/** Maximum number of attempts if a read finds only damaged rows. The rows are repaired after each attempt. */
 const MOST_TRIES = 3;
 
 /** A request for records up to `last`. */
@@ -35,7 +35,7 @@ export function recordReader(
       return whole;
     };
     const log = wholeOf(rows, unpack).flatMap((records) => firstOf(records, ask));
-    // Facts after the last row belong to the next answer, unless it is the last row of the log.
+    // Facts after the last row are left for the next answer. After the log's last row, there is no next answer that could have them.
     const to = isEnd ? info.newest_seq : (rows.at(-1)?.last_seq ?? 0);
     const facts = wholeOf(sql.factsFrom.all({ stream: info.stream, from: ask.from, to, rows: ask.limit }), unpackFact);
     const merged: Placed[] = [...log, ...facts];

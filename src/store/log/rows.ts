@@ -161,7 +161,7 @@ export function packFact(
 export function unpackFact(row: FactRow): Placed<Fact> {
   if (crcOfFact(row) !== row.crc) throw new DamagedRow(`fact ${row.seq} doesn't fit its checksum`);
   const [boot, mono, at, tag, value, quality] = JSON.parse(row.body) as unknown[];
-  // The row was packed from a Fact, so it has the shape of its kind again.
+  // TypeScript can't see that the unpacked fields are those of a Fact.
   return { kind: row.kind, seq: row.seq, boot, mono, at, tag, value, quality, time: row.time } as Placed<Fact>;
 }
 

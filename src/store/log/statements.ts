@@ -171,7 +171,7 @@ function prepareFacts(db: Database) {
     standingFacts: db.prepare<[{ stream: string; from: number }], FactRow>(
       `SELECT * FROM fact WHERE stream_id = @stream AND seq >= @from AND replaced = 0 ORDER BY seq`,
     ),
-    /** Changes a fact's version, replaced mark and time, and its checksum. */
+    /** Changes a fact's version, its mark as replaced, its time and its checksum. */
     changeFact: db.prepare<[FactRow]>(
       `UPDATE fact SET version = @version, replaced = @replaced, time = @time, whole = @whole, crc = @crc
        WHERE stream_id = @stream_id AND seq = @seq`,

@@ -33,7 +33,7 @@ export function* rowsOfPages(path: string, copy: string, progress: StoreProgress
   try {
     const head = firstPage(copy);
     copyFileSync(path, copy, constants.COPYFILE_FICLONE);
-    // The copy of a read-only file is read-only too.
+    // Makes the copy writable, because the copy of a read-only file is read-only.
     chmodSync(copy, 0o600);
     writePages(copy, [{ page: 1, image: head }]);
     yield* rowsOfCopy(copy, progress);
@@ -45,7 +45,7 @@ export function* rowsOfPages(path: string, copy: string, progress: StoreProgress
   }
 }
 
-/** Returns the first page of a file with that one table. The header has file size 0, which makes SQLite use the real size. */
+/** Returns the first page of a file with a single table for rows of any kind. The header has file size 0, so SQLite uses the real size. */
 function firstPage(path: string): Buffer {
   rmSync(path, { force: true });
   const db = new Database(path);

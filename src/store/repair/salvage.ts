@@ -89,7 +89,7 @@ const IS_LATER = {
 
 type Row = Readonly<Record<string, Cell>>;
 
-/** Functions that verify the checksum of a row. For tables without one, the last cell is a checksum over all others. */
+/** Functions that verify the checksum of a row, by table. In the other tables, the last cell is a checksum over all other cells. */
 const PROOFS: Readonly<Record<string, ((row: never) => boolean) | undefined>> = {
   log: (row: LogRow) => ifWhole(seqsOfLog, row) !== undefined,
   fact: (row: FactRow) => ifWhole(unpackFact, row) !== undefined,

@@ -35,7 +35,7 @@ const LARGE_YOUNG_BYTES = 8 * 1_048_576;
 
 /**
  * Lets the young generation grow. Returns true once it is large; it then stays large. With 1 MB, objects that live until the next poll move
- * to the old generation. Collecting that every few seconds blocks the main thread for 10 to 50 ms.
+ * to the old generation. Collecting these objects every few seconds blocks the main thread for 10 to 50 ms.
  */
 export function growYoung(): boolean {
   const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space");

@@ -12,8 +12,8 @@ const IDLE_MS = MINUTE_MS;
 /** Heap limit of the thread. A report that needs more memory ends its thread, but never the agent. */
 const MAX_HEAP_MB = 192;
 /**
- * Bounds of the estimated time to make a 64 kB part of a report (3 to 5 ms on a fast machine), and the factor by which a measured maximum
- * decays.
+ * Bounds of the estimated time to make a 64 kB part of a report: 3 to 5 ms on a fast machine. `forgotten` is the factor by which the
+ * highest measured time decays.
  */
 const PART_MS = { least: 8, most: 40, forgotten: 0.98 };
 

@@ -62,7 +62,7 @@ export interface WriterOptions {
   readonly now: () => number;
   /** Returns the time of creation for a new stream. */
   readonly wall: () => EpochMs;
-  /** Returns the name of a new stream. */
+  /** Returns a name (UUID) for a new stream. */
   readonly uuid: () => string;
   /** Storage limits; absent: DEFAULT_BUDGET. */
   readonly budget?: StoreBudget;
@@ -332,7 +332,7 @@ function addStream({ db, sql, wall }: OpenStore, booth: BoothId, stream: StreamI
 
 /**
  * Saves cursors and states, so that the next start folds nothing again, and closes the file. If they don't fit on the disk, the next start
- * folds more records, and the service gets records again that it acked since the last commit.
+ * folds more records. The service then also gets records again that it has acked since the last commit.
  */
 function closeStore(db: Database, sql: Statements, streams: ReadonlyMap<StreamId, LiveStream>): void {
   try {
