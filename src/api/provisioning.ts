@@ -4,7 +4,7 @@ import type { BodyOf } from "../contract/local.ts";
 import { provisioningBody } from "../contract/reports-fleet.ts";
 import type { AgentControl } from "../domain/agent-control.ts";
 import { PLAIN_GENERATION, WRONG_SERIAL } from "../domain/provisioning.ts";
-import { normaliseSerial } from "../domain/booth.ts";
+import { normalizeSerial } from "../domain/booth.ts";
 import type { ServiceAnswer } from "../domain/service.ts";
 import { findBooth, localBooths } from "./report.ts";
 import {
@@ -22,7 +22,7 @@ import {
 /** Enters a serial number. Returns 202 if the binding has started, or 200 if the booth is already bound under this number. */
 export async function enterSerial(call: Call<BodyOf<"claim">>, { control }: Services): Promise<LocalAnswer> {
   const { serial_number, booth: named, api_key, confirm: confirmed } = call.body();
-  const serial = normaliseSerial(serial_number);
+  const serial = normalizeSerial(serial_number);
   if (serial === null) throw new Refusal(400, message("ask.serial"));
   const { booth, serial: bound, provisioning } = boothOf(control, named);
   if (bound !== null && bound !== serial && provisioning.generation !== null) {
@@ -52,7 +52,7 @@ export async function release(call: Call<BodyOf<"release">>, { control }: Servic
 
 /** Changes the binding of the booth with this serial number. The service has the same operation. */
 export async function changeBinding(call: Call<BodyOf<"binding">>, { control }: Services): Promise<LocalAnswer> {
-  const serial = normaliseSerial(call.params["serial_number"] ?? "");
+  const serial = normalizeSerial(call.params["serial_number"] ?? "");
   const found = control.status().booths.find((one) => one.serial !== null && one.serial === serial);
   if (found === undefined) throw new Refusal(404, message("ask.not_here"));
   const { status: to, reason = "given up on the spot", completion_status } = call.body();

@@ -24,7 +24,7 @@ const FILES = [
 const ENVIRONMENT = [
   ["RUNTIME_DIRECTORY", "folder of the socket, replaces the one in the configuration; set by systemd"],
   ["CREDENTIALS_DIRECTORY", "folder of the service's first key, if the key is a systemd credential; set by systemd"],
-  ["NO_COLOR", "if not empty, the output has no colours; without a terminal it never has colours"],
+  ["NO_COLOR", "if not empty, the output has no colors; without a terminal it never has colors"],
   ["BOOTH_GATEWAY_TRACE", "if set, the message of an unexpected failure includes its place in the code"],
 ] as const;
 

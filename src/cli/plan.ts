@@ -1,5 +1,5 @@
 import { plcAddress } from "../domain/plc-address.ts";
-import { byteTime, summariseGroup, type GroupSummary } from "../tools/rules/plan-summary.ts";
+import { byteTime, summarizeGroup, type GroupSummary } from "../tools/rules/plan-summary.ts";
 import { type ModbusProfile, type OpcuaProfile, tagsOfGroup } from "../domain/profile.ts";
 import { CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
 import type { PlcTools } from "../acquisition/port.ts";
@@ -58,7 +58,7 @@ function planOf(chosen: ChosenBooth, tools: PlcTools, round_trip_ms: number | un
     rest_ms: silence_ms,
     byte_ms: byteTime(booth.modbus),
   };
-  const summaries = polledGroups(chosen).map(([group]) => summariseGroup(profile, group, cost));
+  const summaries = polledGroups(chosen).map(([group]) => summarizeGroup(profile, group, cost));
   const assumption = round_trip_ms === undefined ? "assumed; --round-trip or --measure for better" : "as given";
   const render = (measured: Measured) => ({
     text: [

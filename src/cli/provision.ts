@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { render } from "../domain/messages/render.ts";
-import { normaliseSerial } from "../domain/booth.ts";
+import { normalizeSerial } from "../domain/booth.ts";
 import { shownVersions } from "../domain/summary.ts";
 import type { EpochMs, Serial } from "../domain/units.ts";
 import type { BoothChoice, BoothStatus } from "../domain/status.ts";
@@ -18,7 +18,7 @@ const SETTLED = new Set("active queued conflict not_found denied suspended relea
 export const provisionCommand: Run = async (call) => {
   const { values, operands, io } = call;
   const agent = await agentOf(call);
-  const serial = normaliseSerial(operands[0] ?? (await io.ask("Serial number on the booth's nameplate: ")) ?? "");
+  const serial = normalizeSerial(operands[0] ?? (await io.ask("Serial number on the booth's nameplate: ")) ?? "");
   if (serial === null)
     throw new CommandError(
       "give the serial number: letters, digits and single dashes, such as ABCD-123-123",

@@ -33,11 +33,11 @@ import { show } from "../tools/print.ts";
 function unsyncedText(booths: readonly BoothStatus[]): string {
   const count = waitingForClockIn(booths);
   const records = count === 1 ? "1 record waits" : `${count} records wait`;
-  return `NOT SYNCHRONISED: no time source has confirmed the clock since the start; ${records} for that before the service gets them, outputs and notices continue with the gateway's own time, marked as unconfirmed; connect the service or a time server (NTP)`;
+  return `NOT SYNCHRONIZED: no time source has confirmed the clock since the start; ${records} for that before the service gets them, outputs and notices continue with the gateway's own time, marked as unconfirmed; connect the service or a time server (NTP)`;
 }
 
 const CONTRADICTED =
-  "NOT SYNCHRONISED: the service's answers contradict the time, or it stands still until it is put right; compare the service's clock with the right time";
+  "NOT SYNCHRONIZED: the service's answers contradict the time, or it stands still until it is put right; compare the service's clock with the right time";
 
 export const statusCommand: Run = async (call) => {
   const agent = await agentOf(call);

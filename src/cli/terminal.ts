@@ -45,7 +45,7 @@ export function terminalIo(): Io {
     table: (rows) => write(alignedText(rows)),
     err: (text) => void process.stderr.write(terminalText(render(text))),
     isTerminal,
-    colours: isTerminal && (process.env["NO_COLOR"] ?? "") === "",
+    colors: isTerminal && (process.env["NO_COLOR"] ?? "") === "",
     progress: isatty(STDERR) ? progressLine() : () => undefined,
     ask: async (text, kind, choices = []) => {
       if (!process.stdin.isTTY) return null;

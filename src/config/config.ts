@@ -17,7 +17,7 @@ import {
 } from "./yaml-source.ts";
 
 /**
- * Parses the gateway's configuration: fills in defaults, makes paths absolute (from the file's folder) and normalises serial numbers. Does
+ * Parses the gateway's configuration: fills in defaults, makes paths absolute (from the file's folder) and normalizes serial numbers. Does
  * not read `file` or any profile. Throws ConfigError for any fault; `usable.ts` disables only the faulty entry.
  */
 export function parseConfig(text: string, file: string): Config {

@@ -1,6 +1,6 @@
 import { message, type Text } from "../domain/message.ts";
 import { isIP } from "node:net";
-import { normaliseSerial } from "../domain/booth.ts";
+import { normalizeSerial } from "../domain/booth.ts";
 import { MODBUS_PORT, modbusAddressText } from "../domain/plc-address.ts";
 import { OUTPUT_KINDS } from "../domain/status.ts";
 import { isKnownZone } from "../domain/time-zone.ts";
@@ -10,7 +10,7 @@ import {
   type BoothInput,
   type GatewayInput,
   type ModbusInput,
-  normaliseFingerprint,
+  normalizeFingerprint,
   type OpcuaInput,
 } from "./gateway-schema.ts";
 import { didYouMean } from "./nearest.ts";
@@ -67,7 +67,7 @@ function checkService(service: GatewayInput["service"]): readonly Fault[] {
 }
 
 function checkUnique(booths: readonly BoothInput[]): readonly Fault[] {
-  const serials = booths.map(({ serial }) => (serial === undefined ? null : normaliseSerial(serial)));
+  const serials = booths.map(({ serial }) => (serial === undefined ? null : normalizeSerial(serial)));
   return booths.flatMap(({ id }, index) => {
     const faults: Fault[] = [];
     const serial = serials[index] ?? null;
@@ -82,7 +82,7 @@ function checkUnique(booths: readonly BoothInput[]): readonly Fault[] {
 function checkBooth(booth: BoothInput): readonly Fault[] {
   const { serial, modbus, opcua, tz } = booth;
   const faults: Fault[] = [];
-  if (serial !== undefined && normaliseSerial(serial) === null) faults.push(["serial", message("config.serial")]);
+  if (serial !== undefined && normalizeSerial(serial) === null) faults.push(["serial", message("config.serial")]);
   if ((modbus === undefined) === (opcua === undefined)) {
     faults.push([modbus === undefined ? [] : "opcua", message("config.one_link"), AT_KEY]);
   }
@@ -159,7 +159,7 @@ function checkOpcua(input: OpcuaInput): readonly Fault[] {
   if (fingerprint !== undefined && server_certificate_file !== undefined) {
     faults.push(["server_certificate_file", message("config.fingerprint_or_file")]);
   }
-  if (fingerprint !== undefined && normaliseFingerprint(fingerprint) === null) {
+  if (fingerprint !== undefined && normalizeFingerprint(fingerprint) === null) {
     faults.push(["server_certificate_fingerprint", message("config.fingerprint")]);
   }
   if (user === undefined && password_file !== undefined)

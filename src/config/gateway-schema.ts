@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { normaliseSerial, WEEKDAYS } from "../domain/booth.ts";
+import { normalizeSerial, WEEKDAYS } from "../domain/booth.ts";
 import { DEFAULT_DATA_DIR, DEFAULT_RUNTIME_DIR, MODBUS_PORT } from "../domain/plc-address.ts";
 import { DEFAULT_BUDGET } from "../domain/storage.ts";
 import { DAY_MS } from "../domain/time.ts";
@@ -106,10 +106,10 @@ const modbusSchema = z
 export const OPCUA_POLICIES = ["Basic256Sha256", "Aes128_Sha256_RsaOaep", "Aes256_Sha256_RsaPss", "None"] as const;
 
 /**
- * Normalises a SHA-256 fingerprint to 64 lower-case hex digits, without the colons and blanks that tools print. Returns null for any other
+ * Normalizes a SHA-256 fingerprint to 64 lower-case hex digits, without the colons and blanks that tools print. Returns null for any other
  * text.
  */
-export function normaliseFingerprint(typed: string): string | null {
+export function normalizeFingerprint(typed: string): string | null {
   const digits = typed
     .replace(/^sha-?256[:=]/i, "")
     .replace(/[\s:]/g, "")
@@ -143,7 +143,7 @@ const opcuaSchema = z.strictObject({
   server_certificate_fingerprint: z
     .string()
     .max(200)
-    .overwrite((typed) => normaliseFingerprint(typed) ?? typed)
+    .overwrite((typed) => normalizeFingerprint(typed) ?? typed)
     .exactOptional()
     .describe("SHA-256 of the server's certificate."),
   server_certificate_file: marked(
@@ -160,7 +160,7 @@ export const boothId: z.ZodType<BoothId, string> = z
 const serialNumber: z.ZodType<Serial, string> = z
   .string()
   .max(64)
-  .overwrite((typed) => normaliseSerial(typed) ?? typed);
+  .overwrite((typed) => normalizeSerial(typed) ?? typed);
 
 const boothSchema = z.strictObject({
   id: boothId,

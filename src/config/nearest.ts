@@ -1,6 +1,6 @@
 import { message, type Message } from "../domain/message.ts";
 
-/** Returns the number of single-character edits (insert, delete, replace, swap of neighbours) between two words. */
+/** Returns the number of single-character edits (insert, delete, replace, swap of neighbors) between two words. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

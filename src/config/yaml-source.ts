@@ -119,7 +119,7 @@ function startOf(node: unknown): number | undefined {
 const MAX_FILE_BYTES = 1_048_576;
 /** Options of the parser. It doesn't check for duplicate keys, because `excessIn` finds them. */
 const PARSING = { prettyErrors: false, stringKeys: true, merge: false, uniqueKeys: false } as const;
-/** Keys that would change an object's behaviour instead of its data. */
+/** Keys that would change an object's behavior instead of its data. */
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 export type DataPath = readonly (string | number)[];

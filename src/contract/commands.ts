@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Mode, normaliseSerial, wireNameOf } from "../domain/booth.ts";
+import { type Mode, normalizeSerial, wireNameOf } from "../domain/booth.ts";
 import { type CommandOrder, type Digest, type HeardCommand, mergeRanges, type UpMessage } from "../domain/command.ts";
 import { jsonOf } from "../domain/json.ts";
 
@@ -17,7 +17,7 @@ const id = z.string().min(1).max(128);
 const whole = z.coerce.number().int();
 const seq = whole.positive();
 const serial = z.string().transform((text, context) => {
-  const normal = normaliseSerial(text);
+  const normal = normalizeSerial(text);
   if (normal !== null) return normal;
   context.addIssue({ code: "custom", message: "is no serial number" });
   return z.NEVER;

@@ -13,7 +13,7 @@ export interface AgentControl {
   /** Returns the newest value of each tag, which may not be durable yet. Throws for an unknown booth. */
   readings(booth: BoothId): readonly LiveReading[];
   counts(): readonly BoothCounts[];
-  /** Enters a normalised serial number for the booth. If `confirmed` is given, the call also confirms it. Rejects for an unknown booth. */
+  /** Enters a normalized serial number for the booth. If `confirmed` is given, the call also confirms it. Rejects for an unknown booth. */
   enterSerial(booth: BoothId, serial: Serial, confirmed: Confirmation | null): Promise<void>;
   /** Stores the first key, which a person typed. It stays encrypted until the gateway has its own credential. */
   giveKey(key: string, url?: string): Promise<void>;

@@ -33,7 +33,7 @@ export interface LinkState {
   answered: number;
   /** The serial number that the PLC shows. */
   shows_serial: Serial | null;
-  /** Unusual behaviour of the PLC or its line that loses no readings; absent: none. */
+  /** Unusual behavior of the PLC or its line that loses no readings; absent: none. */
   notes?: readonly Text[];
 }
 

@@ -100,7 +100,7 @@ const LONGEST = 40;
  * Trims a typed serial number and converts it to upper case. Returns null if it isn't valid: letters and digits, with single dashes between
  * them.
  */
-export function normaliseSerial(typed: string): Serial | null {
+export function normalizeSerial(typed: string): Serial | null {
   const serial = typed.trim().toUpperCase();
   return SHAPE.test(serial) && serial.length <= LONGEST ? serial : null;
 }

@@ -7,7 +7,7 @@ export interface Clock {
   readonly boot: BootId;
   wall(): EpochMs;
   mono(): Milliseconds;
-  /** Returns whether the kernel reports the wall clock as synchronised. */
+  /** Returns whether the kernel reports the wall clock as synchronized. */
   synced(): boolean;
   /** Calls `act` once after `ms`, never before this function has returned. Returns a function that cancels the call. */
   after(ms: Milliseconds, act: () => void): () => void;

@@ -123,7 +123,7 @@ export interface BoothStatus {
     readonly address: string;
     /** The serial number that the PLC shows, even if it isn't the booth's; null: not read. */
     readonly shows_serial: string | null;
-    /** Unusual behaviour of the PLC or its line that loses no readings; absent: none. */
+    /** Unusual behavior of the PLC or its line that loses no readings; absent: none. */
     readonly notes?: readonly Text[];
   };
   readonly reports: ReportsStatus;

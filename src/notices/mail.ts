@@ -74,7 +74,7 @@ function mailOf({ id, subject, text }: NoticeMessage, { from, to }: MailConfig, 
     to: [...to],
     subject,
     text,
-    // Uses the same message id at each retry, so that a duplicate can be recognised.
+    // Uses the same message id at each retry, so that a duplicate can be recognized.
     messageId: `<${id}@${domain}>`,
     // Suppresses automatic replies (RFC 3834).
     headers: { "Auto-Submitted": "auto-generated", "X-Booth-Gateway": gateway },

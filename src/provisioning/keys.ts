@@ -23,7 +23,7 @@ const HOSTS = "key_hosts";
  */
 interface KeyHosts {
   readonly installed: string | null;
-  /** Hash of the installed key, by which a replaced key is recognised as newly installed. */
+  /** Hash of the installed key, by which a replaced key is recognized as newly installed. */
   readonly installed_mark: string;
   readonly own: string | null;
 }
@@ -243,7 +243,7 @@ export function createRotation(gateway: ProvisioningGateway, booths: readonly Bo
   };
 }
 
-/** Sends the service the hash of a key, authorised by the present key, and retries until the service answers. */
+/** Sends the service the hash of a key, authorized by the present key, and retries until the service answers. */
 async function announce(
   { clock, random }: ProvisioningGateway,
   booths: readonly BoundBooth[],

@@ -3,7 +3,7 @@ import type { Clock } from "../domain/machine.ts";
 import { monotonicMs } from "../monotonic.ts";
 import { sleepBy } from "../domain/signal.ts";
 
-/** Path of the file that systemd-timesyncd creates once the clock is synchronised. */
+/** Path of the file that systemd-timesyncd creates once the clock is synchronized. */
 const TIMESYNC_FLAG = "/run/systemd/timesync/synchronized";
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";
 /** Longest timer of Node (2^31 - 1 ms). A longer sleep is made of several timers. */

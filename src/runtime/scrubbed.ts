@@ -113,7 +113,7 @@ export function scrubbedDriver(driver: Driver, scrubber: Scrubber): Driver {
 /** Maximum depth to which log fields are scrubbed. The agent's own fields are less deep. */
 const MOST_LEVELS = 4;
 
-/** Wraps the log as a second line of defence: removes secrets from all texts and fields. */
+/** Wraps the log as a second line of defense: removes secrets from all texts and fields. */
 export function scrubbedLog(log: Logger, scrubber: Scrubber): Logger {
   const level = (name: keyof Logger): Logger["info"] => {
     return (fields, text) => {

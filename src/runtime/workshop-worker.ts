@@ -32,7 +32,7 @@ if (parentPort !== null) {
       return typeof reply === "string" ? reply : null;
     },
     isTerminal: true,
-    colours: false,
+    colors: false,
     environment: {},
     // Never aborts, because the main thread terminates this thread instead.
     signal: new AbortController().signal,

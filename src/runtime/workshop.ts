@@ -140,7 +140,7 @@ function terminalOf(io: WorkshopIo, ask: Io["ask"]): Io {
     err: (text) => io.say(text),
     table: (rows) => io.table(rows),
     isTerminal: true,
-    colours: false,
+    colors: false,
     environment: {},
     signal: io.signal,
     ask,

@@ -8,7 +8,7 @@ export interface Io {
   table(rows: readonly TableRow[]): void;
   readonly isTerminal: boolean;
   /** True if standard output is a terminal and NO_COLOR isn't set. */
-  readonly colours: boolean;
+  readonly colors: boolean;
   /** Shows one line on standard error. The next line replaces it, and "" removes it. Does nothing without a terminal. */
   progress(text: Text): void;
   /**

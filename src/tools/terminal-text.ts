@@ -2,7 +2,7 @@ import { withControlsEscaped } from "../domain/control-characters.ts";
 
 /**
  * The mark in front of the gateway's own escape sequences. Texts of services, PLCs, brokers and files cannot contain the mark, because each
- * process chooses a random mark. The writer (`src/cli/terminal.ts`) passes marked colours and cursor movements, and escapes everything
+ * process chooses a random mark. The writer (`src/cli/terminal.ts`) passes marked colors and cursor movements, and escapes everything
  * else.
  */
 const MARK = `\u001b${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}`;

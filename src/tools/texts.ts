@@ -30,18 +30,18 @@ export function linesText(lines: readonly (string | null)[]): string {
   return lines.flatMap((line) => (line === null ? [] : [`${line}\n`])).join("");
 }
 
-/** Functions that colour a word as good, as a warning or as bad. */
+/** Functions that color a word as good, as a warning or as bad. */
 export type Style = Readonly<Record<"good" | "warn" | "bad", (text: string) => string>>;
 
 export const PLAIN: Style = { good: (text) => text, warn: (text) => text, bad: (text) => text };
 
-const coloured = (code: number) => (text: string) => `${ownSequence(`[${code}m`)}${text}${ownSequence("[0m")}`;
+const colored = (code: number) => (text: string) => `${ownSequence(`[${code}m`)}${text}${ownSequence("[0m")}`;
 
 /** The terminal theme's green, yellow and red (SGR codes 32, 33 and 31). */
-const COLOURED: Style = { good: coloured(32), warn: coloured(33), bad: coloured(31) };
+const COLOURED: Style = { good: colored(32), warn: colored(33), bad: colored(31) };
 
-export function styleOf({ colours }: { readonly colours: boolean }): Style {
-  return colours ? COLOURED : PLAIN;
+export function styleOf({ colors }: { readonly colors: boolean }): Style {
+  return colors ? COLOURED : PLAIN;
 }
 
 /** Describes a link: state, duration, reason, advice and next retry. */

@@ -125,9 +125,9 @@ describe("linkText", () => {
     expect(linkText(link, AT)).toBe(text);
   });
 
-  it("has colours if the terminal has", () => {
-    const coloured = terminalText(linkText({ kind: "up", since: AT }, AT, styleOf({ colours: true })));
-    expect(coloured).toBe("\u001b[32mup\u001b[0m for 0 ms");
-    expect(linkText({ kind: "up", since: AT }, AT, styleOf({ colours: false }))).toBe("up for 0 ms");
+  it("has colors if the terminal has", () => {
+    const colored = terminalText(linkText({ kind: "up", since: AT }, AT, styleOf({ colors: true })));
+    expect(colored).toBe("\u001b[32mup\u001b[0m for 0 ms");
+    expect(linkText({ kind: "up", since: AT }, AT, styleOf({ colors: false }))).toBe("up for 0 ms");
   });
 });

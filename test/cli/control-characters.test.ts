@@ -20,8 +20,8 @@ describe("withControlsEscaped", () => {
 });
 
 describe("terminalText", () => {
-  it("passes the program's own colours and cursor movements, and escapes the sequences of other texts", () => {
-    const text = `${ownSequence("[H")}${ownSequence("[J")}${styleOf({ colours: true }).bad(HOSTILE)}\n`;
+  it("passes the program's own colors and cursor movements, and escapes the sequences of other texts", () => {
+    const text = `${ownSequence("[H")}${ownSequence("[J")}${styleOf({ colors: true }).bad(HOSTILE)}\n`;
     expect(terminalText(text)).toBe(`\u001b[H\u001b[J\u001b[31m${SHOWN}\u001b[0m\n`);
   });
 

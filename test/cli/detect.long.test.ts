@@ -70,7 +70,7 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     const at = ["--config", site.configFile, "--expect", expected];
     const text = await site.gateway("detect", "air_temperature", ...at);
     expect(text).toMatchObject({ code: 1, err: "" });
-    // Neighbouring registers may make a nearer number: the output has three.
+    // Neighboring registers may make a nearer number: the output has three.
     expect(text.out.slice(text.out.indexOf("No value within 5 %"))).toMatch(
       new RegExp(`^  ${String(shown).slice(0, 4)}.* \\(holding:${point}, float32, CDAB; 5\\.[1-9] %\\)$`, "m"),
     );

@@ -53,7 +53,9 @@ describe("doctor", { timeout: MANY_PROCESSES_MS }, () => {
     expect(ok).toBe(false);
     expect(todo.slice(0, 4)).toEqual([
       'start the agent: "systemctl start booth-gateway"',
-      expect.stringMatching(/^127\.0\.0\.1:\d+: check that the PLC has power, that the network cable is connected, and that address and port/),
+      expect.stringMatching(
+        /^127\.0\.0\.1:\d+: check that the PLC has power, that the network cable is connected, and that address and port/,
+      ),
       `chmod 600 ${join(site.folder, "api-key")}`,
       expect.stringMatching(/^check the port in the configuration: no server listens at 127\.0\.0\.1:\d+/),
     ]);

@@ -113,7 +113,7 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
     expect(mail.out).toContain("not available. The answer is not Modbus TCP");
   });
 
-  it("recognises a gateway without a device, and a PLC whose only connection is taken", async () => {
+  it("recognizes a gateway without a device, and a PLC whose only connection is taken", async () => {
     const gateway = await plcSite({ manners: { exception: 11 } });
     const behind = await probe(`127.0.0.1:${gateway.plc.port}`, "--units", "1,2");
     expect(behind.code).toBe(69);

@@ -94,7 +94,7 @@ describe("booth-gateway profile import", () => {
     const folder = temporaryFolder();
     const config = join(folder, "gateway.yaml");
     const file = join(folder, "list.csv");
-    writeFileSync(file, "Name,Address,Type,Colour\nBooth State,2,INT,red\nAir,3,REAL,\nAir,5,REAL,\nOdd,7,TIMER,\n");
+    writeFileSync(file, "Name,Address,Type,Color\nBooth State,2,INT,red\nAir,3,REAL,\nAir,5,REAL,\nOdd,7,TIMER,\n");
     await say(["profile", "new", "acme", "--config", config]);
     const asked: string[] = [];
     const ask: Io["ask"] = (question, _, choices = []) => {

@@ -17,7 +17,7 @@ export function quietIo(io: Partial<Io> = {}): Io {
     err: () => undefined,
     table: () => undefined,
     isTerminal: false,
-    colours: false,
+    colors: false,
     progress: () => undefined,
     ask: () => Promise.resolve(null),
     environment: {},

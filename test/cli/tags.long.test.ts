@@ -43,7 +43,9 @@ describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
     await site.plc.offline();
     const away = await site.gateway("tags", "--config", site.configFile);
     expect(away).toMatchObject({ code: 69, out: "" });
-    expect(away.err).toMatch(/ECONNREFUSED\); check that the PLC has power, that the network cable is connected, and that address and port/);
+    expect(away.err).toMatch(
+      /ECONNREFUSED\); check that the PLC has power, that the network cable is connected, and that address and port/,
+    );
     const unknown = await site.gateway("tags", "--booth", "booth-9", "--config", site.configFile);
     expect(unknown).toMatchObject({ code: 2, out: "" });
     expect(unknown.err).toContain('the configuration has no booth "booth-9"; booths: booth-1');

@@ -54,11 +54,11 @@ async function onTerminal(
 }
 
 describe("on a terminal", { timeout: MANY_PROCESSES_MS }, () => {
-  it("status has colours unless NO_COLOR is set or the output isn't a terminal", async () => {
+  it("status has colors unless NO_COLOR is set or the output isn't a terminal", async () => {
     const folder = await deliveringAgent();
-    const coloured = await onTerminal(folder, "status");
-    expect(coloured).toContain("\u001b[32mup\u001b[0m for 1 min");
-    expect(coloured).toContain("\u001b[31mDISABLED\u001b[0m");
+    const colored = await onTerminal(folder, "status");
+    expect(colored).toContain("\u001b[32mup\u001b[0m for 1 min");
+    expect(colored).toContain("\u001b[31mDISABLED\u001b[0m");
     expect(await onTerminal(folder, "status", { no_color: "1" })).not.toContain("\u001b[3");
     const env = { RUNTIME_DIRECTORY: folder, NO_COLOR: "" };
     const piped = await runProgram(GATEWAY, ["status"], { env });

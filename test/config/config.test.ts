@@ -37,7 +37,7 @@ function booth(more = ""): BoothConfig {
 }
 
 describe("gateway configuration", () => {
-  test("a configuration gets defaults, a normalised serial number and a URL without its last slash", () => {
+  test("a configuration gets defaults, a normalized serial number and a URL without its last slash", () => {
     expect(parseConfig(SMALL, "/etc/gateway.yaml")).toEqual({
       data_dir: "/var/lib/booth-gateway",
       page: { port: 8470, lan_port: 8443 },

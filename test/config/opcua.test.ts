@@ -82,7 +82,7 @@ booths:
     expect(booths.map(({ modbus }) => modbus?.unit_id)).toEqual([1, 2, undefined, undefined]);
   });
 
-  test("has a strong policy by default, absolute paths and a normalised fingerprint", () => {
+  test("has a strong policy by default, absolute paths and a normalized fingerprint", () => {
     const shown = PIN.toUpperCase().match(/../g)?.join(":") ?? "";
     const given = `endpoint: "opc.tcp://plc:4840", user: gw, password_file: pw, server_certificate_fingerprint: "${shown}"`;
     expect(addressOf(given)).toEqual({

@@ -101,7 +101,7 @@ it("keys that look like numbers are sorted as text too", () => {
 });
 
 it("an ack is read tolerantly: unknown fields, numbers as text, absent options", () => {
-  const ack = { st: "st-1", s0: "41", n: 4, hash: "ab", server_time: "1700000000000", window: 4, colour: "red" };
+  const ack = { st: "st-1", s0: "41", n: 4, hash: "ab", server_time: "1700000000000", window: 4, color: "red" };
   expect(ackShape.parse(ack)).toEqual({
     st: "st-1",
     s0: 41,

@@ -15,7 +15,7 @@ test("two codes of one mode are one stage, whose raw value is the first", () => 
   expect(bake).toMatchObject({ mode: "bake", raw: "6", start: T0, end: T0 + 2 * MINUTE_MS, is_new_start: true });
 });
 
-test("a short stage goes to its successor where the neighbours differ", () => {
+test("a short stage goes to its successor where the neighbors differ", () => {
   const booth = lived(PLAIN, [MINUTE_MS, { mode: 3 }], [1000, { mode: 4 }], [MINUTE_MS, { mode: 5 }]);
   stay(booth, MINUTE_MS, { mode: 1 });
   expect(stageTexts(run(booth, PLAIN).facts)).toEqual(["spray 0-60000", "purge 60000-121000"]);

@@ -161,7 +161,7 @@ describe("npm start", { timeout: MANY_PROCESSES_MS }, () => {
         "there is no scenario nonsense; the scenarios are standard-cycle",
       ],
       [["--data", join(folder, "b"), "--speed", "0"], "--speed must be a number from 1 to 1000"],
-      [["--colour"], "--help lists the options"],
+      [["--color"], "--help lists the options"],
     ];
     for (const [argv, said] of cases) expect(sentence(await runProgram(SIMULATORS, ["site", ...argv]))).toContain(said);
   });

@@ -12,7 +12,7 @@ const file = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 interface Receiver<T> {
   readonly port: number;
   readonly heard: readonly T[];
-  /** Sets the server's next behaviour. */
+  /** Sets the server's next behavior. */
   now(word: string): Promise<void>;
 }
 

@@ -262,7 +262,7 @@ describe("the agent's status", () => {
       "certificate of other: ok",
     ]);
     expect(agentFindings({ ...status, clock: { synced: true, offset_ms: -1_500 } })[2]?.text).toBe(
-      "synchronised, the box's own clock is 1500 ms off",
+      "synchronized, the box's own clock is 1500 ms off",
     );
   });
 });

@@ -1,7 +1,7 @@
 import { type Mode, MODES_BY_PRIORITY } from "../../../src/domain/booth.ts";
 import type { Stage } from "./stage.ts";
 
-/** The booth's stages: at each instant the higher-priority mode of its bays; equal neighbours unite. */
+/** The booth's stages: at each instant the higher-priority mode of its bays; equal neighbors unite. */
 export function uniteBays(bays: readonly (readonly Stage[])[]): readonly Stage[] {
   const [only, ...more] = bays;
   if (only === undefined) return [];

@@ -117,7 +117,7 @@ interface Group {
   is_full: boolean;
 }
 
-/** Neighbours of one boot and one clock, each MAX_RECORDS at most: nothing is between two of them but what isn't held or is a row. */
+/** Neighbors of one boot and one clock, each MAX_RECORDS at most: nothing is between two of them but what isn't held or is a row. */
 function* groupsOf(raws: readonly Raw[]): Generator<Group> {
   const empty = (): Group => ({ raws: [], records: [], is_full: false });
   let group = empty();

@@ -260,7 +260,7 @@ export function clockText(before: ClockWatch, after: ClockWatch, value: ClockRec
   const by = value.witness === "service" ? "the service" : "the kernel";
   const first = value.unsure === true ? ", by a first answer that nobody else vouches for yet" : "";
   if (!before.synced)
-    return `the clock is synchronised, says ${by}${first}: records since the start have their time now`;
+    return `the clock is synchronized, says ${by}${first}: records since the start have their time now`;
   if (after.offset === before.offset) return `the time is vouched for by ${by} now`;
   const step = after.offset - before.offset;
   const back = step + LONG_MS < 0 ? ": what was recorded by the wrong time is placed anew" : "";

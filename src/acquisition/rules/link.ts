@@ -1,7 +1,7 @@
 import { render } from "../../domain/messages/render.ts";
 import { type Text, message } from "../../domain/message.ts";
 import type { RequestCounts } from "../../domain/agent-control.ts";
-import { normaliseSerial } from "../../domain/booth.ts";
+import { normalizeSerial } from "../../domain/booth.ts";
 import type { Profile } from "../../domain/profile.ts";
 import type { ProvisioningRow } from "../../domain/provisioning.ts";
 import type { EventRecord } from "../../domain/record.ts";
@@ -370,5 +370,5 @@ function serialIn(samples: readonly Sample[], tag: TagName): Serial | null {
 
 /** Normalizes a serial number for comparison. Text that can't be a serial number is only trimmed and converted to upper case. */
 function normalized(text: string): Serial {
-  return normaliseSerial(text) ?? text.trim().toUpperCase();
+  return normalizeSerial(text) ?? text.trim().toUpperCase();
 }

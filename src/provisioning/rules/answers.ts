@@ -169,7 +169,7 @@ export function toBeConfirmed(row: ProvisioningRow, record: ServiceRecord, aroun
   return move({ ...row, confirmed: null }, around, { state: "awaiting_confirm", record, ...words });
 }
 
-/** Starts a claim. Its id is made only once, so that the service recognises a retry as the same claim. */
+/** Starts a claim. Its id is made only once, so that the service recognizes a retry as the same claim. */
 export function toClaiming(
   row: ProvisioningRow,
   { record, claim_id, intent }: { record: ServiceRecord; claim_id: string; intent: ClaimIntent },

@@ -120,7 +120,7 @@ function newJob(store: OpenStore, stream: StreamId, { current, moves }: RebuildO
     );
   }
   if (hold.length > 0)
-    throw new Error("readings wait for the clock to be synchronised: rebuild when they have their place");
+    throw new Error("readings wait for the clock to be synchronized: rebuild when they have their place");
   const today = current ? present.parameters : null;
   if (current && today === null) throw new Error("no parameters are in force yet: leave --current out");
   const places = store.sql.bootPlaces.all(stream).length;
@@ -170,7 +170,7 @@ function swap(store: OpenStore, job: Job): RebuildProgress {
   const { db, sql, fold } = store;
   const target = store.live(job.stream);
   if (target.hold.length > 0 || sql.bootPlaces.all(job.stream).length !== job.places) {
-    throw new Error("the clock was synchronised meanwhile, or waits for it: start it again");
+    throw new Error("the clock was synchronized meanwhile, or waits for it: start it again");
   }
   while (job.awaited.length > 0) keepSnapshot(job);
   job.state = takeBack(job.state, []);

@@ -18,7 +18,7 @@ export function keepMemorySmall(): void {
   setFlagsFromString("--optimize-for-size");
   // Collects with one thread: for such a small young generation, waking helper threads on a busy box takes longer than the collection.
   setFlagsFromString("--no-parallel-scavenge");
-  // Skips optimising regular expressions: for Node's expression for IPv6 addresses, that takes as long as compiling it.
+  // Skips optimizing regular expressions: for Node's expression for IPv6 addresses, that takes as long as compiling it.
   setFlagsFromString("--no-regexp-peephole-optimization");
 }
 

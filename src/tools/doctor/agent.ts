@@ -80,7 +80,7 @@ export function noAgentFinding(why: Text): Finding {
 function clockFinding({ clock: { synced, offset_ms }, lacks, booths }: AgentStatus): Finding {
   if (synced) {
     const off = offset_ms === null ? "" : `, the box's own clock is ${Math.abs(Math.round(offset_ms))} ms off`;
-    return ok("clock", `synchronised${off}`);
+    return ok("clock", `synchronized${off}`);
   }
   if (lacks.length > 0) return skipped("clock", message("doctor.clock_later"));
   if (offset_ms !== null) return bad("clock", message("doctor.clock_contradicted"), message("doctor.clock_compare"));

@@ -9,7 +9,7 @@ import { print } from "../print.ts";
 import { textLines } from "../texts.ts";
 import { type Keys, openDraft, tagEntries, type TagEntry } from "./file.ts";
 
-/** The column heads of the list, as `profile import` recognises them. */
+/** The column heads of the list, as `profile import` recognizes them. */
 const HEADS = [
   "Name",
   "Modbus Address",

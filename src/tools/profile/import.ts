@@ -174,7 +174,7 @@ function textIn(file: string): string {
 }
 
 /**
- * Decodes the bytes of a list. Recognises UTF-16 by its byte order mark or by zero bytes. Decodes bytes that are not UTF-8 as Windows-1252,
+ * Decodes the bytes of a list. Recognizes UTF-16 by its byte order mark or by zero bytes. Decodes bytes that are not UTF-8 as Windows-1252,
  * in which any bytes are valid.
  */
 export function decoded(bytes: Uint8Array): string {

@@ -106,7 +106,7 @@ function showJudgement({ name, version }: Profile, { tags, modes, ok }: Judgemen
   });
   const wrong = tags.filter(({ verdict }) => verdict === "wrong").length;
   const count = tags.filter(({ verdict }) => verdict === "look").length;
-  const result = coloured(
+  const result = colored(
     ok ? message("workshop.reads_right") : message("workshop.wrong", { wrong, tags: tags.length }),
   );
   const seen = modes.map(({ raw, mode, reads }) =>
@@ -118,9 +118,9 @@ function showJudgement({ name, version }: Profile, { tags, modes, ok }: Judgemen
   io.table([head, ...rows]);
   io.table([...seen, conclusion].map((line) => [line]));
 
-  /** Colours a text if the output is a terminal with colours. */
-  function coloured(text: Text): Text {
+  /** Colors a text if the output is a terminal with colors. */
+  function colored(text: Text): Text {
     const style = styleOf(io);
-    return io.colours ? style[ok ? "good" : "bad"](render(text)) : text;
+    return io.colors ? style[ok ? "good" : "bad"](render(text)) : text;
   }
 }

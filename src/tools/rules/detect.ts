@@ -74,13 +74,13 @@ export interface Ranked {
 
 /**
  * The width of a band, as a share of the expected value. Floats whose distances lie in the same band count as equally good, because a
- * display rounds floats. The high word of a float, followed by the low word of its neighbour, gives nearly the same float. Digits that no
+ * display rounds floats. The high word of a float, followed by the low word of its neighbor, gives nearly the same float. Digits that no
  * display shows must therefore not decide. Whole numbers need no band, because a display shows all their digits.
  */
 const BAND = 0.005;
 
 /**
- * Returns the places (table and address) that an address may mean: the stated place and its two neighbours, in both tables, the most likely
+ * Returns the places (table and address) that an address may mean: the stated place and its two neighbors, in both tables, the most likely
  * first.
  * @param stated 0-based, as the notation is commonly read
  */
@@ -191,7 +191,7 @@ export interface Fit {
 }
 
 /** Penalties of less likely fits: far from the display's value, at another address than stated, scaled. */
-const WEIGHTS = { close: 150, near: 400, neighbour: 200, scaled: 10 } as const;
+const WEIGHTS = { close: 150, near: 400, neighbor: 200, scaled: 10 } as const;
 /** The relative distance that still counts as close, because a display lags and a sensor's value never rests. */
 const CLOSE = 0.01;
 
@@ -205,7 +205,7 @@ interface Expected {
 
 /**
  * Finds the candidates and scales that give the value on the display, the likeliest first: exact before near, the stated address before its
- * neighbours, floats before whole numbers, scaled whole numbers last.
+ * neighbors, floats before whole numbers, scaled whole numbers last.
  * @param candidates read with scale 1 and offset 0
  */
 export function fitsOf(candidates: readonly Candidate[], { shown, isCounter }: Expected): readonly Fit[] {
@@ -227,7 +227,7 @@ export function fitsOf(candidates: readonly Candidate[], { shown, isCounter }: E
     const off = offOf(candidate, { expect }) ?? Infinity;
     const distance = isExact ? 0 : off <= CLOSE ? WEIGHTS.close : WEIGHTS.near;
     const scaled = SCALES.findIndex((one) => one === scale) * WEIGHTS.scaled;
-    return distance + places.indexOf(candidate.place) * WEIGHTS.neighbour + scaled + typeWeight(fit, isCounter);
+    return distance + places.indexOf(candidate.place) * WEIGHTS.neighbor + scaled + typeWeight(fit, isCounter);
   };
   const miss = ({ candidate }: Fit): number => Math.abs((candidate.value ?? Infinity) - expect);
   return fits.toSorted((a, b) => weight(a) - weight(b) || miss(a) - miss(b));

@@ -1,6 +1,6 @@
 import type { ModbusTable } from "../../domain/profile.ts";
 
-/** This module recognises the names of Modbus tables in register lists. Pure. */
+/** This module recognizes the names of Modbus tables in register lists. Pure. */
 
 /**
  * Spellings of tables, without blanks, dashes, brackets and the plural s. Single digits are missing, because their meaning differs between

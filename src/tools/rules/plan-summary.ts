@@ -19,7 +19,7 @@ interface LinkCost {
  * The requests of one poll of a group, planned from the profile. At run time the driver learns further holes (addresses that the device
  * refuses).
  */
-export type GroupSummary = ReturnType<typeof summariseGroup>;
+export type GroupSummary = ReturnType<typeof summarizeGroup>;
 
 /** Bits per byte on a serial line: start bit, eight data bits, parity or second stop bit, stop bit. */
 const BITS_PER_BYTE = 11;
@@ -35,7 +35,7 @@ export function byteTime(address: ModbusAddress): Milliseconds {
 }
 
 /** Plans the requests of one poll of the group. Pure. */
-export function summariseGroup(profile: ModbusProfile, group: string, link: LinkCost) {
+export function summarizeGroup(profile: ModbusProfile, group: string, link: LinkCost) {
   const { quirks } = profile;
   const points = tagsOfGroup(profile, group).map((tag) => tag.point);
   const options: PlanOptions = { ...quirks, round_trip_registers: link.round_trip_registers };

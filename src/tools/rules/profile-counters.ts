@@ -75,9 +75,9 @@ interface Wide {
  */
 function wideAt(place: string, word_order: FirstOf, series: ReadonlyMap<string, readonly number[]>): Wide | null {
   const [table = "", address = ""] = place.split(":");
-  const neighbour = `${table}:${Number(address) + (word_order === "high_first" ? -1 : 1)}`;
+  const neighbor = `${table}:${Number(address) + (word_order === "high_first" ? -1 : 1)}`;
   const low = series.get(place) ?? [];
-  const high = series.get(neighbour);
+  const high = series.get(neighbor);
   if (high === undefined) return null;
   const values = low.map((word, i) => (high[i] ?? 0) * WORD + word);
   const isWide = high.every((word, i) => {
@@ -85,7 +85,7 @@ function wideAt(place: string, word_order: FirstOf, series: ReadonlyMap<string, 
     return word === before || (word === before + 1 && (low[i] ?? 0) < (low[i - 1] ?? 0));
   });
   const grows = values.every((value, i) => value >= (values[i - 1] ?? value));
-  return isWide && grows ? { place: word_order === "high_first" ? neighbour : place, word_order, values } : null;
+  return isWide && grows ? { place: word_order === "high_first" ? neighbor : place, word_order, values } : null;
 }
 
 /** Returns the growth in total and by mode. Returns null if the value fell, or grew faster than any counter. */

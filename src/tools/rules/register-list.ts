@@ -2,7 +2,7 @@ import type { FirstOf } from "../../domain/profile.ts";
 import { type CsvRow, csvRows, type Excess, type Separator, SEPARATORS } from "./csv.ts";
 import { isTableLike, tableIn } from "./list-tables.ts";
 
-/** This module reads register lists as engineering tools export them: recognises the columns, the types and the tool. Pure. */
+/** This module reads register lists as engineering tools export them: recognizes the columns, the types and the tool. Pure. */
 
 /** The column heads of each kind of column. The first kind that fits a head is used. */
 const COLUMNS = {
@@ -49,10 +49,10 @@ export interface ListRow {
 }
 
 export interface RegisterList {
-  /** The tool that wrote the list, recognised by its columns. It decides the word order if no column does. */
+  /** The tool that wrote the list, recognized by its columns. It decides the word order if no column does. */
   readonly maker: keyof typeof MAKERS;
   readonly columns: readonly Column[];
-  /** The heads of the recognised columns, as in the list. */
+  /** The heads of the recognized columns, as in the list. */
   readonly heads: Readonly<Partial<Record<Column, string>>>;
   /** The heads of columns that are not used. */
   readonly unknown: readonly string[];

@@ -248,8 +248,8 @@ it("the kernel's flag synchronizes a clock once only", () => {
 
 it.each([
   [synced, { wall: WALL + 90_000 }, "the wall clock was set by 90.0 s; nobody vouches for it"],
-  [unsynced, { heard: says(OFFSET + 60_000) }, "the clock is synchronised, says the service, by a first answer"],
-  [unsynced, { kernel: true }, "the clock is synchronised, says the kernel"],
+  [unsynced, { heard: says(OFFSET + 60_000) }, "the clock is synchronized, says the service, by a first answer"],
+  [unsynced, { kernel: true }, "the clock is synchronized, says the kernel"],
   [synced, { heard: says(OFFSET - 12_500) }, "time is corrected by -12.5 s, says the service"],
   [unsure, { heard: answers(5, OFFSET) }, "the time is vouched for by the service now"],
   [synced, { heard: answers(5, OFFSET - 2 * HOUR_MS) }, "what was recorded by the wrong time is placed anew"],

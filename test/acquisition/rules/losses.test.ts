@@ -24,10 +24,7 @@ const start = () => ({ losses: noLosses({ asked: 0, missed: 0 }, 0), asked: 0, m
 
 it("reports every 20th request without an answer once, with constant words", () => {
   const { told } = polled(start(), 600, 20);
-  expect(told).toEqual([
-    null,
-    "5 of the last 100 requests failed; most of them succeeded on retry",
-  ]);
+  expect(told).toEqual([null, "5 of the last 100 requests failed; most of them succeeded on retry"]);
 });
 
 it("doesn't report a lost reply now and then", () => {

@@ -54,7 +54,9 @@ it.each([
 
 it("a foreign PLC is reported with both serial numbers and an advice", () => {
   const { foreign, event } = look([sample("WXYZ-9")]);
-  expect(render(foreign?.reason ?? "")).toContain("shows serial number WXYZ-9, but this booth has serial number ABCD-123");
+  expect(render(foreign?.reason ?? "")).toContain(
+    "shows serial number WXYZ-9, but this booth has serial number ABCD-123",
+  );
   expect(render(foreign?.advice ?? "")).toContain("cable and address");
   expect(event).toEqual({ event: "identity", detail: render(foreign?.reason ?? ""), tag: "serial" });
 });

@@ -105,7 +105,7 @@ it("Now shows today's strip with its cycles first, and the last 24 hours next to
   const looks = await page.evaluate<[string, string][]>(`[...document.querySelectorAll(".today .seg[data-mode]")]
     .map((one) => [one.dataset.mode, getComputedStyle(one).backgroundImage])`);
   const of = (mode: string): unknown => looks.find(([name]) => name === mode)?.[1];
-  // Off and setback differ without colour, from each other and from plain modes.
+  // Off and setback differ without color, from each other and from plain modes.
   expect([of("off"), of("setback"), of("spray")]).toEqual([
     expect.stringContaining("radial-gradient"),
     expect.stringContaining("repeating-linear-gradient"),

@@ -80,7 +80,9 @@ it("the page translates the agent's sentences: why a link is down, and what was 
   const { page: english } = await openTab();
   await english.goto(url);
   await english
-    .getByText("Check that the PLC has power, that the network cable is connected, and that address and port in the configuration are right")
+    .getByText(
+      "Check that the PLC has power, that the network cable is connected, and that address and port in the configuration are right",
+    )
     .first()
     .waitFor();
   expect(faults).toEqual([]);

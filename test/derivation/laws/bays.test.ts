@@ -46,7 +46,7 @@ function lifeOf(life: readonly Turn[]): Script {
 
 type Stage = StageFact["value"];
 
-/** At each moment the booth is in the bays' mode with the higher priority; equal neighbours are one stage. */
+/** At each moment the booth is in the bays' mode with the higher priority; equal neighbors are one stage. */
 function isHighest({ facts, state }: Folded): boolean {
   const told = valuesOf(facts, "m");
   const of = (number: number): Stage[] => told.filter(({ bay }) => bay === number);

@@ -60,7 +60,7 @@ describe("booth-sim plc", () => {
       [["--truth", "/nowhere/at/all"], "The truth file can't be written"],
       [["--opcua-port", "1.5"], "--opcua-port must be a whole number"],
       [["--opcua-port", "0", "--opcua-profile", "click-booth"], "it speaks modbus"],
-      [["--colour"], "--help lists the options"],
+      [["--color"], "--help lists the options"],
     ];
     for (const [argv, sentence] of cases) {
       const { out, err, status } = run(argv);

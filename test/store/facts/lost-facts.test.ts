@@ -53,7 +53,7 @@ const CASES: readonly Case[] = [
     expected: { 5: "b", 7: "c" },
   },
   {
-    name: "the one that its neighbours leave, of several that say the same",
+    name: "the one that its neighbors leave, of several that say the same",
     facts: { 3: "a", 9: "b", 12: "c" },
     lost: [[5, 5]],
     made: "aabc",

@@ -59,7 +59,7 @@ async function playOne(folder: string, seed: number, counts: ListCounts): Promis
     err: (text) => void (out += render(text)),
     table: (rows) => void (out += alignedText(rows)),
     isTerminal: true,
-    colours: false,
+    colors: false,
     progress: () => undefined,
     environment: {},
     signal: new AbortController().signal,

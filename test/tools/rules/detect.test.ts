@@ -64,10 +64,10 @@ describe("rank", () => {
     expect(best(candidates, { expect: 20 })).toBe("holding:100 uint16 ABCD 20");
   });
 
-  it("isn't led astray by the neighbour's low word, which no display shows", () => {
+  it("isn't led astray by the neighbor's low word, which no display shows", () => {
     const [stated, , after] = placesOf({ table: "holding", address: 100 });
     if (stated === undefined || after === undefined) throw new Error("two places");
-    // Two floats, low word first: 17.97307 and its neighbour; the second pair straddles them.
+    // Two floats, low word first: 17.97307 and its neighbor; the second pair straddles them.
     const candidates = [...all([0xc8db, 0x418f], ["float32"], stated), ...all([0x418f, 0xc8d6], ["float32"], after)];
     const ranked = rank(candidates, { expect: 17.97306 }).filter(({ misfit }) => misfit !== Infinity);
     expect(ranked.map(({ candidate }) => `${candidate.place.address} ${candidate.order.letters}`)).toEqual([

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { byteTime, summariseGroup } from "../../../src/tools/rules/plan-summary.ts";
+import { byteTime, summarizeGroup } from "../../../src/tools/rules/plan-summary.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 
 const TCP = { round_trip_registers: 500, round_trip_ms: 5, rest_ms: 0, byte_ms: 0 };
 
-describe("summariseGroup", () => {
+describe("summarizeGroup", () => {
   it("counts addresses that several tags share once, and those between tags as read, not used", () => {
     const points = [
       point({ address: 10, type: "bool", bit: 0 }),
       point({ address: 10, type: "bool", bit: 1 }),
       point({ address: 14, type: "uint32" }),
     ];
-    expect(summariseGroup(profileOf(points), "g", TCP)).toMatchObject({
+    expect(summarizeGroup(profileOf(points), "g", TCP)).toMatchObject({
       tags: 3,
       read: 6,
       used: 3,
@@ -22,16 +22,16 @@ describe("summariseGroup", () => {
 
   it("adds the silence and the bytes of a serial line", () => {
     const link = { round_trip_registers: 10, round_trip_ms: 5, rest_ms: 4, byte_ms: 1 };
-    const { expected_ms } = summariseGroup(profileOf([point({ address: 0 })]), "g", link);
+    const { expected_ms } = summarizeGroup(profileOf([point({ address: 0 })]), "g", link);
     expect(expected_ms).toBe(5 + 4 + (8 + 5 + 2));
   });
 });
 
-it("summariseGroup counts eight bits as one byte, and a rest of bits as another", () => {
+it("summarizeGroup counts eight bits as one byte, and a rest of bits as another", () => {
   const link = { round_trip_registers: 10, round_trip_ms: 5, rest_ms: 4, byte_ms: 1 };
   const expected = (count: number): number => {
     const points = Array.from({ length: count }, (_, address) => point({ table: "coil", address, type: "bool" }));
-    return summariseGroup(profileOf(points), "g", link).expected_ms - (5 + 4 + 8 + 5);
+    return summarizeGroup(profileOf(points), "g", link).expected_ms - (5 + 4 + 8 + 5);
   };
   expect([1, 8, 9].map(expected)).toEqual([1, 1, 2]);
 });

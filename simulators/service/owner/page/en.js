@@ -73,7 +73,7 @@ export const TEXTS = {
   hours: "In use, h",
   gasTherm: "Gas, therm",
   powerKwh: "Power, kWh",
-  colours: "Colours of the strips",
+  colors: "Colors of the strips",
   nothingYet: "no data yet",
   "mode.spray": "Spray",
   "mode.flash": "Flash",

@@ -53,7 +53,7 @@ function axis(start, end, tz) {
   return el("div", { className: "axis", "aria-hidden": "true" }, ...hours, el("span", {}, clockText(end, tz)));
 }
 
-/** The longest modes in words, for those who don't see the colours. @param {readonly Stage[]} stages */
+/** The longest modes in words, for those who don't see the colors. @param {readonly Stage[]} stages */
 function spoken(stages) {
   /** @type {Map<string, number>} */
   const sums = new Map();
@@ -67,5 +67,5 @@ export function legend(modes) {
   const items = MODES.filter(([name]) => modes.has(name)).map(([, key]) =>
     el("li", {}, el("span", { className: `swatch ${key}`, "aria-hidden": "true" }), t(`mode.${key}`)),
   );
-  return el("ul", { className: "legend", "aria-label": t("colours") }, ...items);
+  return el("ul", { className: "legend", "aria-label": t("colors") }, ...items);
 }

@@ -11,7 +11,7 @@ const MAX_WIDE = 7;
 const MAX_FEET = 4;
 
 /**
- * Draws a column chart with plain elements. Unlike a canvas, these elements follow the page's colours, text size and print style.
+ * Draws a column chart with plain elements. Unlike a canvas, these elements follow the page's colors, text size and print style.
  * @param {{ label: string, bars: readonly Bar[], max: number, axis?: string, tall?: boolean }} chart `max`: value of a column
  *   of full height; `axis`: its label
  */

@@ -2,7 +2,7 @@ import { el, svg } from "../kit/dom.js";
 
 /**
  * Line charts over time, drawn by uPlot (see docs/explain/architecture.md), which is loaded with the first chart. This module adds the
- * colours of the page's themes, touch, and a cursor shared by several charts.
+ * colors of the page's themes, touch, and a cursor shared by several charts.
  */
 
 /** @typedef {typeof import("uplot")} UPlot */
@@ -48,7 +48,7 @@ function load() {
 }
 
 /**
- * Draws the legend of a chart, with the colour and dash pattern of each line.
+ * Draws the legend of a chart, with the color and dash pattern of each line.
  * @param {string} unit
  * @param {readonly { label: string, color: string, dash?: number, isBand?: boolean }[]} lines
  */
@@ -218,7 +218,7 @@ function bandsOf(lines) {
   });
 }
 
-/** Returns the number of decimals that neighbouring labels of the axis need to differ. @param {readonly number[]} splits */
+/** Returns the number of decimals that neighboring labels of the axis need to differ. @param {readonly number[]} splits */
 function decimals([first = 0, second = 1]) {
   const step = Math.abs(second - first);
   return step < 0.1 ? 2 : step < 1 ? 1 : 0;

@@ -11,7 +11,7 @@ const MARK_SHARE = 0.004;
 
 /**
  * Draws a period as a strip of modes. Time without data is hatched, future time is empty, off is dotted and setback is striped. So
- * none of these looks like an idle booth, even without colours. `cycles`: ends of cycles.
+ * none of these looks like an idle booth, even without colors. `cycles`: ends of cycles.
  * @param {{ stages: readonly Stage[], start: number, end: number, now: number, tz: string, label: string, slim?: boolean,
  *   cycles?: readonly number[], chosen?: Span | null, onTap?: (at: number) => void }} day
  */
@@ -58,7 +58,7 @@ export function strip({ stages, start, end, now, tz, label, slim = false, cycles
   return element;
 }
 
-/** Returns the pattern of a mode that its colour alone would not distinguish. @param {string} mode */
+/** Returns the pattern of a mode that its color alone would not distinguish. @param {string} mode */
 export function lookOf(mode) {
   return mode === "no_data" ? "hatch" : mode === "off" || mode === "setback" ? `mark-${mode}` : "";
 }
@@ -100,7 +100,7 @@ export function legend(stages, span, cycles = false) {
   );
 }
 
-/** Returns the longest modes in words, for people who can't see the colours. @param {readonly Stage[]} stages */
+/** Returns the longest modes in words, for people who can't see the colors. @param {readonly Stage[]} stages */
 function toldStages(stages) {
   return [...sumsOf(stages)]
     .sort(([, a], [, b]) => b - a)

@@ -110,7 +110,7 @@ export function troubleNote(look, { reason, advice }) {
 }
 
 /**
- * Capitalises a text that begins with an ordinary word, as the agent's texts do. A name or an address stays as it is.
+ * Capitalizes a text that begins with an ordinary word, as the agent's texts do. A name or an address stays as it is.
  * @param {string} text
  */
 export function sentence(text) {
@@ -133,7 +133,7 @@ export function table(caption, heads, rows) {
     { className: "scroll", tabIndex: 0, role: "group", "aria-label": caption },
     el(
       "table",
-      // States the role explicitly: on a phone the table is drawn as blocks, and a screen reader would not recognise it as a table.
+      // States the role explicitly: on a phone the table is drawn as blocks, and a screen reader would not recognize it as a table.
       { role: "table" },
       el("caption", { className: "hidden" }, caption),
       el(

@@ -25,7 +25,7 @@ const STEP_MIN = 5;
 const STEP_MS = STEP_MIN * 60_000;
 const EVERY_MS = 60_000;
 const HEIGHT = 170;
-/** Colours of the lines. Dash patterns distinguish the lines as well. */
+/** Colors of the lines. Dash patterns distinguish the lines as well. */
 const COLORS = ["plot-1", "plot-2", "plot-3", "plot-4"];
 
 /** @param {number} nth */
