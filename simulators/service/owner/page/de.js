@@ -73,7 +73,7 @@ export const TEXTS = {
   hours: "In Betrieb, h",
   gasTherm: "Gas, therm",
   powerKwh: "Strom, kWh",
-  colours: "Farben der Betriebsarten",
+  colors: "Farben der Betriebsarten",
   nothingYet: "noch keine Daten",
   "mode.spray": "Lackieren",
   "mode.flash": "Ablüften",

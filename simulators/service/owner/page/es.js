@@ -73,7 +73,7 @@ export const TEXTS = {
   hours: "En uso, h",
   gasTherm: "Gas, therm",
   powerKwh: "Electricidad, kWh",
-  colours: "Colores de los modos",
+  colors: "Colores de los modos",
   nothingYet: "aún sin datos",
   "mode.spray": "Pintado",
   "mode.flash": "Oreo",
