@@ -235,7 +235,8 @@ function checkTopics(topics: NonNullable<OutputInput["mqtt"]>["topics"]): readon
     const last = places.at(-1) ?? "";
     const isOfOne = named.includes(last) && (named.includes("booth") || named.includes("serial"));
     if (name === "status" || isOfOne) return [];
-    const [booth, serial] = [placeholder("booth"), placeholder("serial")];
+    const booth = placeholder("booth");
+    const serial = placeholder("serial");
     return [[name, message("config.shared_topic", { place: placeholder(last), booth, serial })]];
   });
 }

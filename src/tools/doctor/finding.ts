@@ -85,7 +85,8 @@ export function present(findings: readonly (Finding | false)[]): Finding[] {
  * Joins two texts on one line. Either text may be "". Line breaks are removed, because a peer's words must not look like a line of ours.
  */
 export function joined(first: Text, second: Text): Text {
-  const [one, other] = [inOneLine(first), inOneLine(second)];
+  const one = inOneLine(first);
+  const other = inOneLine(second);
   if (one === "" || other === "") return one === "" ? other : one;
   return message("text.todo", { text: one, todo: other });
 }
