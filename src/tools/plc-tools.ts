@@ -33,7 +33,8 @@ export function chosenBooths(values: Values): readonly ChosenBooth[] {
   const booths = config.booths.filter(({ id }) => typeof name !== "string" || id === name);
   if (booths.length === 0) {
     const known = config.booths.map(({ id }) => id).join(", ");
-    throw new CommandError(message("tool.no_booth", { booth: String(name), known }), EXIT.usage);
+    const text = known === "" ? message("tool.no_booths") : message("tool.no_booth", { booth: String(name), known });
+    throw new CommandError(text, EXIT.usage);
   }
   return booths.map((booth) => {
     const profile = findProfile(booth.profile, config.profile_dirs);

@@ -960,6 +960,7 @@ export interface MessageArgs<Arg> {
   readonly "rank.step": { readonly profile: Arg; readonly number: Arg; readonly of: Arg };
   readonly "rank.too_long": NoArgs;
   readonly "tool.no_booth": { readonly booth: Arg; readonly known: Arg };
+  readonly "tool.no_booths": NoArgs;
   readonly "tool.which_booth": { readonly names: Arg };
   readonly "tool.which_opcua": { readonly count: number };
   readonly "tool.which_plc": NoArgs;
