@@ -77,7 +77,7 @@ it.each(Object.keys(WAYS) as WayName[])(
     expect(lacking(newest_seq)).toEqual(poison);
     expect(boothOf(agent).log.refused).toMatchObject({ count: poison.length, newest: { seq: poison.at(-1) } });
     expect(boothOf(agent).log.acked_seq).toBe((poison[0] ?? 0) - 1);
-    expect(site.lines.join("\n")).not.toMatch(/; kept aside$/m);
+    expect(site.lines.join("\n")).not.toMatch(/the gateway sets them aside/);
   },
 );
 
@@ -92,9 +92,9 @@ it("a record that the service rejects for a day is set aside, declared to the se
   refuse((seq) => seq === poison);
   await site.clock.run(23 * 60 * MINUTE);
   expect(boothOf(agent).log).toMatchObject({ acked_seq: poison - 1, refused: { count: 1, newest: { seq: poison } } });
-  expect(site.lines.join("\n")).not.toMatch(/; kept aside$/m);
+  expect(site.lines.join("\n")).not.toMatch(/the gateway sets them aside/);
   await site.clock.run(80 * MINUTE);
-  expect(site.lines.join("\n")).toMatch(new RegExp(`the service refuses record ${poison} for good: .*; kept aside`));
+  expect(site.lines.join("\n")).toMatch(new RegExp(`the service permanently rejects .*${poison}.*: .*; the gateway sets them aside`));
   const { acked_seq, newest_seq, refused } = boothOf(agent).log;
   expect([newest_seq - acked_seq < 20, refused.count, lacking(acked_seq)]).toEqual([true, 1, [poison]]);
   const gaps = rows<{ from_seq: number; to_seq: number }>(site.service.db, "SELECT from_seq, to_seq FROM seq_gaps");
