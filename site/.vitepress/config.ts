@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
 
-/** The site of the documents: `npm run docs` builds it without network access into `docs/.vitepress/dist`. */
+/** The site of the documents: `npm run docs` builds it without network access into `site/.vitepress/dist`. */
 
-const DOCS = fileURLToPath(new URL("..", import.meta.url));
+const DOCS = fileURLToPath(new URL("../../docs", import.meta.url));
 const SECTIONS = {
   start: "Get started",
   operate: "Operate",
@@ -27,6 +27,8 @@ function pagesOf(folder: string): { text: string; link: string }[] {
 
 export default defineConfig({
   title: "booth-gateway",
+  // A copy of docs: the modules of the site are found from its own folder.
+  srcDir: "pages",
   description: "Edge gateway agent for paint and spray booths",
   cleanUrls: true,
   lastUpdated: false,
