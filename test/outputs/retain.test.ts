@@ -3,7 +3,7 @@ import { PLAIN, virtualPlant } from "./virtual.ts";
 
 const TOPICS = { tag: "t/{tag}", figure: "f/{figure}", status: "status" };
 
-it.each([true, false])("with `retain` %s, status and will are retained as tags and figures are", async (retain) => {
+it.each([true, false])("an MQTT output with `retain` %s sends status, will and figures with this retain flag", async (retain) => {
   const mqtt = { topics: TOPICS, payload: "json", retain, history: true } as const;
   const { site, broker } = virtualPlant({ ...PLAIN, mqtt });
   await site.start();

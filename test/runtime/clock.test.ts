@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
 
-it("a sleep that is cut short says why, one that hasn't begun too", async () => {
+it("a sleep that is aborted before or during its wait rejects with the abort's reason", async () => {
   const reason = new Error("enough");
   const ending = new AbortController();
   const sleeping = systemClock().sleep(60_000, ending.signal);
