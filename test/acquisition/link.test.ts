@@ -240,7 +240,7 @@ describe("a link that checks the PLC's identity", () => {
   });
 });
 
-test("a link is degraded once while a tag with a role reads NaN, and is up again after a good value", async () => {
+test("a link is degraded while a tag with a role (such as mode) reads NaN, and is up after a good value", async () => {
   const it = device();
   const shown: { sample: Sample } = { sample: { tag: "mode", value: 1, quality: "good" } };
   const lines: string[] = [];

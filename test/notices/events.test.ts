@@ -58,17 +58,33 @@ describe("the notice conditions of a booth", () => {
     ["include a fault while the mode is fault", { summary: summary({ mode: "fault" }) }, { fault: "on" }],
     ["include an E-stop while the mode is estop", { summary: summary({ mode: "estop" }) }, { estop: "on" }],
     ["include nothing after 10 min of baking", { summary: summary({ mode: "bake" }) }, {}],
-    ["include a mode that lasts too long after 90 min of baking", { summary: summary({ mode: "bake", since: NOW - 90 * MIN }) }, { "mode bake": "on" }],
-    ["are unsure about the mode if the last reading is old", { summary: summary({ mode: "fault", in_gap: true }) }, UNKNOWN],
+    [
+      "include a mode that lasts too long after 90 min of baking",
+      { summary: summary({ mode: "bake", since: NOW - 90 * MIN }) },
+      { "mode bake": "on" },
+    ],
+    [
+      "are unsure about the mode if the last reading is old",
+      { summary: summary({ mode: "fault", in_gap: true }) },
+      UNKNOWN,
+    ],
     ["are unsure about the mode if there is no data", { summary: summary({ mode: "no_data" }) }, UNKNOWN],
     ["are unsure about the mode if the booth was never read", { summary: null }, UNKNOWN],
     ["are unsure about the link before 5 min without an answer", { plc: down(NOW - 5 * MIN + 1) }, { link: "unsure" }],
     ["include the link after 5 min without an answer", { plc: down(NOW - 5 * MIN) }, { link: "on" }],
     ["are unsure about the storage if its status is unknown", { storage: null }, { storage: "unsure" }],
     ["include the storage if commits fail", { trouble: "disk full" }, { storage: "on" }],
-    ["include the storage if the disk is full", { storage: { ...SOUND, health: { low: true, damaged_files: [] } } }, { storage: "on" }],
+    [
+      "include the storage if the disk is full",
+      { storage: { ...SOUND, health: { low: true, damaged_files: [] } } },
+      { storage: "on" },
+    ],
     ["include nothing if the space lasts for 24 h", { storage: { ...SOUND, hours_to_full: 24 } }, {}],
-    ["include the storage if the space lasts for less than 24 h", { storage: { ...SOUND, hours_to_full: 23.9 } }, { storage: "on" }],
+    [
+      "include the storage if the space lasts for less than 24 h",
+      { storage: { ...SOUND, hours_to_full: 23.9 } },
+      { storage: "on" },
+    ],
   ])("%s", (_, booth, wanted) => {
     expect(looks(booth)).toEqual(wanted);
   });

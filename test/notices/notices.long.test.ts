@@ -132,7 +132,7 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port}/
   };
 }
 
-test("an incident notice is sent at once before the clock is confirmed, and not again after that until the incident ends", async () => {
+test("an incident notice is sent at once even while the clock is unconfirmed, and once more when the incident ends", async () => {
   const site = await plant("events: [incident]");
   const opened = {
     check: "range",
@@ -206,7 +206,7 @@ test("a notice with an unexpected error is shown as down with the reason, and is
   expect(site.notices.status()[0]).toMatchObject({ link: { kind: "up" }, sent: 1 });
 });
 
-test("events of the quiet hours are sent in one message afterwards, which after a permanent rejection waits for a user's test notice", async () => {
+test("notice events of quiet hours are sent together afterwards, and a permanently rejected message is resent after a test notice", async () => {
   const site = await plant('events: [fault, estop], urgent: [], quiet: { from: "22:00", to: "06:00", tz: UTC }');
   await site.clock.run(11 * HOUR);
   await site.mode("fault");

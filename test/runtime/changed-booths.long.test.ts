@@ -62,7 +62,7 @@ it("a booth is polled exactly on time during 200 configuration changes of anothe
   expect(agent.status().booths.map(({ booth }) => booth)).toEqual(["booth-1"]);
 });
 
-it("a booth keeps its log and its session with the service when its settings change or it is removed and returned", async () => {
+it("a booth keeps its log and its binding to the service when its settings change or it is removed and re-added", async () => {
   const { site, agent, firstAs, secondAs, become, told, connections } = await changingSite();
   for (let round = 0; round < 20; round++) await become(firstAs(round % 2 === 0 ? "Europe/Madrid" : "America/Denver"));
   expect([connections(), told("service link is up"), told("service link is down")]).toEqual([21, 1, 0]);

@@ -21,9 +21,21 @@ test.each([
   ["with a booth that was released is not wiped", [booth({ state: "released" })], null],
   ["decommissioned by a command that wasn't root's is not wiped", [booth({ state: "decommissioned" })], null],
   ["whose service record was decommissioned just now is not wiped", [booth(gone({ by: "record" }))], null],
-  ["whose service record has been decommissioned for almost 24 hours is not wiped", [booth(gone({ by: "record", for_ms: WIPE_AFTER_MS - 1 }))], null],
-  ["whose service record has been decommissioned for 24 hours is wiped completely", [booth(gone({ by: "record", for_ms: WIPE_AFTER_MS }))], "all"],
-  ["with a log record that the service hasn't acknowledged loses its keys only", [booth(byRoot), booth(byRoot, 69)], "keys"],
+  [
+    "whose service record has been decommissioned for almost 24 hours is not wiped",
+    [booth(gone({ by: "record", for_ms: WIPE_AFTER_MS - 1 }))],
+    null,
+  ],
+  [
+    "whose service record has been decommissioned for 24 hours is wiped completely",
+    [booth(gone({ by: "record", for_ms: WIPE_AFTER_MS }))],
+    "all",
+  ],
+  [
+    "with a log record that the service hasn't acknowledged loses its keys only",
+    [booth(byRoot), booth(byRoot, 69)],
+    "keys",
+  ],
 ])("a gateway %s", (_what, booths, expected) => {
   expect(wipedOf(booths)).toBe(expected);
 });

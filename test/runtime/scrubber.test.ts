@@ -6,7 +6,7 @@ const SECRET = "Tr0ub4dor&3/+ü=";
 
 /** How peers quote what they were sent. */
 const QUOTATIONS: Readonly<Record<string, (secret: string) => string>> = {
-  "unchanged": (secret) => secret,
+  unchanged: (secret) => secret,
   "in another case": (secret) => secret.toUpperCase(),
   "encoded for a URL": encodeURIComponent,
   "encoded for a URL in lowercase": (secret) => encodeURIComponent(secret).toLowerCase(),

@@ -84,11 +84,14 @@ test("an answer whose transaction id is off by more than one is malformed, witho
   expect(framing.take(answer, answer.length)).toMatchObject({ kind: "malformed", advice: null });
 });
 
-test.each(LINK_ERROR_KINDS)("the advice for a failed serial line (%s) mentions neither an address and port nor a connection", (kind) => {
-  expect(render(adviceFor({ kind, advice: null }, "/dev/serial/by-id/usb-1"))).not.toMatch(
-    /address and port|connection/,
-  );
-  expect(adviceFor({ kind, advice: null }, "192.0.2.1:502")).toEqual(
-    adviceFor({ kind, advice: null }, "opc.tcp://plc:4840/a"),
-  );
-});
+test.each(LINK_ERROR_KINDS)(
+  "the advice for a failed serial line (%s) mentions neither an address and port nor a connection",
+  (kind) => {
+    expect(render(adviceFor({ kind, advice: null }, "/dev/serial/by-id/usb-1"))).not.toMatch(
+      /address and port|connection/,
+    );
+    expect(adviceFor({ kind, advice: null }, "192.0.2.1:502")).toEqual(
+      adviceFor({ kind, advice: null }, "opc.tcp://plc:4840/a"),
+    );
+  },
+);

@@ -39,26 +39,29 @@ async function polls(driver: Driver, count: number): Promise<readonly unknown[]>
 const times = (count: number): readonly unknown[] => Array.from({ length: count }, () => RIGHT);
 
 describe("a device that closes the connection after a complete answer", () => {
-  test.each([1, 2, 3])("causes no lost value, not even in the first poll, if it closes after %i answers", async (answers) => {
-    const { plc, driverFor } = bed();
-    closeAfter(plc, answers);
-    const memory = emptyMemory();
-    let driver = await driverFor(POINTS, { memory });
-    // Like the link's owner, opens a new connection if the old one ended between polls.
-    const read: unknown[] = [];
-    while (read.length < 10) {
-      const values = await polls(driver, 1).catch(() => null);
-      if (values === null) driver = await driverFor(POINTS, { memory });
-      else read.push(...values);
-    }
-    expect(read).toEqual(times(10));
-    expect(driver.notes?.().map(({ kind }) => kind)).toEqual(["closes"]);
-    // At most two requests are lost until the driver knows the limit. Then each connection is used for as many requests
-    // as the device answers.
-    expect(plc.requests.length).toBeLessThanOrEqual(30 + 2);
-    expect(plc.accepted()).toBeLessThanOrEqual(Math.ceil(30 / answers) + 3);
-    expect(driver.renewals?.()).toBeLessThanOrEqual(2);
-  });
+  test.each([1, 2, 3])(
+    "causes no lost value, not even in the first poll, if it closes after %i answers",
+    async (answers) => {
+      const { plc, driverFor } = bed();
+      closeAfter(plc, answers);
+      const memory = emptyMemory();
+      let driver = await driverFor(POINTS, { memory });
+      // Like the link's owner, opens a new connection if the old one ended between polls.
+      const read: unknown[] = [];
+      while (read.length < 10) {
+        const values = await polls(driver, 1).catch(() => null);
+        if (values === null) driver = await driverFor(POINTS, { memory });
+        else read.push(...values);
+      }
+      expect(read).toEqual(times(10));
+      expect(driver.notes?.().map(({ kind }) => kind)).toEqual(["closes"]);
+      // At most two requests are lost until the driver knows the limit. Then each connection is used for as many requests
+      // as the device answers.
+      expect(plc.requests.length).toBeLessThanOrEqual(30 + 2);
+      expect(plc.accepted()).toBeLessThanOrEqual(Math.ceil(30 / answers) + 3);
+      expect(driver.renewals?.()).toBeLessThanOrEqual(2);
+    },
+  );
 
   test.each(["close", "reset"] as const)(
     "never changes the link's state if it ends connections with a %s",
@@ -169,7 +172,7 @@ test("a device that closes the connection before it answers is not noted as clos
   expect(driver.notes?.()).toEqual([]);
 });
 
-test("the driver waits for the answer to a pending request before an abort ends the connection", async () => {
+test("the driver still receives the answer to a pending request after an abort, and then closes the connection", async () => {
   const { plc } = bed();
   const owner = new AbortController();
   const held: (() => void)[] = [];

@@ -65,7 +65,7 @@ describe("the answer to an identification request", () => {
     expect(judge(tooLong, tooLong.length, expected)).toMatchObject({ kind: "malformed" });
   });
 
-  it("never gets a length beyond the received bytes or the 253 bytes of a PDU", () => {
+  it("never has a computed length beyond the received bytes or the 253 bytes of a PDU", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (tail) => {
         const bytes = Uint8Array.from([0x2b, 0x0e, 1, 0x81, 0, 0, ...tail]);

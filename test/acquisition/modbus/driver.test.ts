@@ -71,10 +71,10 @@ describe("the Modbus driver", () => {
   });
 });
 
-describe("the Modbus driver with exceptions of a device", () => {
+describe("the Modbus driver with a device that rejects reads", () => {
   const COUNT = 9;
   for (let bad = 0; bad < COUNT; bad++) {
-    test(`learns a hole from exception 2 at position ${bad} of a block, and loses the value of that tag only`, async () => {
+    test(`learns a hole (rejected address) from exception 2 at position ${bad} of a block, and loses only that tag's value`, async () => {
       const { driverFor, plc } = bed();
       plc.holes = (_, address) => address === bad;
       const memory = emptyMemory();
@@ -92,7 +92,7 @@ describe("the Modbus driver with exceptions of a device", () => {
     });
   }
 
-  test("learns a hole between tags, keeps it for the next driver, and needs one more request because of it", async () => {
+  test("learns a hole (rejected address) between tags, keeps it for the next driver, and needs one more request", async () => {
     const { driverFor, plc } = bed();
     plc.holes = (_, address) => address === 5;
     const points = [...registers(5), ...registers(5, 6)];
@@ -134,7 +134,7 @@ describe("the Modbus driver with exceptions of a device", () => {
     expect(plc.requests.length).toBe(1);
   });
 
-  describe("reading several groups together", () => {
+  describe("when it reads several groups together", () => {
     /** Registers of two groups in alternation, three of each. */
     const both = profileOf(registers(6));
     const mixed = {

@@ -153,35 +153,32 @@ test.concurrent.for(LINE_FAULTS)(
   },
 );
 
-test.concurrent(
-  "row 18: an exception at any position of a block makes only that tag's sample bad",
-  async (context) => {
-    const profile = clickBooth();
-    const all = profile.tags.filter(({ point }) => point.table === "holding");
-    // The unit test of the driver tries every position of a block.
-    const places = all.filter((_, nth) => nth % Math.ceil(all.length / 4) === 0);
-    const bed = await started(context);
-    const others: string[] = [];
-    for (const { name, group, point } of places) {
-      bed.plc.manners.bad_ranges = [{ table: "holding", first: point.address, last: point.address, code: 2 }];
-      const states = bed.states.length;
-      // Connections are refused too, because a broken connection alone is renewed within the poll.
-      bed.proxy.faults.refuse = true;
-      bed.proxy.cut();
-      // A poll that was answered before the cut may still be in transit to the intake until the link is down.
-      await until(() => bed.states.slice(states).some(({ kind }) => kind === "down"), "the link is down");
-      bed.proxy.faults.refuse = false;
-      const before = bed.polls.length;
-      const hit = () => bed.polls.slice(before).find((poll) => poll.group === group);
-      await until(() => hit() !== undefined, `${group} is read`);
-      const bad = hit()?.samples.filter(({ quality }) => quality === "bad") ?? [];
-      if (bad.length !== 1 || bad[0]?.tag !== name) others.push(`${name}: ${bad.map(({ tag }) => tag).join(", ")}`);
-    }
-    bed.plc.manners.bad_ranges = [];
-    expect(others).toEqual([]);
-    await settle(bed, { row: 18, fault: "exceptions on part of a block", injected: places.length });
-  },
-);
+test.concurrent("row 18: an exception at any position of a block makes only that tag's sample bad", async (context) => {
+  const profile = clickBooth();
+  const all = profile.tags.filter(({ point }) => point.table === "holding");
+  // The unit test of the driver tries every position of a block.
+  const places = all.filter((_, nth) => nth % Math.ceil(all.length / 4) === 0);
+  const bed = await started(context);
+  const others: string[] = [];
+  for (const { name, group, point } of places) {
+    bed.plc.manners.bad_ranges = [{ table: "holding", first: point.address, last: point.address, code: 2 }];
+    const states = bed.states.length;
+    // Connections are refused too, because a broken connection alone is renewed within the poll.
+    bed.proxy.faults.refuse = true;
+    bed.proxy.cut();
+    // A poll that was answered before the cut may still be in transit to the intake until the link is down.
+    await until(() => bed.states.slice(states).some(({ kind }) => kind === "down"), "the link is down");
+    bed.proxy.faults.refuse = false;
+    const before = bed.polls.length;
+    const hit = () => bed.polls.slice(before).find((poll) => poll.group === group);
+    await until(() => hit() !== undefined, `${group} is read`);
+    const bad = hit()?.samples.filter(({ quality }) => quality === "bad") ?? [];
+    if (bad.length !== 1 || bad[0]?.tag !== name) others.push(`${name}: ${bad.map(({ tag }) => tag).join(", ")}`);
+  }
+  bed.plc.manners.bad_ranges = [];
+  expect(others).toEqual([]);
+  await settle(bed, { row: 18, fault: "exceptions on part of a block", injected: places.length });
+});
 
 test.concurrent("row 21: a torn read of a 32-bit counter never becomes a value", async (context) => {
   const click = clickBooth();

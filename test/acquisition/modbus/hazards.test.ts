@@ -10,7 +10,7 @@ import { profileOf } from "../../support/profiles.ts";
 
 const bed = modbusBed();
 
-describe("an answer", () => {
+describe("a Modbus answer", () => {
   const usual = Buffer.from([3, 2, 0x12, 0x34]);
   const cases: Readonly<Record<string, FakeScript>> = {
     "with an old transaction id": (request) => [
@@ -88,7 +88,7 @@ describe("an answer", () => {
   });
 });
 
-describe("a late answer on the next connection", () => {
+describe("a late Modbus answer on the next connection", () => {
   test.each([0, 256])("is rejected even after %i requests on that connection were answered", async (more) => {
     const { plc } = bed();
     const line = modbusLine({ host: "127.0.0.1", port: plc.port });
@@ -116,7 +116,7 @@ describe("a late answer on the next connection", () => {
   });
 });
 
-describe("a read whose answer stays incomplete", () => {
+describe("a Modbus read whose answer stays incomplete", () => {
   test("fails as timeout if only half of the answer arrives before the deadline", async () => {
     const { driverFor, plc } = bed();
     plc.script = (_, answer) => [answer.subarray(0, 8)];

@@ -62,7 +62,7 @@ function firmwareBed() {
   return { state, requests };
 }
 
-test("the driver skips a learned hole for 24 h, then tries the whole block once and learns the hole again", async () => {
+test("the driver skips a learned hole (rejected address) for 24 h, then tries the whole block and learns the hole again", async () => {
   const { driverFor, plc } = bed();
   plc.holes = (_, address) => address === 2;
   const clock = handMono();
@@ -83,7 +83,7 @@ test("the driver skips a learned hole for 24 h, then tries the whole block once 
   expect(await requestsOfPoll()).toBe(2);
 });
 
-test("the driver forgets a hole after 24 h if the device has that register by then, and needs one request", async () => {
+test("the driver forgets a hole (rejected address) after 24 h if the device accepts that address by then", async () => {
   const { driverFor, plc } = bed();
   plc.holes = (_, address) => address === 2;
   const clock = handMono();
@@ -101,7 +101,7 @@ test("the driver forgets a hole after 24 h if the device has that register by th
   expect(holesNow(memory.holes)).toEqual({});
 });
 
-test("the driver applies learned holes only while the device has the firmware version they were learned with", async () => {
+test("the driver applies learned holes (rejected addresses) only to the firmware version they were learned with", async () => {
   const { state, requests } = firmwareBed();
   const memory = emptyMemory();
   expect(await requests(memory)).toBe(5); // learned before the version was read, so it belongs to this version
@@ -119,7 +119,7 @@ test("the driver applies learned holes only while the device has the firmware ve
   expect(await requests(memory)).toBe(2);
 });
 
-test("the driver remembers the holes of at most four firmware versions", async () => {
+test("the driver remembers the holes (rejected addresses) of at most four firmware versions", async () => {
   const { state, requests } = firmwareBed();
   const memory = emptyMemory();
   for (state.firmware = 1; state.firmware < 20; state.firmware++) await requests(memory);
@@ -148,7 +148,7 @@ function gateway(profile: ModbusProfile) {
   return { life };
 }
 
-describe("a learned hole", () => {
+describe("a learned hole (rejected address)", () => {
   it("is skipped for 24 h, also after a restart of the agent or the machine", async () => {
     const profile = profileOf(POINTS);
     const { life } = gateway(profile);
@@ -162,7 +162,7 @@ describe("a learned hole", () => {
   });
 });
 
-describe("stored holes", () => {
+describe("stored holes (rejected addresses)", () => {
   const memory = restoredHoles(
     {
       version: 1,

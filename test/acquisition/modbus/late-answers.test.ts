@@ -150,20 +150,23 @@ describe("the driver on a serial line", () => {
   });
 });
 
-test.each([1])("the driver on a serial line returns no wrong value if answers are lost or late at random (seed %i)", async (seed) => {
-  const { bus, read } = serialBus(FOUR_BLOCKS);
-  await read();
-  const random = seededRandom(seed);
-  bus.fate = () => {
-    const dice = random.next();
-    if (dice < 0.1) return "lost";
-    return dice < 0.25 ? "late" : "now";
-  };
-  let good = 0;
-  for (let poll = 0; poll < 6; poll++) {
-    const samples = await read().catch(() => []);
-    good += samples.filter(({ quality }) => quality === "good").length;
-    expect(wrongIn(samples, FOUR_BLOCKS)).toEqual([]);
-  }
-  expect(good).toBeGreaterThan(0.5 * 6 * FOUR_BLOCKS.length);
-});
+test.each([1])(
+  "the driver on a serial line returns no wrong value if answers are lost or late at random (seed %i)",
+  async (seed) => {
+    const { bus, read } = serialBus(FOUR_BLOCKS);
+    await read();
+    const random = seededRandom(seed);
+    bus.fate = () => {
+      const dice = random.next();
+      if (dice < 0.1) return "lost";
+      return dice < 0.25 ? "late" : "now";
+    };
+    let good = 0;
+    for (let poll = 0; poll < 6; poll++) {
+      const samples = await read().catch(() => []);
+      good += samples.filter(({ quality }) => quality === "good").length;
+      expect(wrongIn(samples, FOUR_BLOCKS)).toEqual([]);
+    }
+    expect(good).toBeGreaterThan(0.5 * 6 * FOUR_BLOCKS.length);
+  },
+);

@@ -66,8 +66,8 @@ describe("an answer over RTU", () => {
   const WRONG: readonly (readonly [string, readonly Buffer[]])[] = [
     ["of another unit", [withCrc(2, 3, 4, 0x12, 0x34, 0x56, 0x78)]],
     ["of another function", [withCrc(1, 4, 4, 0x12, 0x34, 0x56, 0x78)]],
-    ["of an exception to another function", [withCrc(1, 0x84, 2)]],
-    ["of exception 0", [withCrc(1, 0x83, 0)]],
+    ["with an exception to another function", [withCrc(1, 0x84, 2)]],
+    ["with exception code 0", [withCrc(1, 0x83, 0)]],
     ["with too many registers", [withCrc(1, 3, 6, 1, 2, 3, 4, 5, 6)]],
     ["with too few registers", [withCrc(1, 3, 2, 1, 2)]],
     ["with a wrong CRC", [Buffer.concat([ANSWER.subarray(0, -1), Buffer.from([0])])]],
@@ -94,17 +94,20 @@ describe("an answer over RTU", () => {
     ["an echo and a byte between it and the answer", [REQUEST, Buffer.of(0), ANSWER], { echoes: 1, stray_bytes: 1 }],
     ["a byte before the echo", [Buffer.of(0), REQUEST, ANSWER], { echoes: 1, stray_bytes: 1 }],
   ];
-  test.each(ODD)("with %s is accepted, in one piece or byte by byte, and counted", (_name, pieces, expected) => {
-    const whole = Buffer.concat(pieces);
-    for (const split of [[whole], Array.from(whole, (byte) => Buffer.of(byte))]) {
-      const oddities = noOddities();
-      const framing = rtuFraming(lateAnswers(), oddities);
-      framing.request(bodyOf(REQUEST));
-      const outcomes = split.map((piece) => taken(framing.take(piece, piece.length)));
-      expect(outcomes.filter((outcome) => outcome !== null)).toEqual([bodyOf(ANSWER)]);
-      expect(oddities).toEqual(expected);
-    }
-  });
+  test.each(ODD)(
+    "with %s is accepted, in one piece or byte by byte, and counted as an oddity of the line",
+    (_name, pieces, expected) => {
+      const whole = Buffer.concat(pieces);
+      for (const split of [[whole], Array.from(whole, (byte) => Buffer.of(byte))]) {
+        const oddities = noOddities();
+        const framing = rtuFraming(lateAnswers(), oddities);
+        framing.request(bodyOf(REQUEST));
+        const outcomes = split.map((piece) => taken(framing.take(piece, piece.length)));
+        expect(outcomes.filter((outcome) => outcome !== null)).toEqual([bodyOf(ANSWER)]);
+        expect(oddities).toEqual(expected);
+      }
+    },
+  );
 
   test("is accepted if it is an exception after an echo of the request", () => {
     expect(judged([REQUEST, withCrc(1, 0x83, 2)])).toEqual(Buffer.from([1, 0x83, 2]));

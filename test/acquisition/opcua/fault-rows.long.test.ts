@@ -69,7 +69,7 @@ test("row 22: after an OPC UA server restarts, a new driver resolves the variabl
   settle(account, { row: 22, fault: "OPC UA server restarts", injected: RESTARTS });
 });
 
-test("the simulated OPC UA server has another program's variables with the same ids at the old namespace index", async () => {
+test("the simulated OPC UA server, restarted, has another program's variables with the same ids at the old namespace index", async () => {
   const { profile, make, again, server } = bed();
   await again({ shifted_namespaces: true });
   expect(server.manners.shifted_namespaces).toBe(true);
@@ -128,22 +128,25 @@ async function flood(first: Buffer, then: Buffer): Promise<{ readonly port: numb
   return { port, poured: () => [...sockets].reduce((sum, { bytesWritten }) => sum + bytesWritten, 0) };
 }
 
-test.each(FLOODS)("row 24: an OPC UA link ends at once and with limited memory if the server sends: %s", async (fault, first, then) => {
-  const { port, poured } = await flood(first, then);
-  const account = newAccount();
-  const held = (): number => process.memoryUsage().arrayBuffers;
-  const before = held();
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const driver = bed().make({ address: bed().address({ endpoint: `opc.tcp://127.0.0.1:${port}` }) });
-    expect((await failure(driver.open(never))).kind).toBe("malformed");
-    expect((await failure(poll(account, driver))).name).toBe("LinkError");
-    await driver.close();
-  }
-  expect(poured()).toBeLessThan(MOST_BYTES);
-  expect(held() - before).toBeLessThan(MOST_BYTES);
-  await poll(account, await opened());
-  settle(account, { row: 24, fault, injected: ATTEMPTS });
-});
+test.each(FLOODS)(
+  "row 24: an OPC UA link ends at once and with limited memory if the server sends: %s",
+  async (fault, first, then) => {
+    const { port, poured } = await flood(first, then);
+    const account = newAccount();
+    const held = (): number => process.memoryUsage().arrayBuffers;
+    const before = held();
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const driver = bed().make({ address: bed().address({ endpoint: `opc.tcp://127.0.0.1:${port}` }) });
+      expect((await failure(driver.open(never))).kind).toBe("malformed");
+      expect((await failure(poll(account, driver))).name).toBe("LinkError");
+      await driver.close();
+    }
+    expect(poured()).toBeLessThan(MOST_BYTES);
+    expect(held() - before).toBeLessThan(MOST_BYTES);
+    await poll(account, await opened());
+    settle(account, { row: 24, fault, injected: ATTEMPTS });
+  },
+);
 
 test("an OPC UA variable that takes 7 s to read gets a bad sample, while the others stay good", async () => {
   const [slow] = bed()

@@ -30,7 +30,12 @@ describe("change filter", () => {
       values: [100, 110, 110.1, 100, 99, 99.1],
       expected: [100, 110.1, 99],
     },
-    { name: "logs a change of more than 10 % of a negative value", deadband: 0, values: [-100, -90, -89.9], expected: [-100, -89.9] },
+    {
+      name: "logs a change of more than 10 % of a negative value",
+      deadband: 0,
+      values: [-100, -90, -89.9],
+      expected: [-100, -89.9],
+    },
     { name: "logs every change from 0", deadband: 0, values: [0, 0.01], expected: [0, 0.01] },
     { name: "uses the absolute deadband near 0", deadband: 1, values: [0, 1, 1.1, 2.1, 2.2], expected: [0, 1.1, 2.2] },
     { name: "uses the percentage far from 0", deadband: 1, values: [100, 105, 110.5], expected: [100, 110.5] },
@@ -43,39 +48,49 @@ describe("change filter", () => {
     [5999.9, []],
     [6000, [6000]],
     [6000.1, [6000.1]],
-  ])("logs a rise inside the deadband from 5999.5 to %d filter minutes only at the limit 6,000: %j", (value, expected) => {
-    const tags = { minutes: { ...minutesTag("exhaust_filter"), deadband: 1 } };
-    const rules = logRules({ tags, filters: { exhaust_filter: { limits: { minutes: 6000 } } } });
-    const sample = (mono: number, one: number) => ({
-      mono,
-      samples: [{ tag: "minutes", value: one, quality: "good" } as const],
-    });
-    const state: FilterState = new Map();
-    filterChanges(state, sample(0, 5999.5), rules);
-    const next = filterChanges(state, sample(1, value), rules);
-    expect(next.map((change) => change.value)).toEqual(expected);
-    // Then the deadband applies again.
-    expect(filterChanges(state, sample(2, value + 0.05), rules)).toEqual([]);
-  });
+  ])(
+    "logs a rise inside the deadband from 5999.5 to %d filter minutes only at the limit 6,000: %j",
+    (value, expected) => {
+      const tags = { minutes: { ...minutesTag("exhaust_filter"), deadband: 1 } };
+      const rules = logRules({ tags, filters: { exhaust_filter: { limits: { minutes: 6000 } } } });
+      const sample = (mono: number, one: number) => ({
+        mono,
+        samples: [{ tag: "minutes", value: one, quality: "good" } as const],
+      });
+      const state: FilterState = new Map();
+      filterChanges(state, sample(0, 5999.5), rules);
+      const next = filterChanges(state, sample(1, value), rules);
+      expect(next.map((change) => change.value)).toEqual(expected);
+      // Then the deadband applies again.
+      expect(filterChanges(state, sample(2, value + 0.05), rules)).toEqual([]);
+    },
+  );
 
   test.each([
     ["h", 1, 100],
     ["min", 1, 6000],
     ["s", 1, 360_000],
     ["h", 0.1, 1000],
-  ])("converts a filter limit of 6,000 min, for a counter in %s with factor %d, to the mark %d", (unit, factor, mark) => {
-    const tags = { used: { ...minutesTag("exhaust_filter"), unit, factor } };
-    const filters = { exhaust_filter: { limits: { minutes: 6000 } } };
-    expect(logRules({ tags, filters })["used"]?.mark).toBeCloseTo(mark, 9);
-    expect(logRules({ tags, filters: {} })["used"]?.mark).toBeUndefined();
-    // After a filter change that the PLC doesn't know about, its counter reaches the limit later.
-    const later = logRules({ tags, filters }, { exhaust_filter: -600 })["used"]?.mark;
-    expect(later).toBeCloseTo(mark * 1.1, 9);
-  });
+  ])(
+    "converts a filter limit of 6,000 min, for a counter in %s with factor %d, to the mark %d",
+    (unit, factor, mark) => {
+      const tags = { used: { ...minutesTag("exhaust_filter"), unit, factor } };
+      const filters = { exhaust_filter: { limits: { minutes: 6000 } } };
+      expect(logRules({ tags, filters })["used"]?.mark).toBeCloseTo(mark, 9);
+      expect(logRules({ tags, filters: {} })["used"]?.mark).toBeUndefined();
+      // After a filter change that the PLC doesn't know about, its counter reaches the limit later.
+      const later = logRules({ tags, filters }, { exhaust_filter: -600 })["used"]?.mark;
+      expect(later).toBeCloseTo(mark * 1.1, 9);
+    },
+  );
 
   test.each([
     { name: "logs a fall of an uptime inside the deadband", rule: { role: "uptime" }, expected: [100, 20, 1000] },
-    { name: "logs a fall of a counter inside the deadband", rule: { counter: { step: 1, retained: true } }, expected: [100, 20, 1000] },
+    {
+      name: "logs a fall of a counter inside the deadband",
+      rule: { counter: { step: 1, retained: true } },
+      expected: [100, 20, 1000],
+    },
     {
       name: "ignores a fall of a counter by less than its step",
       rule: { counter: { step: 80.1, retained: true } },

@@ -43,7 +43,11 @@ function answers(count: number, offset: number, { apart = 30_000, ways = ["ack",
 
 describe("startWatch", () => {
   it.each([
-    ["synced if the kernel says that the clock is synchronized", true, { wall: WALL, state: "synced", witness: "kernel" }],
+    [
+      "synced if the kernel says that the clock is synchronized",
+      true,
+      { wall: WALL, state: "synced", witness: "kernel" },
+    ],
     ["unsynced if the kernel doesn't say that the clock is synchronized", false, { wall: WALL, state: "unsynced" }],
   ])("records the clock as %s", (_, kernel, value) => {
     expect(startWatch(null, at({ kernel }))).toMatchObject({ value, watch: { synced: kernel, offset: OFFSET } });
@@ -100,11 +104,14 @@ describe("the service's time", () => {
     [-HOUR_MS, "synced", OFFSET - HOUR_MS],
     [HOUR_MS + 1, null, OFFSET],
     [-HOUR_MS - 1, null, OFFSET],
-  ])("corrects a synchronized clock %i ms off after one answer with the record %s (null: no correction)", (by, state, offset) => {
-    const { value, watch } = watchClock(synced, at({ heard: says(OFFSET + by) }));
-    expect(value?.state ?? null).toBe(state);
-    expect(watch.offset).toBe(offset);
-  });
+  ])(
+    "corrects a synchronized clock %i ms off after one answer with the record %s (null: no correction)",
+    (by, state, offset) => {
+      const { value, watch } = watchClock(synced, at({ heard: says(OFFSET + by) }));
+      expect(value?.state ?? null).toBe(state);
+      expect(watch.offset).toBe(offset);
+    },
+  );
 
   it.each([
     [4999, OFFSET],

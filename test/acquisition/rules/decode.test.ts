@@ -71,7 +71,13 @@ describe("decodePoint", () => {
     ["a bit of a register with its bytes swapped", { type: "bool", bit: 8 }, [0x0001], BADC, true],
     ["a value in the point's own byte order", { type: "uint16", byte_order: "high_first" }, [0x1234], BADC, 0x1234],
     ["text in its own byte order", { type: "string", length: 1 }, [0x4142], DCBA, "AB"],
-    ["text in the point's own byte order", { type: "string", length: 1, string_order: "low_first" }, [0x4142], ABCD, "BA"],
+    [
+      "text in the point's own byte order",
+      { type: "string", length: 1, string_order: "low_first" },
+      [0x4142],
+      ABCD,
+      "BA",
+    ],
     ["text of fixed length, padded with blanks", { type: "string", length: 3 }, [0x4142, 0x2020, 0x2020], ABCD, "AB"],
     ["uint64 within 2^53", { type: "uint64" }, [0x001f, 0xffff, 0xffff, 0xffff], ABCD, 9_007_199_254_740_991],
     ["uint64 beyond 2^53", { type: "uint64" }, [0x0020, 0, 0, 1], ABCD, "9007199254740993"],
@@ -193,7 +199,7 @@ describe("decoding any registers", () => {
   });
 });
 
-describe("decodePoint after the simulator's independent encoder", () => {
+describe("decodePoint with the simulator's independent encoder", () => {
   const order = fc.constantFrom<FirstOf>("high_first", "low_first");
   const orders = fc.record({ word_order: order, byte_order: order, string_order: order });
   const made = (type: ModbusType, more: Partial<ModbusPoint> = {}): ModbusTag | undefined =>

@@ -42,7 +42,12 @@ describe("a requested filter change", () => {
 describe("a requested undo", () => {
   it.each<[string, readonly FilterEntry[], string, object]>([
     ["is written for the entry's record if the entry is known", [entry()], "one", { kind: "write", seq: 7 }],
-    ["needs no record if the entry is already undone", [entry({ outcome: "undone" })], "one", { kind: "done", entry: entry({ outcome: "undone" }) }],
+    [
+      "needs no record if the entry is already undone",
+      [entry({ outcome: "undone" })],
+      "one",
+      { kind: "done", entry: entry({ outcome: "undone" }) },
+    ],
     ["is rejected after its time limit", [entry({ undo_until: null })], "one", { kind: "refused" }],
     ["is rejected if the entry had no effect", [entry({ outcome: "same_change" })], "one", { kind: "refused" }],
     ["is rejected if the entry is unknown", [entry()], "two", { kind: "refused" }],

@@ -27,7 +27,11 @@ function look(samples: readonly Sample[], of: { state?: PlcIdentity; mono?: numb
 it.each([
   ["returns the configured number if nobody has entered a number", { serial: null, confirmed: null }, "CONF-1"],
   ["returns null for a number that is entered but not confirmed", { serial: "ABCD-123", confirmed: null }, null],
-  ["returns the entered number if it was confirmed while the PLC showed none", { serial: "ABCD-123", confirmed: { by: "", note: "" } }, "ABCD-123"],
+  [
+    "returns the entered number if it was confirmed while the PLC showed none",
+    { serial: "ABCD-123", confirmed: { by: "", note: "" } },
+    "ABCD-123",
+  ],
   [
     "returns the PLC's own number if it was confirmed with the entered one",
     { serial: "ABCD-123", confirmed: { by: "", note: "", plc_serial: "HW-99" } },

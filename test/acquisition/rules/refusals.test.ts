@@ -34,9 +34,12 @@ it("the report of rejected tags names up to five tags of all groups and counts t
   expect(refusalTrouble(withPoll(left, [good("a")]))).toBeNull();
 });
 
-it.each(["no_answer", "wrong_answer"])("a tag without a usable answer (%s) stays rejected or accepted as it was", (reason) => {
-  const before = withPoll(NO_REFUSALS, [bad("a", "exception_2"), good("b")]);
-  expect(withPoll(before, [bad("a", reason), bad("b", reason)])).toEqual(before);
-  expect(withPoll(NO_REFUSALS, [bad("a", reason)])).toEqual(NO_REFUSALS);
-  expect(refusalTrouble(withPoll(before, [good("a"), bad("b", reason)]))).toBeNull();
-});
+it.each(["no_answer", "wrong_answer"])(
+  "a tag without a usable answer (%s) stays rejected or accepted as it was",
+  (reason) => {
+    const before = withPoll(NO_REFUSALS, [bad("a", "exception_2"), good("b")]);
+    expect(withPoll(before, [bad("a", reason), bad("b", reason)])).toEqual(before);
+    expect(withPoll(NO_REFUSALS, [bad("a", reason)])).toEqual(NO_REFUSALS);
+    expect(refusalTrouble(withPoll(before, [good("a"), bad("b", reason)]))).toBeNull();
+  },
+);

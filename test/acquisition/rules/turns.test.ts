@@ -11,11 +11,31 @@ describe("the next poll of a link", () => {
   test.each([
     ["the booth whose poll is due first", [live(900), live(500)], { booth: 1, at: 500, group: "fast" }],
     ["the first booth if two are due at the same time", [live(500), live(500)], { booth: 0, at: 500, group: "fast" }],
-    ["an unreachable device if there is time for an attempt", [live(1000), away(200)], { booth: 1, at: 200, group: null }],
-    ["a responding booth if an attempt at an unreachable device would delay it", [live(450), away(0)], { booth: 0, at: 450, group: "fast" }],
-    ["a responding booth if the attempt at an unreachable device isn't due yet", [live(450), away(3000)], { booth: 0, at: 450, group: "fast" }],
-    ["the one of two unreachable devices that has waited longer", [away(300), away(200)], { booth: 1, at: 200, group: null }],
-    ["an unreachable device whose attempt was postponed for 10 s", [live(20), away(-10_000)], { booth: 1, at: -10_000, group: null }],
+    [
+      "an unreachable device if there is time for an attempt",
+      [live(1000), away(200)],
+      { booth: 1, at: 200, group: null },
+    ],
+    [
+      "a responding booth if an attempt at an unreachable device would delay it",
+      [live(450), away(0)],
+      { booth: 0, at: 450, group: "fast" },
+    ],
+    [
+      "a responding booth if the attempt at an unreachable device isn't due yet",
+      [live(450), away(3000)],
+      { booth: 0, at: 450, group: "fast" },
+    ],
+    [
+      "the one of two unreachable devices that has waited longer",
+      [away(300), away(200)],
+      { booth: 1, at: 200, group: null },
+    ],
+    [
+      "an unreachable device whose attempt was postponed for 10 s",
+      [live(20), away(-10_000)],
+      { booth: 1, at: -10_000, group: null },
+    ],
     ["no booth if there is nothing to poll", [{ schedule: {}, groups: {}, retry_at: null }], undefined],
   ] as const)("is for %s", (_name, booths, turn) => {
     expect(nextPoll(booths, 0, 500)).toEqual(turn);

@@ -19,7 +19,7 @@ function polled(polls: readonly (readonly Sample[])[], every_ms = 1_000) {
 }
 const times = (count: number, ...samples: readonly Sample[]) => Array.from({ length: count }, () => samples);
 
-describe("a tag with a role", () => {
+describe("a tag with a role (such as mode)", () => {
   test.each(["wrong_type", "missing", "BadWaitingForInitialData", "nan", "sentinel", "above_max", "no_answer"])(
     "degrades the link if it stays bad (%s) for at least three polls and ten seconds",
     (reason) => {
