@@ -85,7 +85,7 @@ describe("the notice conditions of a booth", () => {
       { storage: { ...SOUND, hours_to_full: 23.9 } },
       { storage: "on" },
     ],
-  ])("%s", (_, booth, wanted) => {
+  ])("follow the booth's state (on, off or unsure): they %s", (_, booth, wanted) => {
     expect(looks(booth)).toEqual(wanted);
   });
 
@@ -94,7 +94,7 @@ describe("the notice conditions of a booth", () => {
     ["warning", { "filter_warning pre_filter": "on" }],
     ["overuse", { "filter pre_filter": "on", "filter_warning pre_filter": "on" }],
     [null, { "filter pre_filter": "unsure", "filter_warning pre_filter": "unsure" }],
-  ] as const)("for a filter whose state is %s are %j", (state, wanted) => {
+  ] as const)("follow the filter's state: for %s they are %j", (state, wanted) => {
     const pre_filter = { state, overuse_since: null } as FilterSummary;
     expect(looks({ summary: summary({ filters: { pre_filter } }) })).toEqual(wanted);
   });

@@ -140,7 +140,7 @@ it.each([
   [413, "", { kind: "refused", status: 413, reason: "the collector answered 413" }],
   [500, "", { kind: "refused", status: 500, reason: "the collector answered 500" }],
   [302, "", { kind: "refused", status: 302, reason: "the collector answered 302" }],
-])("outcomeOf maps the OTLP collector's answer %i %s to %o", (status, text, outcome) => {
+])("outcomeOf maps the OTLP collector's answer %i %s to %j", (status, text, outcome) => {
   expect(rendered(outcomeOf({ status, text }, 7_000))).toEqual(outcome);
 });
 

@@ -10,7 +10,7 @@ it.each([
   ['{"level":"info","msg":"x"}\n', "<6>"],
   ['{"level":"debug","msg":"x"}\n', "<7>"],
   ["not one of ours\n", "<6>"],
-])("withPriority puts before the log line %j the journal priority %s", (line, priority) => {
+])("withPriority prefixes the log line %j with the journal priority %s", (line, priority) => {
   expect(withPriority(line)).toBe(`${priority}${line}`);
 });
 

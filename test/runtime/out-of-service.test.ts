@@ -36,6 +36,6 @@ test.each([
     [booth(byRoot), booth(byRoot, 69)],
     "keys",
   ],
-])("a gateway %s", (_what, booths, expected) => {
+])("whether a gateway is wiped depends on its booths: a gateway %s", (_what, booths, expected) => {
   expect(wipedOf(booths)).toBe(expected);
 });

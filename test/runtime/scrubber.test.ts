@@ -36,7 +36,7 @@ function scrubberOf(...secrets: readonly string[]) {
 }
 
 describe("the secret scrubber", () => {
-  it.each(Object.entries(QUOTATIONS))("removes a secret that a peer's message quotes %s", (_, quote) => {
+  it.each(Object.entries(QUOTATIONS))("removes a secret from a peer's message that quotes it %s", (_, quote) => {
     const told = scrubberOf(SECRET).scrub(`535 refused: ${quote(SECRET)}`);
     expect(told).toContain("535 refused: ");
     expect(told).toContain("[left out]");

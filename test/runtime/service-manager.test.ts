@@ -128,12 +128,12 @@ it.each<{ what: string; url: string | null; state: Partial<ServiceState>; word: 
   { what: "that no booth needs yet", url: "https://service", state: {}, word: "not in use yet" },
   { what: "that a booth needs", url: "https://service", state: { wanted: true }, word: "down" },
   {
-    what: "that doesn't answer a booth's first requests",
+    what: "that doesn't answer a booth",
     url: "https://service",
     state: { answers: { link: linkDown(0, "no route", ""), at: 0 } },
     word: "down",
   },
-])("the systemd status line describes a service $what as $word", ({ url, state, word }) => {
+])("the systemd status line names the state of a service $what: $word", ({ url, state, word }) => {
   expect(serviceWord({ service_url: url, service: { ...newServiceState(0), ...state } }, 1)).toBe(word);
 });
 

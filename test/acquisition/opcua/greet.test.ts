@@ -28,7 +28,7 @@ describe("greetsOpcua", () => {
     ["true for a server that acknowledges in two pieces", message("ACKF", Buffer.alloc(20)), true],
     ["true for a server that rejects with an error message", message("ERRF", Buffer.alloc(8)), true],
     ["false for a server that is not an OPC UA server", Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n"), false],
-  ])("returns %s", async (_name, answer, greets) => {
+  ])("returns whether a server speaks OPC UA: %s", async (_name, answer, greets) => {
     const port = await serverThat((socket) => {
       socket.write(answer.subarray(0, 5), () => setImmediate(() => socket.write(answer.subarray(5))));
     });

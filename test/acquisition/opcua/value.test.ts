@@ -34,10 +34,10 @@ describe("the OPC UA decoder", () => {
     ["a scaled counter", { scale: 0.1 }, raw(7, 123), 12.3],
     ["an integer smaller than the profile's type", { type: "uint32" }, raw(5, 7), 7],
     ["a Float without noise", { type: "float32" }, raw(10, Math.fround(71.1)), 71.1],
-    ["a Double unchanged", { type: "float64" }, raw(11, 9.932816023635677), 9.932816023635677],
+    ["a Double (unchanged)", { type: "float64" }, raw(11, 9.932816023635677), 9.932816023635677],
     ["a Double where the profile says float32", { type: "float32" }, raw(11, 0.1 + 0.2), 0.1 + 0.2],
     ["an Int64", { type: "int64" }, raw(8, wide(-5n)), -5],
-    ["a UInt64 beyond 2^53 as text", { type: "uint64" }, raw(9, wide(2n ** 63n + 1n)), "9223372036854775809"],
+    ["a UInt64 beyond 2^53 (as text)", { type: "uint64" }, raw(9, wide(2n ** 63n + 1n)), "9223372036854775809"],
     [
       "a scaled UInt64 with every digit",
       { type: "uint64", scale: 0.1 },
@@ -51,7 +51,7 @@ describe("the OPC UA decoder", () => {
     ["a LocalizedText", { type: "string" }, raw(21, { text: "Press", locale: "de" }), "Press"],
   ];
   for (const [name, partial, value, expected] of cases) {
-    test(`returns ${name} as good`, () => {
+    test(`returns a good value for ${name}`, () => {
       expect(decodeValue(point(partial), value)).toEqual({ value: expected, quality: "good" });
     });
   }
@@ -79,7 +79,7 @@ describe("the OPC UA decoder", () => {
     ["half a 64-bit number", { type: "int64" }, raw(8, [1]), "wrong_type"],
   ];
   for (const [name, partial, value, reason] of refused) {
-    test(`rejects ${name} as ${reason}`, () => {
+    test(`returns no value and the reason ${reason} for ${name}`, () => {
       expect(decodeValue(point(partial), value)).toEqual({ value: null, quality: "bad", reason });
     });
   }

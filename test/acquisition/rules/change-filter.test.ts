@@ -25,21 +25,26 @@ describe("change filter", () => {
 
   test.each([
     {
-      name: "logs a change of more than 10 % of the last logged value",
+      name: "a positive value",
       deadband: 0,
       values: [100, 110, 110.1, 100, 99, 99.1],
       expected: [100, 110.1, 99],
     },
     {
-      name: "logs a change of more than 10 % of a negative value",
+      name: "a negative value",
       deadband: 0,
       values: [-100, -90, -89.9],
       expected: [-100, -89.9],
     },
-    { name: "logs every change from 0", deadband: 0, values: [0, 0.01], expected: [0, 0.01] },
-    { name: "uses the absolute deadband near 0", deadband: 1, values: [0, 1, 1.1, 2.1, 2.2], expected: [0, 1.1, 2.2] },
-    { name: "uses the percentage far from 0", deadband: 1, values: [100, 105, 110.5], expected: [100, 110.5] },
-  ])("with a deadband of ten percent $name", ({ deadband, values, expected }) => {
+    { name: "0, so that every change is logged", deadband: 0, values: [0, 0.01], expected: [0, 0.01] },
+    {
+      name: "near 0 the absolute deadband applies",
+      deadband: 1,
+      values: [0, 1, 1.1, 2.1, 2.2],
+      expected: [0, 1.1, 2.2],
+    },
+    { name: "far from 0 the percentage applies", deadband: 1, values: [100, 105, 110.5], expected: [100, 110.5] },
+  ])("applies a percentage deadband to the last logged value: $name", ({ deadband, values, expected }) => {
     expect(logged(values, 1, { t: { deadband, deadband_percent: 10, heartbeat_ms: 1000 } })).toEqual(expected);
   });
 
@@ -72,7 +77,7 @@ describe("change filter", () => {
     ["s", 1, 360_000],
     ["h", 0.1, 1000],
   ])(
-    "converts a filter limit of 6,000 min, for a counter in %s with factor %d, to the mark %d",
+    "converts a filter limit of 6,000 min, for a counter in %s with factor %d, to the threshold %d",
     (unit, factor, mark) => {
       const tags = { used: { ...minutesTag("exhaust_filter"), unit, factor } };
       const filters = { exhaust_filter: { limits: { minutes: 6000 } } };
@@ -85,19 +90,19 @@ describe("change filter", () => {
   );
 
   test.each([
-    { name: "logs a fall of an uptime inside the deadband", rule: { role: "uptime" }, expected: [100, 20, 1000] },
+    { name: "an uptime", rule: { role: "uptime" }, expected: [100, 20, 1000] },
     {
-      name: "logs a fall of a counter inside the deadband",
+      name: "a counter",
       rule: { counter: { step: 1, retained: true } },
       expected: [100, 20, 1000],
     },
     {
-      name: "ignores a fall of a counter by less than its step",
+      name: "a counter that falls less than a step",
       rule: { counter: { step: 80.1, retained: true } },
       expected: [100, 1000],
     },
-    { name: "ignores a fall of any other number inside the deadband", rule: {}, expected: [100, 1000] },
-  ] as const)("$name", ({ rule, expected }) => {
+    { name: "any other number", rule: {}, expected: [100, 1000] },
+  ] as const)("logs a fall inside the deadband only for an uptime or a counter: $name", ({ rule, expected }) => {
     const tags = { t: { deadband: 500, heartbeat_ms: 1000, ...rule } };
     expect(logged([100, 20, 30, 400, 1000], 1, tags)).toEqual(expected);
   });

@@ -43,13 +43,9 @@ function answers(count: number, offset: number, { apart = 30_000, ways = ["ack",
 
 describe("startWatch", () => {
   it.each([
-    [
-      "synced if the kernel says that the clock is synchronized",
-      true,
-      { wall: WALL, state: "synced", witness: "kernel" },
-    ],
-    ["unsynced if the kernel doesn't say that the clock is synchronized", false, { wall: WALL, state: "unsynced" }],
-  ])("records the clock as %s", (_, kernel, value) => {
+    ["it does", true, { wall: WALL, state: "synced", witness: "kernel" }],
+    ["it doesn't", false, { wall: WALL, state: "unsynced" }],
+  ])("records the clock as synced only if the kernel reports a sync (%s)", (_, kernel, value) => {
     expect(startWatch(null, at({ kernel }))).toMatchObject({ value, watch: { synced: kernel, offset: OFFSET } });
   });
 
@@ -58,12 +54,15 @@ describe("startWatch", () => {
     [2000, "synced", OFFSET],
     [2001, "stepped", OFFSET],
     [-2001, "stepped", OFFSET],
-  ])("records a wall clock %i ms off after a sync in this boot as %s, and stays synchronized", (off, state, offset) => {
-    const { value, watch } = startWatch({ offset: OFFSET, unsure: false }, at({ wall: WALL + off, kernel: true }));
-    expect(value.state).toBe(state);
-    expect(value.wall).toBe(state === "synced" ? WALL : WALL + off);
-    expect(watch).toMatchObject({ offset, synced: true, vouched: OFFSET });
-  });
+  ])(
+    "records a wall clock that is off by %i ms after a sync in this boot as %s, and stays synchronized",
+    (off, state, offset) => {
+      const { value, watch } = startWatch({ offset: OFFSET, unsure: false }, at({ wall: WALL + off, kernel: true }));
+      expect(value.state).toBe(state);
+      expect(value.wall).toBe(state === "synced" ? WALL : WALL + off);
+      expect(watch).toMatchObject({ offset, synced: true, vouched: OFFSET });
+    },
+  );
 
   it("keeps a time that was never confirmed as unsure after a restart", () => {
     const { value, watch } = startWatch({ offset: OFFSET, unsure: true }, at());
@@ -105,7 +104,7 @@ describe("the service's time", () => {
     [HOUR_MS + 1, null, OFFSET],
     [-HOUR_MS - 1, null, OFFSET],
   ])(
-    "corrects a synchronized clock %i ms off after one answer with the record %s (null: no correction)",
+    "corrects a synchronized clock that is off by %i ms after one answer with the record %s (null: no correction)",
     (by, state, offset) => {
       const { value, watch } = watchClock(synced, at({ heard: says(OFFSET + by) }));
       expect(value?.state ?? null).toBe(state);
@@ -119,7 +118,7 @@ describe("the service's time", () => {
     [5001, OFFSET + 5001],
     [YEAR, OFFSET + YEAR],
   ])(
-    "synchronizes an unsynchronized clock %i ms off at once as unsure, and corrects it if it is over 5 s off",
+    "synchronizes a clock that is off by %i ms at once as unsure, and corrects it if it is over 5 s off",
     (by, offset) => {
       const { value, watch } = watchClock(unsynced, at({ heard: says(OFFSET + by) }));
       expect(value).toEqual({ wall: MONO + offset, state: "synced", witness: "service", unsure: true });
@@ -154,7 +153,7 @@ describe("the first time after a boot", () => {
     ["is rejected if it is more than an hour before the last committed time", WALL + HOUR_MS + 1, 0, false],
     ["is accepted if it is two years after the program's build", null, built_at + limit - WALL, true],
     ["is rejected if it is more than two years after the program's build", null, built_at + limit - WALL + 1, false],
-  ])("from a single answer %s", (...[, committed, by, is]) => {
+  ])("from a single answer must lie within limits: it %s", (...[, committed, by, is]) => {
     const { watch } = watchClock(unsynced, at({ heard: says(OFFSET + by), committed, built_at }));
     expect(watch.synced).toBe(is);
   });
@@ -218,7 +217,7 @@ describe("a correction by more than an hour", () => {
       answers(5, back, { ways: ["ack"] }).reduce(withHeard, [{ way: "http", mono: MONO - 300_001, offset: OFFSET }]),
       true,
     ],
-  ])("is %s", (_, heard, is) => {
+  ])("needs five agreeing answers over 2 min, undisputed by HTTP: it is %s", (_, heard, is) => {
     expect(watchClock(synced, at({ heard })).watch.offset).toBe(is ? back : OFFSET);
   });
 

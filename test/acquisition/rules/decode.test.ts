@@ -39,19 +39,19 @@ describe("decodePoint", () => {
     ["uint32 at its highest", { type: "uint32" }, [0xffff, 0xffff], ABCD, 4_294_967_295],
     ["int32", { type: "int32" }, [0xffff, 0xfffe], ABCD, -2],
     ["a value in the point's own word order", { type: "uint32", word_order: "low_first" }, [2, 1], ABCD, 65_538],
-    ["float32 -0 as 0", { type: "float32" }, [0x8000, 0], ABCD, 0],
+    ["float32 -0, which becomes 0", { type: "float32" }, [0x8000, 0], ABCD, 0],
     ["a value with scale 0.1", { type: "uint16", scale: 0.1 }, [123], ABCD, 12.3],
     ["a large counter with scale 0.01", { type: "uint32", scale: 0.01 }, [0xffff, 0xffff], ABCD, 42_949_672.95],
     ["a value with scale and offset", { type: "int16", scale: 0.1, offset: -40.05 }, [3], ABCD, -39.75],
-    ["a scale that no decimal holds", { type: "uint16", scale: 1 / 3 }, [3], ABCD, 1],
+    ["a value with a scale that no decimal holds", { type: "uint16", scale: 1 / 3 }, [3], ABCD, 1],
     ["a 64-bit value with a scale that no decimal holds", { type: "uint64", scale: 1 / 3 }, [0, 0, 0, 3], ABCD, 1],
     ["0 with a negative scale", { type: "uint16", scale: -1 }, [0], ABCD, 0],
     ["a bit that is set", { type: "bool", bit: 15 }, [0x8000], ABCD, true],
     ["a bit that isn't set", { type: "bool", bit: 14 }, [0x8000], ABCD, false],
     ["text", { type: "string", length: 2 }, [0x4142, 0x4320], ABCD, "ABC"],
     ["text, low byte first, ended by NUL", { type: "string", length: 2 }, [0x4241, 0x0043], LOW, "ABC"],
-    ["text without the characters after NUL", { type: "string", length: 2 }, [0x4100, 0x4243], ABCD, "A"],
-    ["text of NULs only as empty", { type: "string", length: 2 }, [0, 0], ABCD, ""],
+    ["text with further characters after NUL", { type: "string", length: 2 }, [0x4100, 0x4243], ABCD, "A"],
+    ["text of NULs only, which becomes empty", { type: "string", length: 2 }, [0, 0], ABCD, ""],
     ["uint32 ABCD", { type: "uint32" }, [0x1234, 0x5678], ABCD, 0x12345678],
     ["uint32 CDAB", { type: "uint32" }, [0x5678, 0x1234], CDAB, 0x12345678],
     ["uint32 BADC", { type: "uint32" }, [0x3412, 0x7856], BADC, 0x12345678],
@@ -64,7 +64,7 @@ describe("decodePoint", () => {
     ["float64 CDAB", { type: "float64" }, [0xbe77, 0x1a9f, 0xdd2f, 0x405e], CDAB, 123.456],
     ["float64 BADC", { type: "float64" }, [0x5e40, 0x2fdd, 0x9f1a, 0x77be], BADC, 123.456],
     ["float64 DCBA", { type: "float64" }, [0x77be, 0x9f1a, 0x2fdd, 0x5e40], DCBA, 123.456],
-    ["float64 -0 as 0", { type: "float64" }, [0x8000, 0, 0, 0], ABCD, 0],
+    ["float64 -0, which becomes 0", { type: "float64" }, [0x8000, 0, 0, 0], ABCD, 0],
     ["float64 with a scale", { type: "float64", scale: 0.1 }, [0x4008, 0, 0, 0], ABCD, 0.3],
     ["uint16 with its bytes swapped", { type: "uint16" }, [0x3412], BADC, 0x1234],
     ["int16 with its bytes swapped", { type: "int16" }, [0xfeff], BADC, -2],
@@ -85,7 +85,7 @@ describe("decodePoint", () => {
     ["int64 -1", { type: "int64" }, [65_535, 65_535, 65_535, 65_535], ABCD, -1],
     ["int64 at its lowest", { type: "int64" }, [0x8000, 0, 0, 0], ABCD, "-9223372036854775808"],
     ["uint64, low word first", { type: "uint64" }, [0x0004, 0x0003, 0x0002, 0x0001], CDAB, 281_483_566_841_860],
-    ["uint64 with a scale exactly", { type: "uint64", scale: 0.001 }, [0, 0, 0, 1234], ABCD, 1.234],
+    ["uint64 with a scale", { type: "uint64", scale: 0.001 }, [0, 0, 0, 1234], ABCD, 1.234],
     ["uint64 beyond 2^53 with a scale", { type: "uint64", scale: 0.1 }, [0x0020, 0, 0, 1], ABCD, "900719925474099.3"],
     [
       "int64 with a scale, far below 0",
@@ -105,7 +105,7 @@ describe("decodePoint", () => {
     ["a label of a negative value", { type: "int16", labels: { "-1": "unknown" } }, [0xffff], ABCD, "unknown"],
     ["a raw value if the labels are empty", { type: "uint16", labels: {} }, [0], ABCD, "0"],
   ];
-  test.each(examples)("decodes %s", (...[, partial, words, orders, expected]) => {
+  test.each(examples)("returns the expected value for %s", (...[, partial, words, orders, expected]) => {
     expect(decode(partial, words, orders)).toEqual({ value: expected, quality: "good" });
     expect(Object.is(value(partial, words, orders), -0)).toBe(false);
   });

@@ -27,7 +27,7 @@ describe("a requested filter change", () => {
     [MAX_AGO_MS - 1, "write"],
     [MAX_AGO_MS, "write"],
     [MAX_AGO_MS + 1, "refused"],
-  ])("made %i ms ago is decided as: %s", (ago_ms, kind) => {
+  ])("made %i ms ago (allowed: 0 to 36 h) is decided as %s", (ago_ms, kind) => {
     expect(decideChange({ ...change, ago_ms }, known(), FITTED).kind).toBe(kind);
   });
 
@@ -51,7 +51,7 @@ describe("a requested undo", () => {
     ["is rejected after its time limit", [entry({ undo_until: null })], "one", { kind: "refused" }],
     ["is rejected if the entry had no effect", [entry({ outcome: "same_change" })], "one", { kind: "refused" }],
     ["is rejected if the entry is unknown", [entry()], "two", { kind: "refused" }],
-  ])("%s", (...[, entries, id, expected]) => {
+  ])("is decided by the state of the entry: it %s", (...[, entries, id, expected]) => {
     expect(decideUndo(id, known(...entries))).toMatchObject(expected);
   });
 });

@@ -37,7 +37,7 @@ it.each([
     { serial: "ABCD-123", confirmed: { by: "", note: "", plc_serial: "HW-99" } },
     "HW-99",
   ],
-])("expectedSerial %s", (_what, row, expected) => {
+])("expectedSerial uses the entered number only once it is confirmed: it %s", (_what, row, expected) => {
   expect(expectedSerial(row, "CONF-1")).toBe(expected);
 });
 
@@ -50,7 +50,7 @@ it.each([
   ["accepts a text of NULs from a PLC that is starting", sample("\0\0\0"), false],
   ["accepts a poll whose serial number the PLC rejects", bad, false],
   ["rejects an uncertain other number", sample(17, { quality: "uncertain" }), true],
-])("the PLC identity check %s", (_what, given, isForeign) => {
+])("the PLC identity check compares the serial number that the PLC shows: it %s", (_what, given, isForeign) => {
   const { foreign, event } = look([given]);
   expect(foreign !== null).toBe(isForeign);
   expect(event !== null).toBe(isForeign);

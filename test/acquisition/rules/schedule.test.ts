@@ -20,13 +20,13 @@ it.each([
 });
 
 it.each([
-  { name: "let a single link start at once", all: [groups], begins: [0] },
-  { name: "spread links evenly within a second", all: [groups], begins: [0, 250, 500, 750] },
+  { name: "one link starts at once", all: [groups], begins: [0] },
+  { name: "four links start within a second", all: [groups], begins: [0, 250, 500, 750] },
   {
-    name: "spread links evenly within the shortest interval of any booth",
+    name: "four links start within 200 ms",
     all: [groups, { fast: { poll_interval_ms: 200 } }],
     begins: [0, 50, 100, 150],
   },
-])("the start delays $name", ({ all, begins }) => {
+])("the start delays of links are spread over the shortest poll interval: $name", ({ all, begins }) => {
   expect(linkBegins(begins.length, all)).toEqual(begins);
 });

@@ -37,7 +37,7 @@ describe("the next poll of a link", () => {
       { booth: 1, at: -10_000, group: null },
     ],
     ["no booth if there is nothing to poll", [{ schedule: {}, groups: {}, retry_at: null }], undefined],
-  ] as const)("is for %s", (_name, booths, turn) => {
+  ] as const)("is chosen among due booths and unreachable devices: it is for %s", (_name, booths, turn) => {
     expect(nextPoll(booths, 0, 500)).toEqual(turn);
   });
 
