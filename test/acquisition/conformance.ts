@@ -115,7 +115,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       expect(plain(await readGroup(next, first()))).toEqual(await bed().expected(first()));
     });
 
-    test("rejects reads as closed or reset, depending on how the server ended the connection, and a new driver can read", async () => {
+    test("rejects reads as closed or reset after the server ends the connection, and a new driver can read", async () => {
       const driver = await opened(bed().make());
       bed().gate.cut("close");
       expect((await untilFailure(driver, first())).kind).toBe("closed");

@@ -211,7 +211,7 @@ const step = fc.record({
 });
 
 describe("the notice ledger, for any sequence of events and failures,", () => {
-  it("sends each event once, its end only after its beginning, and no more messages per hour than allowed", () => {
+  it("sends each event once, its end only after its beginning, within the hourly limit", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         let ledger = emptyLedger();

@@ -74,7 +74,7 @@ describe("the Modbus driver", () => {
 describe("the Modbus driver with a device that rejects reads", () => {
   const COUNT = 9;
   for (let bad = 0; bad < COUNT; bad++) {
-    test(`learns a hole (rejected address) from exception 2 at position ${bad} of a block, and loses only that tag's value`, async () => {
+    test(`learns a hole (rejected address) at position ${bad} of a block, and loses only that tag's value`, async () => {
       const { driverFor, plc } = bed();
       plc.holes = (_, address) => address === bad;
       const memory = emptyMemory();
@@ -92,7 +92,7 @@ describe("the Modbus driver with a device that rejects reads", () => {
     });
   }
 
-  test("learns a hole (rejected address) between tags, keeps it for the next driver, and needs one more request", async () => {
+  test("learns a hole (rejected address) between tags and keeps it for the next driver", async () => {
     const { driverFor, plc } = bed();
     plc.holes = (_, address) => address === 5;
     const points = [...registers(5), ...registers(5, 6)];

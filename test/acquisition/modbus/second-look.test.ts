@@ -18,7 +18,7 @@ const profile = {
 };
 
 describe("a 32-bit counter whose low half overflows", () => {
-  test("gets a second read in the same poll if torn, and no value if both reads differ, while other tags have values", async () => {
+  test("gets a second read in the same poll if torn, and no value if the two reads differ", async () => {
     const { driverFor, plc } = bed();
     const words = [0, 0xffff, 7];
     plc.memory = (_, address) => words[address] ?? 0;
