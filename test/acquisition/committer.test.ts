@@ -54,7 +54,7 @@ function committerOn(clock: Clock, store: Pick<Store, "ingest">, trouble: (reaso
   return createCommitter(parts, NO_LEFTOVER);
 }
 
-it("entries accumulate up to a limit while commits fail, and all are committed later, in order", async () => {
+it("the committer collects entries up to a limit while commits fail, and later commits all of them in order", async () => {
   const clock = virtualClock({ wall: 0 });
   const way = { broken: true };
   const readings: LogRecord[] = [];
@@ -84,7 +84,7 @@ it("entries accumulate up to a limit while commits fail, and all are committed l
   await running;
 });
 
-it("a commit that became durable although its call failed is recognized by its last take", async () => {
+it("the committer writes no reading twice if a commit reached the disk although its call failed", async () => {
   const clock = virtualClock({ wall: 0 });
   const readings: LogRecord[] = [];
   let last_take = 0;

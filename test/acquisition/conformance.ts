@@ -66,8 +66,8 @@ async function untilFailure(driver: Driver, group: string): Promise<LinkError> {
 export function describeDriver(name: string, bed: () => ConformanceBed): void {
   const first = (): string => bed().groups[0] ?? "";
 
-  describe(`${name}: a read`, () => {
-    test("gives the model's values, in the profile's order, at every instant of a story", async () => {
+  describe(`a read by the driver (${name})`, () => {
+    test("returns the simulated PLC's values in the profile's order at every tested time", async () => {
       const driver = await opened(bed().make());
       for (const at of bed().instants) {
         bed().setTime(at);
@@ -77,7 +77,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       }
     });
 
-    test("gives a bad sample with a reason for a tag that the PLC refuses, until it no longer does", async () => {
+    test("returns a bad sample with a reason for a tag as long as the PLC rejects that tag", async () => {
       const driver = await opened(bed().make());
       const before = await readGroup(driver, first());
       const tag = before[1]?.tag ?? "";
@@ -95,14 +95,14 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
     });
   });
 
-  describe(`${name}: a link that fails`, () => {
-    test("is refused if no server listens", async () => {
+  describe(`the driver (${name}) on a failing link`, () => {
+    test("rejects open() as refused if no server listens", async () => {
       await bed().gate.stop();
       const driver = bed().make();
       expect((await failure(driver.open(never))).kind).toBe("refused");
     });
 
-    test("times out if the server doesn't answer, and takes no late answer", async () => {
+    test("rejects reads as timeout if the server doesn't answer, and ignores the late answer", async () => {
       const driver = await opened(bed().make({ short: true }));
       bed().gate.mode = "hold";
       expect((await failure(readGroup(driver, first()))).kind).toBe("timeout");
@@ -115,7 +115,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       expect(plain(await readGroup(next, first()))).toEqual(await bed().expected(first()));
     });
 
-    test("is closed or reset as the peer does it, and the next driver can read", async () => {
+    test("rejects reads as closed or reset after the server ends the connection, and a new driver can read", async () => {
       const driver = await opened(bed().make());
       bed().gate.cut("close");
       expect((await untilFailure(driver, first())).kind).toBe("closed");
@@ -126,7 +126,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       expect((await readGroup(next, first()))[0]?.quality).toBe("good");
     });
 
-    test("is closed by an abort, or timed out if the signal is a deadline", async () => {
+    test("rejects a pending read as closed after an abort, and as timeout if the signal is a deadline", async () => {
       const owner = new AbortController();
       const driver = await opened(bed().make(), owner.signal);
       bed().gate.mode = "hold";
@@ -144,7 +144,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       expect((await failure(third.open(AbortSignal.abort()))).kind).toBe("closed");
     });
 
-    test("settles a pending open and read on close(), which may be called twice and before open", async () => {
+    test("settles a pending open() and read() on close(), which may be called twice and before open()", async () => {
       const reading = await opened(bed().make());
       bed().gate.mode = "hold";
       const read = failure(readGroup(reading, first()));
@@ -165,7 +165,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       expect((await failure(fresh.open(never))).kind).toBe("closed");
     });
 
-    test("leaves no connection after close()", async () => {
+    test("leaves no connection open after close()", async () => {
       const driver = await opened(bed().make());
       await readGroup(driver, first());
       await driver.close();
@@ -176,14 +176,14 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
     });
   });
 
-  describe(`${name}: wrong use by its owner`, () => {
-    test("rejects a read before open as closed, and a group without tags as config", async () => {
+  describe(`the driver (${name}) used wrongly by its caller`, () => {
+    test("rejects a read before open() as closed, and a read of an unknown group as config", async () => {
       expect((await failure(readGroup(bed().make(), first()))).kind).toBe("closed");
       const driver = await opened(bed().make());
       expect((await failure(readGroup(driver, "nope"))).kind).toBe("config");
     });
 
-    test("lets one of 100 parallel reads through and refuses the others", async () => {
+    test("completes one of 100 parallel reads and rejects the others", async () => {
       const driver = await opened(bed().make());
       const results = await Promise.allSettled(Array.from({ length: 100 }, () => readGroup(driver, first())));
       const done = results.flatMap((result) => (result.status === "fulfilled" ? [plain(result.value)] : []));

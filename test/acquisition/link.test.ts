@@ -92,20 +92,20 @@ function widest(polls: readonly number[]): number {
   return Math.max(...polls.slice(1).map((at, i) => at - (polls[i] ?? 0)));
 }
 
-describe("a link that several booths share", () => {
+describe("a link shared by several booths", () => {
   test("polls all booths at their intervals", async () => {
     const devices = [device(), device(), device()];
     await run(devices).run(60_000);
     for (const { polls } of devices) expect(widest(polls)).toBe(1000);
   });
 
-  test("starts after its delay and keeps that phase", async () => {
+  test("polls for the first time after its start delay, and then at its interval from that time", async () => {
     const devices = [device(), device()];
     await run(devices, {}, 375).run(3_000);
     for (const { polls } of devices) expect(polls).toEqual([375, 1_375, 2_375]);
   });
 
-  test("is not slowed by a unit that is down, and reads that unit again within 5 s of its return", async () => {
+  test("stays on time while one unit is down, and polls that unit within 5 s of its return", async () => {
     const alive = device();
     const dead = device();
     const time = run([alive, dead]);
@@ -120,7 +120,7 @@ describe("a link that several booths share", () => {
     expect(dead.polls.at(-1)).toBeGreaterThan(back);
   });
 
-  test("is down for all booths if it can't be opened, and up for all together", async () => {
+  test("is reported as down for all booths if it can't be opened, and as up for all once it can", async () => {
     const devices = [device(), device()];
     for (const it of devices) it.fault = "refused";
     const time = run(devices);
@@ -133,7 +133,7 @@ describe("a link that several booths share", () => {
 });
 
 describe("a connection that the device closes while it is idle", () => {
-  test("is no fault: a new connection is opened at once and the poll is on time", async () => {
+  test("counts as no failure: a new connection is opened at once and the poll is on time", async () => {
     const it = device();
     const time = run([it]);
     await time.run(10_000);
@@ -152,7 +152,7 @@ describe("a connection that the device closes while it is idle", () => {
   });
 });
 
-describe("a connection that is replaced during a poll", () => {
+describe("a link that checks the PLC's identity", () => {
   /**
    * Makes a link with an identity group. The test sets which PLC answers and how often the connection is renewed, and
    * sees the samples of the intake.
@@ -188,7 +188,7 @@ describe("a connection that is replaced during a poll", () => {
     return { plc, time };
   }
 
-  test("counts samples only after the identity was read", async () => {
+  test("reads the identity before it accepts samples from a connection that was replaced during a poll", async () => {
     const { plc, time } = identified();
     await time.run(1_500);
     expect(plc.given).toEqual(["id+fast: counts", "fast: counts"]);
@@ -198,7 +198,7 @@ describe("a connection that is replaced during a poll", () => {
     expect(plc.given).toEqual(["fast+id: foreign"]);
   });
 
-  test("reads the identity once, and a poll that a foreign PLC started doesn't count", async () => {
+  test("reads the identity once per new connection, and rejects a poll that another booth's PLC started", async () => {
     const { plc, time } = identified();
     await time.run(1_500);
     plc.given.length = 0;
@@ -217,7 +217,7 @@ describe("a connection that is replaced during a poll", () => {
     expect(plc.given).toEqual(["fast: foreign", "fast+id: counts"]);
   });
 
-  test("reads all due groups together, and a slow group at its own interval", async () => {
+  test("reads all due groups in one poll, and a slow group at its own interval", async () => {
     const it = device();
     const reads: string[] = [];
     const groups = {
@@ -240,7 +240,7 @@ describe("a connection that is replaced during a poll", () => {
   });
 });
 
-test("a tag with a role that turns to NaN degrades the link with one log line, and the link recovers by itself", async () => {
+test("a link is degraded while a tag with a role (such as mode) reads NaN, and is up after a good value", async () => {
   const it = device();
   const shown: { sample: Sample } = { sample: { tag: "mode", value: 1, quality: "good" } };
   const lines: string[] = [];
@@ -265,7 +265,7 @@ test("a tag with a role that turns to NaN degrades the link with one log line, a
   expect(lines).toEqual(["up", "degraded", "up"]);
 });
 
-test("the backoff is jittered, and 2.5 s at most", async () => {
+test("a link that can't be opened is retried after random delays of at most 2.5 s", async () => {
   const it = device();
   it.fault = "refused";
   await run([it]).run(120_000);

@@ -13,7 +13,7 @@ const PARAMETERS: Parameters = {
   modes: { spray: "spray", bake: "bake", none: "idle" },
 };
 
-test("a PLC with a bit for each mode gives the same stages, and its mode is logged when the bits change", () => {
+test("a PLC with a bit for each mode gets its mode logged when the bits change, and the stages follow", () => {
   const booth = script(PARAMETERS);
   const entries: TakenEntry[] = [...booth.entries];
   const now = { mono: MONO0 };

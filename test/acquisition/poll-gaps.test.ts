@@ -11,7 +11,7 @@ async function waited(clock: VirtualClock, gap: Promise<void>): Promise<number> 
   return over.at - from;
 }
 
-it("a request doesn't wait if no poll is due soon, nor for a device that is being polled", async () => {
+it("createPollGaps doesn't delay a request if no poll is due soon or a poll is already under way", async () => {
   const clock = virtualClock({ wall: 0, mono: 1_000 });
   const gaps = createPollGaps(clock);
   expect(await waited(clock, gaps.next(8))).toBe(0);
@@ -20,7 +20,7 @@ it("a request doesn't wait if no poll is due soon, nor for a device that is bein
   expect(await waited(clock, gaps.next(8))).toBe(0);
 });
 
-it("a request waits for a poll that is due soon until the poll has started", async () => {
+it("createPollGaps delays a request until a poll that is due soon has started", async () => {
   const clock = virtualClock({ wall: 0 });
   const gaps = createPollGaps(clock);
   gaps.due("a", clock.mono() + 5);
@@ -30,14 +30,14 @@ it("a request waits for a poll that is due soon until the poll has started", asy
   expect(await waited(clock, gaps.next(8))).toBe(0);
 });
 
-it("a request waits for polls close to each other together", async () => {
+it("createPollGaps delays a request until the last of several close polls has started", async () => {
   const clock = virtualClock({ wall: 0 });
   const gaps = createPollGaps(clock);
   for (const [link, in_ms] of Object.entries({ a: 3, b: 8, c: 16, d: 60 })) gaps.due(link, clock.mono() + in_ms);
   expect(await waited(clock, gaps.next(8))).toBe(18);
 });
 
-it("a request continues after 50 ms if there is no gap", async () => {
+it("createPollGaps delays a request by at most 50 ms if the polls leave no gap", async () => {
   const clock = virtualClock({ wall: 0 });
   const gaps = createPollGaps(clock);
   for (let link = 0; link < 100; link += 1) gaps.due(link.toString(), clock.mono() + 2 * link);

@@ -62,7 +62,7 @@ function sharedLink({
 /** Returns the distances between polls. */
 const steps = (polls: readonly number[]) => new Set(polls.slice(1).map((at, i) => at - (polls[i] ?? 0)));
 
-it("a tool's read between two polls is executed at once, and polls keep their rhythm", async () => {
+it("a diagnostic tool's read between two polls is executed at once, and the polls stay on time", async () => {
   const { clock, polls, asked_at, shared } = sharedLink({ poll_ms: 20 });
   await clock.run(5_300);
   const answer = shared.ask(ASK);
@@ -72,7 +72,7 @@ it("a tool's read between two polls is executed at once, and polls keep their rh
   expect(steps(polls)).toEqual(new Set([1_000]));
 });
 
-it("a tool's read just before or during a poll waits for the poll", async () => {
+it("a diagnostic tool's read just before or during a poll waits until the poll is done", async () => {
   const { clock, polls, asked_at, shared } = sharedLink({ poll_ms: 20 });
   await clock.run(5_950);
   const first = shared.ask(ASK);
@@ -84,7 +84,7 @@ it("a tool's read just before or during a poll waits for the poll", async () => 
   expect(steps(polls)).toEqual(new Set([1_000]));
 });
 
-it("a device that doesn't answer a tool delays a poll by half a second at most, and no poll is lost", async () => {
+it("a device that doesn't answer a diagnostic tool delays a poll by at most half a second, and no poll is lost", async () => {
   const within: number[] = [];
   const askOver: AskOverLink = async (_, within_ms) => {
     within.push(within_ms);
@@ -103,7 +103,7 @@ it("a device that doesn't answer a tool delays a poll by half a second at most, 
   expect(polls.slice(5)).toEqual([5_000, 6_000, 7_000, 8_350, 9_000, 10_000]);
 });
 
-it("a tool's read is executed after two seconds even if polls leave no gap", async () => {
+it("a diagnostic tool's read is executed after two seconds even if the polls leave no gap", async () => {
   const { clock, polls, asked_at, shared } = sharedLink({ interval_ms: 100, poll_ms: 50 });
   await clock.run(5_010);
   const answer = shared.ask(ASK);
@@ -113,7 +113,7 @@ it("a tool's read is executed after two seconds even if polls leave no gap", asy
   expect(steps(polls)).toEqual(new Set([100]));
 });
 
-it("a ninth tool's read is rejected, and waiting reads are rejected when the agent stops", async () => {
+it("a ninth waiting tool read is rejected as busy, and all waiting reads are rejected when the agent stops", async () => {
   const { clock, shared, end } = sharedLink({ poll_ms: 900 });
   await clock.run(5_010);
   const asked = Array.from({ length: 9 }, () =>

@@ -36,12 +36,12 @@ const MODBUS = profileNames()
   .map((name) => findProfile(name))
   .filter((profile) => profile.protocol === "modbus");
 
-test("every shipped profile has its register image", () => {
+test("every shipped Modbus profile has a register image", () => {
   expect(MODBUS.length).toBeGreaterThanOrEqual(6);
   for (const { name } of MODBUS) expect(Object.keys(imageOf(name).expected).length).toBeGreaterThan(0);
 });
 
-test.each(MODBUS)("$name: the driver reads its register image as the documented values", async (profile) => {
+test.each(MODBUS)("the driver reads the register image of profile $name as the documented values", async (profile) => {
   const image = imageOf(profile.name);
   const memory = memoryOf(image);
   for (const { name: tag, point } of profile.tags) {

@@ -17,7 +17,7 @@ const poll = (take: number): TakenEntry => ({
   changes: [["mode", 3, "good"]],
 });
 
-it("a tail of 40 MB is opened and committed part by part in a heap of 40 MB", async () => {
+it("a 40 MB tail file (readings not yet committed) is read in parts within a heap of 40 MB", async () => {
   const folder = memoryFolder();
   const tail = openTail(folder);
   const entries = 20_000;

@@ -17,7 +17,7 @@ const poll = (take: number, stream = "s1"): TakenEntry => ({
   changes: [["mode", 3, "good"]],
 });
 
-it("a tail returns uncommitted entries in order", () => {
+it("the tail file (readings not yet committed) returns its uncommitted entries in order after a kill", () => {
   const folder = temporaryFolder();
   const tail = openTail(folder);
   tail.append([poll(1)]);
@@ -28,7 +28,7 @@ it("a tail returns uncommitted entries in order", () => {
   expect(openTail(folder).leftover()).toEqual([poll(3), poll(1, "s2")]);
 });
 
-it("a long tail isn't copied for each commit, and returns uncommitted entries at any time", () => {
+it("a long tail file isn't copied for each commit, and returns its uncommitted entries at any time", () => {
   const folder = memoryFolder();
   const tail = openTail(folder);
   const entries = Array.from({ length: 900 }, (_, index) => poll(index + 1, index % 3 === 0 ? "s2" : "s1"));
@@ -49,7 +49,7 @@ it("a long tail isn't copied for each commit, and returns uncommitted entries at
   expect(readFileSync(join(folder, "tail.jsonl"), "utf8")).toBe("");
 });
 
-it("a flipped bit loses only its own entry, gives no wrong entry, and is counted", () => {
+it("a flipped bit in the tail file gives no wrong entry, loses at most two entries, and is counted", () => {
   const folder = memoryFolder();
   const file = join(folder, "tail.jsonl");
   const whole = Array.from({ length: 3 }, (_, index) => poll(index + 1));
@@ -74,7 +74,7 @@ it("a flipped bit loses only its own entry, gives no wrong entry, and is counted
   expect(wrong).toEqual([]);
 });
 
-it("a line that a crash truncated is skipped, and later entries are read", () => {
+it("a line of the tail file that a crash truncated is skipped, and later entries are read", () => {
   const folder = temporaryFolder();
   openTail(folder).append([poll(1)]);
   appendFileSync(join(folder, "tail.jsonl"), '0badc0de {"kind":"po');
@@ -84,7 +84,7 @@ it("a line that a crash truncated is skipped, and later entries are read", () =>
   expect(openTail(folder).leftover()).toEqual([poll(1), poll(2)]);
 });
 
-it("a line that is too long is skipped and counted, and later entries are read", () => {
+it("a line of the tail file that is too long is skipped and counted, and later entries are read", () => {
   const folder = memoryFolder();
   openTail(folder).append([poll(1)]);
   appendFileSync(join(folder, "tail.jsonl"), `${"x".repeat(9_000_000)}\n`);

@@ -49,7 +49,7 @@ const PEOPLE = "from: Booth <booth@plant.example>, to: [shop@plant.example]";
 const plainMail = (port: number): Channel =>
   channel(openMail, `mail: { host: 127.0.0.1, port: ${port}, tls: none, ${PEOPLE} }`);
 
-test("a mail is sent over STARTTLS or TLS with a login, and never with less than the configured protection", async () => {
+test("a mail notice is sent over STARTTLS or TLS with a login, and never with less protection than configured", async () => {
   const folder = temporaryFolder();
   const authority = testAuthority(folder, "plant");
   const { cert, key } = authority.issue("localhost");
@@ -114,7 +114,7 @@ test("a mail is sent over STARTTLS or TLS with a login, and never with less than
   expect(tls.heard.filter(({ id }) => id !== undefined)).toHaveLength(1);
 });
 
-test("each reply of a mail server, and a missing one, gives the right outcome", async () => {
+test("the mail channel reports a mail as delivered, not delivered or unknown, depending on the server's reply", async () => {
   const server = await mailServer();
   const send = plainMail(server.port);
   const rows = [
@@ -156,7 +156,7 @@ test("each reply of a mail server, and a missing one, gives the right outcome", 
   });
 });
 
-test("a webhook is signed, and each answer gives the right outcome", async () => {
+test("the webhook channel signs its requests, and reports them as delivered, not delivered or unknown by the server's answer", async () => {
   const server = await hookServer("a secret");
   const url = `http://127.0.0.1:${server.port}/hooks/4711?token=x`;
   const send = channel(openWebhook, `webhook: { url: "${url}", secret_file: ${secretFile("a secret")} }`);
@@ -192,7 +192,7 @@ test("a webhook is signed, and each answer gives the right outcome", async () =>
   });
 });
 
-test("an independent subscriber gets a notice once, and a mute broker gives an unknown outcome", async () => {
+test("the MQTT channel delivers a notice to a subscriber once, and reports unknown if the broker confirms nothing", async () => {
   const broker = await plantBroker(temporaryFolder());
   const child = spawn("stdbuf", ["-oL", "mosquitto_sub", "-p", broker.port, "-q", "1", "-t", "plant/#", "-v", "-d"]);
   onTestFinished(() => void child.kill());

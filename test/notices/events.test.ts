@@ -52,24 +52,40 @@ function looks(booth: {
 
 const UNKNOWN = { estop: "unsure", fault: "unsure", "mode bake": "unsure" };
 
-describe("the conditions of a booth", () => {
+describe("the notice conditions of a booth", () => {
   it.each([
-    ["well", {}, {}],
-    ["in fault", { summary: summary({ mode: "fault" }) }, { fault: "on" }],
-    ["in E-stop", { summary: summary({ mode: "estop" }) }, { estop: "on" }],
-    ["baking for 10 min", { summary: summary({ mode: "bake" }) }, {}],
-    ["baking for 90 min", { summary: summary({ mode: "bake", since: NOW - 90 * MIN }) }, { "mode bake": "on" }],
-    ["in fault when it was last read", { summary: summary({ mode: "fault", in_gap: true }) }, UNKNOWN],
-    ["without data", { summary: summary({ mode: "no_data" }) }, UNKNOWN],
-    ["never read", { summary: null }, UNKNOWN],
-    ["silent for less than 5 min", { plc: down(NOW - 5 * MIN + 1) }, { link: "unsure" }],
-    ["silent for 5 min", { plc: down(NOW - 5 * MIN) }, { link: "on" }],
-    ["of which nothing is known of the store", { storage: null }, { storage: "unsure" }],
-    ["that can't be committed", { trouble: "disk full" }, { storage: "on" }],
-    ["whose disk is full", { storage: { ...SOUND, health: { low: true, damaged_files: [] } } }, { storage: "on" }],
-    ["with 24 h of space", { storage: { ...SOUND, hours_to_full: 24 } }, {}],
-    ["with less space than that", { storage: { ...SOUND, hours_to_full: 23.9 } }, { storage: "on" }],
-  ])("%s", (_, booth, wanted) => {
+    ["include nothing for a healthy booth", {}, {}],
+    ["include a fault while the mode is fault", { summary: summary({ mode: "fault" }) }, { fault: "on" }],
+    ["include an E-stop while the mode is estop", { summary: summary({ mode: "estop" }) }, { estop: "on" }],
+    ["include nothing after 10 min of baking", { summary: summary({ mode: "bake" }) }, {}],
+    [
+      "include a mode that lasts too long after 90 min of baking",
+      { summary: summary({ mode: "bake", since: NOW - 90 * MIN }) },
+      { "mode bake": "on" },
+    ],
+    [
+      "are unsure about the mode if the last reading is old",
+      { summary: summary({ mode: "fault", in_gap: true }) },
+      UNKNOWN,
+    ],
+    ["are unsure about the mode if there is no data", { summary: summary({ mode: "no_data" }) }, UNKNOWN],
+    ["are unsure about the mode if the booth was never read", { summary: null }, UNKNOWN],
+    ["are unsure about the link before 5 min without an answer", { plc: down(NOW - 5 * MIN + 1) }, { link: "unsure" }],
+    ["include the link after 5 min without an answer", { plc: down(NOW - 5 * MIN) }, { link: "on" }],
+    ["are unsure about the storage if its status is unknown", { storage: null }, { storage: "unsure" }],
+    ["include the storage if commits fail", { trouble: "disk full" }, { storage: "on" }],
+    [
+      "include the storage if the disk is full",
+      { storage: { ...SOUND, health: { low: true, damaged_files: [] } } },
+      { storage: "on" },
+    ],
+    ["include nothing if the space lasts for 24 h", { storage: { ...SOUND, hours_to_full: 24 } }, {}],
+    [
+      "include the storage if the space lasts for less than 24 h",
+      { storage: { ...SOUND, hours_to_full: 23.9 } },
+      { storage: "on" },
+    ],
+  ])("follow the booth's state (on, off or unsure): they %s", (_, booth, wanted) => {
     expect(looks(booth)).toEqual(wanted);
   });
 
@@ -78,19 +94,19 @@ describe("the conditions of a booth", () => {
     ["warning", { "filter_warning pre_filter": "on" }],
     ["overuse", { "filter pre_filter": "on", "filter_warning pre_filter": "on" }],
     [null, { "filter pre_filter": "unsure", "filter_warning pre_filter": "unsure" }],
-  ] as const)("whose filter is %s", (state, wanted) => {
+  ] as const)("follow the filter's state: for %s they are %j", (state, wanted) => {
     const pre_filter = { state, overuse_since: null } as FilterSummary;
     expect(looks({ summary: summary({ filters: { pre_filter } }) })).toEqual(wanted);
   });
 
-  it("is on for the service after its minutes without a link, if a link is wanted", () => {
+  it("include the service after 30 min without its link, if a link is needed", () => {
     expect(serviceCondition(down(NOW - 30 * MIN), LIMITS, NOW).is).toBe("on");
     expect(serviceCondition(down(NOW - 29 * MIN), LIMITS, NOW).is).toBe("unsure");
     expect(serviceCondition(null, LIMITS, NOW).is).toBe("off");
   });
 });
 
-describe("the log", () => {
+describe("changesIn", () => {
   const base = { seq: 1, time: NOW, boot: "b", mono: 0, at: NOW, tag: "", quality: "good" } as const;
   const incident = {
     tag_name: "t",
@@ -114,7 +130,7 @@ describe("the log", () => {
   const change = (record: object): readonly string[] =>
     changesIn([{ ...base, ...record } as Placed]).map(({ kind, key }) => `${kind} ${key}`);
 
-  it("tells incidents and short alarms, and ignores corrections by a rebuild", () => {
+  it("returns incidents and short alarms from the log, and ignores corrections by a rebuild", () => {
     const open = { ...incident, resolved_at: null, severity: "warning" };
     expect(change({ kind: "i", value: open })).toEqual(["began incident stuck t"]);
     expect(change({ kind: "i", value: { ...open, resolved_at: 3 } })).toEqual(["ended incident stuck t"]);
@@ -128,7 +144,7 @@ describe("the log", () => {
   });
 });
 
-describe("a message", () => {
+describe("a notice message", () => {
   const SENDER: Sender = {
     gateway: "gw",
     name: "office",
@@ -147,7 +163,7 @@ describe("a message", () => {
     ended: null,
   } as const;
 
-  it("has the event, the booth and the local time", () => {
+  it("contains the event, the booth and the local time", () => {
     const { subject, text, document } = messageOf({ id: "1", events: [event], more: 0 }, SENDER);
     expect(subject).toBe("booth-1: fault");
     expect(text).toBe("booth-1: fault, since 2026-03-02 08:00\n\nTimes: America/Denver. Gateway gw, notice office.\n");
@@ -173,7 +189,7 @@ describe("a message", () => {
     });
   });
 
-  it("counts the events that it doesn't name, and keeps each text of a PLC or server on one line", () => {
+  it("counts the events that it doesn't list, and keeps text from a PLC on one line", () => {
     const odd = { ...event, what: "tag\r\nBcc: everybody@example.com" };
     const over = { ...event, booth: null, state: "ended", ended: NOW + MIN } as const;
     const { subject, text } = messageOf({ id: "1", events: [odd, over], more: 3 }, SENDER);

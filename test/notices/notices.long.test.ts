@@ -132,7 +132,7 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port}/
   };
 }
 
-test("an incident that opens before the clock is confirmed is sent at once, not again with the confirmation, and its end is sent", async () => {
+test("an incident notice is sent at once even while the clock is unconfirmed, and once more when the incident ends", async () => {
   const site = await plant("events: [incident]");
   const opened = {
     check: "range",
@@ -160,7 +160,7 @@ test("an incident that opens before the clock is confirmed is sent at once, not 
   expect(site.posted[1]?.events.map(({ state }) => state)).toEqual(["ended"]);
 });
 
-test("an unreachable server is retried with growing delays and gets everything it missed in one message once it is back", async () => {
+test("a webhook server that is down is retried with growing delays, then gets the failed message and one with later events", async () => {
   const site = await plant("events: [fault, estop]");
   site.answer(503);
   await site.mode("fault");
@@ -191,7 +191,7 @@ test("an unreachable server is retried with growing delays and gets everything i
   expect(site.notices.status()[0]).toMatchObject({ link: { kind: "up" }, sent: 2, open: 1 });
 });
 
-test("a notice with an unexpected error is shown as down with the reason, is retried with growing delays, and recovers", async () => {
+test("a notice with an unexpected error is shown as down with the reason, and is retried with growing delays until it succeeds", async () => {
   const site = await plant("events: [fault]");
   const reads = site.failLooks();
   await site.mode("fault");
@@ -206,7 +206,7 @@ test("a notice with an unexpected error is shown as down with the reason, is ret
   expect(site.notices.status()[0]).toMatchObject({ link: { kind: "up" }, sent: 1 });
 });
 
-test("a night's events are sent as one in the morning, and a permanent refusal is retried after a person's test", async () => {
+test("notice events of quiet hours are sent together afterwards, and a permanently rejected message is resent after a test notice", async () => {
   const site = await plant('events: [fault, estop], urgent: [], quiet: { from: "22:00", to: "06:00", tz: UTC }');
   await site.clock.run(11 * HOUR);
   await site.mode("fault");

@@ -16,7 +16,7 @@ const opening = {
   signal: new AbortController().signal,
 } as const;
 
-it("a missing broker is reported as unreachable, and a missing file as a file", async () => {
+it("connecting an output fails as unreachable without a broker, and with a file error without its CA file", async () => {
   const port = (await freePort()).toString();
   const config: OutputConfig = { name: "plant", url: "", mqtt_version: "v5", max_records_per_s: 100 };
   for (const way of ["mqtt", "mqtts", "ws", "wss"])
@@ -31,7 +31,7 @@ it("a missing broker is reported as unreachable, and a missing file as a file", 
   });
 });
 
-it("an unusable client certificate is reported as a file", async () => {
+it("connecting an output fails with a file error if its client certificate is unusable", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());

@@ -15,7 +15,7 @@ outputs:
   - { name: one, url: "mqtt://127.0.0.1:1883", mqtt: {} }
   - { name: two, url: "mqtt://127.0.0.1:1884", mqtt: {} }`;
 
-it("an output with an unexpected error is shown as down with the reason, restarts, and ends no other output", async () => {
+it("an output with an unexpected error is shown as down with the reason, restarts, and doesn't stop other outputs", async () => {
   const clock = virtualClock({ wall: Date.UTC(2026, 2, 2), mono: 0 });
   const tries: Record<string, number> = {};
   let isBroken = true;

@@ -86,7 +86,7 @@ function keysOutside(value: object, of: keyof typeof KEYS): readonly string[] {
   return Object.keys(value).filter((key) => !known.includes(key));
 }
 
-test("each discovery message has the keys that Home Assistant needs, and none that it doesn't know", () => {
+test("each Home Assistant discovery message has all required keys and no unknown key", () => {
   const all = announced();
   expect(all.length).toBeGreaterThan(40);
   for (const { topic, payload, retain, qos } of all) {
@@ -112,7 +112,7 @@ test("each discovery message has the keys that Home Assistant needs, and none th
   expect(new Set(ids).size).toBe(all.length);
 });
 
-test("discovery has the device class and unit of each figure, and payloads of on and off", () => {
+test("Home Assistant discovery contains device classes, units, and the payloads for on and off", () => {
   const entities = new Map(
     announced().map(({ topic, payload }) => [topic.split("/")[3], JSON.parse(String(payload)) as object]),
   );
@@ -125,7 +125,7 @@ test("discovery has the device class and unit of each figure, and payloads of on
   expect(entities.get("tag_door_open")).toMatchObject({ payload_on: "true", payload_off: "false" });
 });
 
-test("without Home Assistant nothing is announced, and bare values have no template", () => {
+test("Home Assistant discovery is sent only if configured, and has no value template if payloads are bare values", () => {
   const { home_assistant, ...without } = PLAIN;
   expect(home_assistant).toBeDefined();
   expect(announced(without)).toEqual([]);

@@ -34,7 +34,7 @@ async function heardAt({ port }: PlantBroker): Promise<() => readonly string[]> 
   return () => heard.split("\n").filter((line) => line.startsWith("plant/"));
 }
 
-it("an output's session keeps the limits of CONNACK, and skips messages that are too long", async () => {
+it("an output's MQTT session respects the limits in CONNACK, and skips messages that are too long", async () => {
   const limits = "max_packet_size 300\nmax_qos 0\nretain_available false\nmax_inflight_messages 1\n";
   const broker = await plantBroker(temporaryFolder(), limits);
   const hears = await heardAt(broker);
@@ -53,7 +53,7 @@ it("an output's session keeps the limits of CONNACK, and skips messages that are
   expect(hears().at(-1)).toBe("plant/a last");
 });
 
-it("a refused topic of an output or notice is reported, and the session continues", async () => {
+it("an output or notice reports a topic that the broker rejects, and the output's session continues", async () => {
   const folder = temporaryFolder();
   const acl = join(folder, "acl");
   writeFileSync(acl, "topic readwrite plant/a\ntopic read #\n");
@@ -72,7 +72,7 @@ it("a refused topic of an output or notice is reported, and the session continue
   });
 });
 
-it("a subscription with a wildcard level receives each topic with its name", async () => {
+it("an output's wildcard subscription receives each message with its topic name", async () => {
   const broker = await plantBroker(temporaryFolder());
   const session = await connected(broker.url, []);
   const heard: string[] = [];

@@ -31,7 +31,7 @@ async function loaded(outputs: readonly object[]): Promise<string> {
 
 const OUTPUTS = /\/src\/outputs\/|protobufjs/;
 
-test("modules of outputs are loaded only if an output is configured, those of Sparkplug only with Sparkplug", async () => {
+test("the agent loads output modules only if an output is configured, and Sparkplug modules only for a Sparkplug output", async () => {
   const without = await loaded([]);
   expect(without).toContain("/src/delivery/session.ts");
   expect(without.split("\n").filter((url) => OUTPUTS.test(url))).toEqual([]);

@@ -56,7 +56,7 @@ function metric(name: MetricName, value = 1): Metric {
 
 const NAMES = Object.keys(METRICS) as MetricName[];
 
-it("OTLP requests survive OpenTelemetry's own protobuf types without a lost, renamed or converted field", () => {
+it("OTLP requests keep every field when encoded and decoded with OpenTelemetry's own protobuf types", () => {
   fc.assert(
     fc.property(
       fc.subarray(NAMES, { minLength: 1 }),
@@ -83,7 +83,7 @@ it("OTLP requests survive OpenTelemetry's own protobuf types without a lost, ren
   expect(back).not.toEqual(wrong);
 });
 
-it("OTLP names with their unit and kind as suffixes are the names of /metrics", () => {
+it("OTLP metric names, with unit and kind as suffixes, equal the names in /metrics", () => {
   const SUFFIX: Readonly<Record<string, string>> = { s: "_seconds", By: "_bytes", "1": "_ratio" };
   const [first] =
     exportRequest(
@@ -97,7 +97,7 @@ it("OTLP names with their unit and kind as suffixes are the names of /metrics", 
   expect(names).toEqual(NAMES.map((name) => `booth_gateway_${name}`));
 });
 
-it("OTLP histograms have counts per bucket, a last bucket without bound, and times in nanoseconds", () => {
+it("OTLP histograms have counts per bucket, an unbounded last bucket, and times in nanoseconds", () => {
   const request = exportRequest([metric("poll_lateness_seconds")], WHO);
   expect(request.resourceMetrics[0]?.scopeMetrics[0]?.metrics).toEqual([
     {
@@ -140,7 +140,7 @@ it.each([
   [413, "", { kind: "refused", status: 413, reason: "the collector answered 413" }],
   [500, "", { kind: "refused", status: 500, reason: "the collector answered 500" }],
   [302, "", { kind: "refused", status: 302, reason: "the collector answered 302" }],
-])("the collector's answer %i %s means %o", (status, text, outcome) => {
+])("outcomeOf maps the OTLP collector's answer %i %s to %j", (status, text, outcome) => {
   expect(rendered(outcomeOf({ status, text }, 7_000))).toEqual(outcome);
 });
 
@@ -213,7 +213,7 @@ function pushing(url: string, more = "", metrics = () => Promise.resolve<readonl
   return { output, stop, interval: () => pass((ms) => ms === 60_000), retry: () => pass((ms) => ms !== 60_000) };
 }
 
-it("the OTLP output reports and skips a set of metrics that can't be made, and sends the next one", async () => {
+it("the OTLP output skips a set of metrics that can't be collected, reports the error, and sends the next set", async () => {
   const { url, requests } = await collector([200]);
   let made = 0;
   const { output, interval } = pushing(url, "", () => {
@@ -228,7 +228,7 @@ it("the OTLP output reports and skips a set of metrics that can't be made, and s
   expect(output.status().link.kind).toBe("up");
 });
 
-it("the OTLP output sends a set each interval: POST /v1/metrics, JSON in gzip, with the token", async () => {
+it("the OTLP output sends a set of metrics each interval to POST /v1/metrics, as gzipped JSON with the token", async () => {
   const { url, requests } = await collector([200]);
   const { output, interval } = pushing(url, ", token_file: /token");
   await until(() => requests.length === 1, "the first set is there");
@@ -259,7 +259,7 @@ it("the OTLP output sends a set each interval: POST /v1/metrics, JSON in gzip, w
   });
 });
 
-it("the OTLP output retries the same set after the collector's Retry-After, else with a growing delay", async () => {
+it("the OTLP output retries the same set of metrics after the collector's Retry-After, or else with growing delays", async () => {
   const { url, requests } = await collector([429, "{}", { "Retry-After": "17" }], [503], [502], [200]);
   const { output, retry } = pushing(url);
   expect(await retry()).toBe(17_000);
@@ -272,7 +272,7 @@ it("the OTLP output retries the same set after the collector's Retry-After, else
   expect(output.status()).toMatchObject({ link: { kind: "up" }, pushed: { given_up: 0 } });
 });
 
-it("the OTLP output drops a refused set with its reason, and counts the points that the collector rejects", async () => {
+it("the OTLP output drops a rejected set of metrics, shows the reason, and counts all rejected data points", async () => {
   const { url, requests } = await collector(
     [400, '{"message":"bad data"}'],
     [400, '{"message":"bad data"}'],
@@ -293,7 +293,7 @@ it("the OTLP output drops a refused set with its reason, and counts the points t
 });
 
 it.each([400, 415])(
-  "the OTLP output sends uncompressed from then on if the collector answers %i to gzip",
+  "the OTLP output switches to uncompressed requests if the collector answers %i to a gzipped one",
   async (status) => {
     const { url, requests } = await collector([status], [200]);
     const { output, interval } = pushing(url);
@@ -307,7 +307,7 @@ it.each([400, 415])(
   },
 );
 
-it("the OTLP output queues sixty sets while the collector is away, drops the oldest, and stops at once", async () => {
+it("the OTLP output queues sixty sets of metrics while the collector is unavailable, then drops the oldest, and stops at once", async () => {
   const { url } = await collector([503, "{}", { "Retry-After": "3600" }]);
   const { output, interval, stop } = pushing(url);
   for (let set = 1; set < 63; set += 1) await interval();

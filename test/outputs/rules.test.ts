@@ -38,7 +38,7 @@ function said(name: string, value: TagValue, at = 1_000): MetricValue {
   return { name, value, at, quality: value === null ? "bad" : "good", unit: "", read_at: born(at) };
 }
 
-test("a topic template is filled in, and no name adds a level or a wildcard", () => {
+test("topicOf fills in a topic template, and no name adds a topic level or a wildcard", () => {
   const of = { gateway: "g", booth: "booth-1", serial: null };
   expect(topicOf("a/{booth}/{serial}/{tag}", of, { tag: "air" })).toBe("a/booth-1/booth-1/air");
   fc.assert(
@@ -50,7 +50,7 @@ test("a topic template is filled in, and no name adds a level or a wildcard", ()
   );
 });
 
-test("an independent codec reads every Sparkplug payload", () => {
+test("every Sparkplug payload of an output is decoded correctly by an independent codec", () => {
   const value = fc.oneof(
     fc.double({ noNaN: true, noDefaultInfinity: true }),
     fc.boolean(),
@@ -77,7 +77,7 @@ test("an independent codec reads every Sparkplug payload", () => {
   );
 });
 
-test("a rebirth command of an independent codec is read, and garbage is ignored", () => {
+test("a Sparkplug rebirth command from an independent codec is recognized, and other commands and garbage are not", () => {
   const asked = (metrics: readonly object[]): boolean =>
     asksRebirth(commandsIn(theirs.encodePayload({ timestamp: 1, metrics })));
   const rebirth = { name: "Node Control/Rebirth", type: "Boolean", value: true };
@@ -97,7 +97,7 @@ test("a rebirth command of an independent codec is read, and garbage is ignored"
   );
 });
 
-test("Sparkplug data uses alias and type of its birth, and needs another birth if they don't fit", () => {
+test("a Sparkplug data metric uses the alias and type of its birth, and is omitted until a birth fits", () => {
   const births = birthsOf([said("Tags/a", 1), said("Tags/b", null)], { first: 0, before: undefined, wanted: [] });
   expect(births.get("Tags/b")).toEqual({ alias: 1, datatype: DATATYPE.double });
   expect(dataMetrics([said("Tags/a", 2, 500)], births, born(1_000))).toMatchObject([
@@ -114,7 +114,7 @@ test("Sparkplug data uses alias and type of its birth, and needs another birth i
   expect(dataMetrics(wanted, again, born(1_000))).toHaveLength(1);
 });
 
-test("readings of one instant are one message, and other records are none", () => {
+test("instantsOf groups readings of the same time into one message, and skips other records", () => {
   const reading = (tag: string, time: number, seq: number): Placed =>
     ({ kind: KIND.reading, boot: "b", mono: time, at: time, time, seq, tag, value: 1, quality: "good" }) as const;
   const gap = { ...reading("", 6, 9), kind: KIND.gap, value: { from: 1, to: 2, reason: "" } } as Placed;
@@ -125,7 +125,7 @@ test("readings of one instant are one message, and other records are none", () =
   ]);
 });
 
-test("a node's death has only bdSeq, its birth also the rebirth command", () => {
+test("the metrics of a Sparkplug node are bdSeq, which its death message uses too, and the rebirth command", () => {
   const [bd_seq, rebirth] = nodeMetrics(3, 9);
   expect(bd_seq).toMatchObject({ name: "bdSeq", value: 3, datatype: DATATYPE.int64 });
   expect(rebirth).toMatchObject({ name: "Node Control/Rebirth", value: false });
@@ -137,22 +137,22 @@ it.each([
   ['{"online":true,"timestamp":5}', { online: true, timestamp: 5 }],
   ["online", null],
   ['{"online":"yes","timestamp":5}', null],
-])("the host state %s is read as %j", (payload, state) => {
+])("hostStateOf reads the Sparkplug host state %s as %j", (payload, state) => {
   expect(hostStateOf(payload)).toEqual(state);
 });
 
 it.each([
-  ["an older one", { last: 1_000, state: 999 }, true],
-  ["a newer one", { last: 1_000, state: 1_001 }, false],
-  ["any after one that is dated in the future", { last: 9 * DAY_MS, state: 2_000 }, false],
-  ["any of version 2.2", { last: 1_000, state: null }, false],
-  ["any after one of version 2.2", { last: null, state: 1 }, false],
-])("%s of two host states counts as older: %j %s", (_, { last, state }, isOlder) => {
+  ["an older state", { last: 1_000, state: 999 }, true],
+  ["a newer state", { last: 1_000, state: 1_001 }, false],
+  ["a state after one that is dated in the future", { last: 9 * DAY_MS, state: 2_000 }, false],
+  ["a state of version 2.2", { last: 1_000, state: null }, false],
+  ["a state after one of version 2.2", { last: null, state: 1 }, false],
+])("isOlderState for %s (%j) returns %s", (_, { last, state }, isOlder) => {
   const of = (timestamp: number | null) => ({ online: true, timestamp });
   expect(isOlderState(of(last), of(state), 5_000)).toBe(isOlder);
 });
 
-it("the topic of a host state of either version names the host", () => {
+it("hostIn returns the host's name from a state topic of either Sparkplug version", () => {
   expect([hostIn("spBv1.0/STATE/scada"), hostIn("STATE/scada"), hostIn("spBv1.0/G/NBIRTH/n")]).toEqual([
     ...["scada", "scada"],
     null,

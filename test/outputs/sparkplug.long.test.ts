@@ -12,7 +12,7 @@ const SECOND = "mqtt://127.0.0.1:1884";
 const HOSTED = sparkplugOutput({ primary_host_id: "host" });
 const TWO_SERVERS = sparkplugOutput({ primary_host_id: "host", more_urls: [SECOND] });
 
-it("a node is born once a host of version 2.2 says ONLINE, and ends when it says OFFLINE", async () => {
+it("a Sparkplug output is up once a host of version 2.2 publishes ONLINE, and down after OFFLINE", async () => {
   const { site, broker, outputs } = virtualPlant(HOSTED);
   await site.start();
   await site.clock.run(10_000);
@@ -28,7 +28,7 @@ it("a node is born once a host of version 2.2 says ONLINE, and ends when it says
   });
 });
 
-it("a state that is dated in the future does not lock out the host's later states", async () => {
+it("a Sparkplug output accepts a host's later states after a state that is dated in the future", async () => {
   const { site, broker, outputs } = virtualPlant(HOSTED);
   const say = (online: boolean, timestamp: number) =>
     broker.publish("spBv1.0/STATE/host", JSON.stringify({ online, timestamp }), true);
@@ -41,7 +41,7 @@ it("a state that is dated in the future does not lock out the host's later state
   expect(outputs().status()[0]?.link).toMatchObject({ kind: "up" });
 });
 
-it("a host id without any state is reported with the ids of the hosts that have one", async () => {
+it("a Sparkplug output whose primary host has published no state reports the hosts that have", async () => {
   // The virtual broker has no wildcards: the test sends what a broker would.
   const others: Parameters<BrokerSession["subscribe"]>[1][] = [];
   const { site, outputs } = virtualPlant(HOSTED, {
@@ -63,7 +63,7 @@ it("a host id without any state is reported with the ids of the hosts that have 
   });
 });
 
-it("a Sparkplug output sends births when a host asks, and the rest of the agent is not woken", async () => {
+it("a Sparkplug output sends births after a host's rebirth command, without waking other tasks of the agent", async () => {
   const { site, broker, booths } = virtualPlant(sparkplugOutput());
   await site.start();
   await site.clock.run(10 * MINUTE_MS);
@@ -112,7 +112,7 @@ function nodeMessages({ events }: PlantBroker): readonly string[] {
   });
 }
 
-it("a Sparkplug output continues from its cursor at the next server if the first is gone, and returns", async () => {
+it("a Sparkplug output continues from its cursor at the other server each time its present server is unreachable", async () => {
   const { site, folder, first, second, outputs } = plant();
   for (const broker of [first, second]) sayHost(broker, true, START);
   await site.start();
@@ -138,7 +138,7 @@ it.each([
   { where: "offline", state: false },
   { where: "unknown", state: null },
 ])(
-  "a Sparkplug output looks for the host at the next server if it is $where, and sends nothing before",
+  "a Sparkplug output sends no birth to a server where its host is $where, and connects to the next server",
   async ({ state }) => {
     const { site, first, second } = plant();
     if (state !== null) sayHost(first, state, START);
@@ -150,7 +150,7 @@ it.each([
   },
 );
 
-it("a Sparkplug output sends a death if the host goes offline, and births at the server where it is online", async () => {
+it("a Sparkplug output sends a death when its host goes offline, and births to the server where the host is online", async () => {
   const { site, first, second } = plant();
   sayHost(first, true, START);
   await site.start();
@@ -163,7 +163,7 @@ it("a Sparkplug output sends a death if the host goes offline, and births at the
   expect(first.events.at(-1)?.kind).toBe("end");
 });
 
-it("a Sparkplug output tries all servers if the host is at none, and logs each server once", async () => {
+it("a Sparkplug output keeps trying all servers if its host is online at none, and logs each server once", async () => {
   const { site, first, second, outputs } = plant();
   sayHost(first, false, START);
   await site.start();

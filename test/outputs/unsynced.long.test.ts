@@ -32,7 +32,7 @@ function plainSaid({ events }: PlantBroker): readonly Said[] {
   });
 }
 
-it("a plain output publishes live values as uncertain while no time source confirms the clock", async () => {
+it("a plain MQTT output publishes live values as uncertain while no time source has confirmed the clock", async () => {
   const { broker, booths, site } = await unsyncedPlant(PLAIN);
   const said = plainSaid(broker);
   const tags = said.filter(({ topic }) => topic.includes("/tags/"));
@@ -47,7 +47,7 @@ it("a plain output publishes live values as uncertain while no time source confi
   expect(site.control().status().booths[0]?.log.waiting_for_clock).toBeGreaterThan(20);
 });
 
-it("a plain output publishes the current values again, and no reading twice, once the clock is confirmed", async () => {
+it("a plain MQTT output publishes current values again once the clock is confirmed, but repeats no earlier reading", async () => {
   const { broker, booths, site, folder } = await unsyncedPlant(PLAIN);
   const before = plainSaid(broker).length;
   site.clock.stepWall(90 * MINUTE_MS);
@@ -87,7 +87,7 @@ function sparkplugSaid({ events }: PlantBroker): readonly (HostMetric & { readon
   });
 }
 
-it("a Sparkplug output publishes live values with Clock/Confirmed false, and a birth once the clock is confirmed", async () => {
+it("a Sparkplug output publishes live values with Clock/Confirmed false, and sends a birth once the clock is confirmed", async () => {
   const { broker, site } = await unsyncedPlant(sparkplugOutput());
   const clockOf = () => sparkplugSaid(broker).filter(({ name }) => name === "Clock/Confirmed");
   const data = sparkplugSaid(broker).filter(({ name, type }) => type === "DDATA" && name?.startsWith("Tags/"));

@@ -47,7 +47,7 @@ async function watchedSite() {
 }
 
 it(
-  "a trial of one booth leaves the other booth's connection and the session with the service untouched",
+  "a trial of one booth's settings leaves the other booth's connection and the session with the service untouched",
   { timeout: 120_000 },
   async () => {
     const { site, agent, gate } = await watchedSite();
@@ -72,7 +72,7 @@ it(
 );
 
 it(
-  "a reload restarts only what differs, reports what needs a restart of the service, and refuses a wrong file completely",
+  "a reload restarts only changed parts, reports settings that need a restart, and rejects an invalid file completely",
   { timeout: 120_000 },
   async () => {
     const { site, agent, gate } = await watchedSite();

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
 
-it("a sleep that is cut short says why, one that hasn't begun too", async () => {
+it("the system clock's sleep rejects with the abort's reason if it is aborted before or during its wait", async () => {
   const reason = new Error("enough");
   const ending = new AbortController();
   const sleeping = systemClock().sleep(60_000, ending.signal);

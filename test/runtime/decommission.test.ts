@@ -16,7 +16,7 @@ function stateFolders(): { readonly data_dir: string; readonly runtime_dir: stri
   return { data_dir, runtime_dir, elsewhere };
 }
 
-it("nothing of keys and data stays but the mark, and the keys' bytes are gone from the disk", () => {
+it("a full wipe removes all keys and data except the mark file, and overwrites the keys' bytes on disk", () => {
   const folders = stateFolders();
   // A second name keeps the file's bytes in sight.
   for (const [index, name] of KEYS.entries())
@@ -30,7 +30,7 @@ it("nothing of keys and data stays but the mark, and the keys' bytes are gone fr
 });
 
 it.each(["all", "keys"] as const)(
-  "a wipe of %s that a power cut interrupted is finished by the mark it left",
+  "a wipe (%s) that a power cut interrupted is completed as its mark file says",
   (wiped) => {
     const folders = stateFolders();
     wipeState(folders, wiped);
@@ -41,14 +41,14 @@ it.each(["all", "keys"] as const)(
   },
 );
 
-it("a wipe of keys keeps every record, in the store and in the tail file", () => {
+it("a wipe of keys keeps every record in the store and in the tail file (readings not yet committed)", () => {
   const folders = stateFolders();
   wipeState(folders, "keys");
   expect(readdirSync(folders.data_dir).sort()).toEqual(["decommissioned", "store.db", "store.db-wal"]);
   expect(readdirSync(folders.runtime_dir).sort()).toEqual(["agent.sock", "tail.jsonl"]);
 });
 
-it("a mark that a power cut left empty keeps the records", () => {
+it("a mark file that a power cut left empty means that keys are wiped and records are kept", () => {
   const folders = stateFolders();
   writeFileSync(join(folders.data_dir, "decommissioned"), "");
   expect(markOf(folders)?.wiped).toBe("keys");

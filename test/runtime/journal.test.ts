@@ -10,11 +10,11 @@ it.each([
   ['{"level":"info","msg":"x"}\n', "<6>"],
   ['{"level":"debug","msg":"x"}\n', "<7>"],
   ["not one of ours\n", "<6>"],
-])("the journal gets %j with %s", (line, priority) => {
+])("withPriority prefixes the log line %j with the journal priority %s", (line, priority) => {
   expect(withPriority(line)).toBe(`${priority}${line}`);
 });
 
-it("an output is the journal only where systemd names its very device and inode", () => {
+it("isJournal returns true only if JOURNAL_STREAM contains the file's device and inode", () => {
   const fd = openSync(join(temporaryFolder(), "out"), "w");
   const { dev, ino } = fstatSync(fd);
   expect([

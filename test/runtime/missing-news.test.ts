@@ -19,7 +19,7 @@ const SALVAGED: StorageStatus = {
   health: { low: false, damaged_files: ["store.db.damaged-1"] },
 };
 
-it("records that are missing after a salvage are one warning in the journal, with their seqs, and again when more are", () => {
+it("records missing after a salvage are logged once with their sequence numbers, and again if more are missing", () => {
   const lines: string[] = [];
   const note: Logger["warn"] = (_, text) => void lines.push(render(text));
   const silent = (): void => undefined;
@@ -44,7 +44,7 @@ it("records that are missing after a salvage are one warning in the journal, wit
   ]);
 });
 
-it("status warns of them with their seqs", () => {
+it("the status text warns about missing records with their sequence numbers", () => {
   expect(storageText(WELL)).toBe("1.0 of 64.0 MB used");
   expect(storageText(SALVAGED)).toContain(
     "WARNING: 777 records are missing because of damage in the store: seq 101 to 877;",

@@ -15,15 +15,27 @@ const gone = (wipe: Partial<WipeGrounds>): Partial<ProvisioningRow> => ({
 const byRoot = gone({});
 
 test.each([
-  ["without a booth", [], null],
-  ["whose booths root took out of service", [booth(byRoot), booth(byRoot)], "all"],
-  ["with a booth that is still bound", [booth(byRoot), booth({ state: "active" })], null],
-  ["with a booth that was released", [booth({ state: "released" })], null],
-  ["decommissioned by an order that wasn't root's", [booth({ state: "decommissioned" })], null],
-  ["whose record said so once", [booth(gone({ by: "record" }))], null],
-  ["whose record has said so for almost 24 hours", [booth(gone({ by: "record", for_ms: WIPE_AFTER_MS - 1 }))], null],
-  ["whose record has said so for 24 hours", [booth(gone({ by: "record", for_ms: WIPE_AFTER_MS }))], "all"],
-  ["with a record that the service hasn't acknowledged", [booth(byRoot), booth(byRoot, 69)], "keys"],
-])("a gateway %s", (_what, booths, expected) => {
+  ["without a booth is not wiped", [], null],
+  ["whose booths root took out of service is wiped completely", [booth(byRoot), booth(byRoot)], "all"],
+  ["with a booth that is still bound is not wiped", [booth(byRoot), booth({ state: "active" })], null],
+  ["with a booth that was released is not wiped", [booth({ state: "released" })], null],
+  ["decommissioned by a command that wasn't root's is not wiped", [booth({ state: "decommissioned" })], null],
+  ["whose service record was decommissioned just now is not wiped", [booth(gone({ by: "record" }))], null],
+  [
+    "whose service record has been decommissioned for almost 24 hours is not wiped",
+    [booth(gone({ by: "record", for_ms: WIPE_AFTER_MS - 1 }))],
+    null,
+  ],
+  [
+    "whose service record has been decommissioned for 24 hours is wiped completely",
+    [booth(gone({ by: "record", for_ms: WIPE_AFTER_MS }))],
+    "all",
+  ],
+  [
+    "with a log record that the service hasn't acknowledged loses its keys only",
+    [booth(byRoot), booth(byRoot, 69)],
+    "keys",
+  ],
+])("whether a gateway is wiped depends on its booths: a gateway %s", (_what, booths, expected) => {
   expect(wipedOf(booths)).toBe(expected);
 });

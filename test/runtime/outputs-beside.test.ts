@@ -14,13 +14,13 @@ function siteWith(more: (parts: AgentSetup) => Partial<AgentSetup>): VirtualSite
   return site;
 }
 
-it("delivers while outputs are still being opened", async () => {
+it("the agent delivers records while outputs are still being opened", async () => {
   const site = siteWith(() => ({ outputs: () => new Promise<never>(() => undefined) }));
   void site.start();
   await site.clock.runUntil(() => site.service.came.length > 0, 10 * MINUTE_MS);
 });
 
-it("commits what was read last without waiting for an output's last words, and ends once they are said", async () => {
+it("a stopping agent commits its last readings at once, and ends after the outputs have sent their last messages", async () => {
   const said = Promise.withResolvers<undefined>();
   const heard: string[] = [];
   const outputs: Outputs = { status: () => [], become: () => Promise.resolve(), run: () => [said.promise] };

@@ -38,7 +38,7 @@ async function runsOf(signal: AbortSignal) {
   return { runs, events, reload, name: () => runs.control.readings("booth-1")[0]?.tag };
 }
 
-it("reload > restarts the agent under the same control, or changes the running agent if nothing else differs, until the signal", async () => {
+it("reload restarts the agent after a changed agent setting, otherwise updates the running agent, and rejects after the stop signal", async () => {
   const stopping = new AbortController();
   const { runs, events, reload, name } = await runsOf(stopping.signal);
   const over = runs.run();
@@ -53,7 +53,7 @@ it("reload > restarts the agent under the same control, or changes the running a
   expect(events).toEqual(["1000", "2000", "2000 becomes 2000"]);
 });
 
-it("reload > rejects, and ends the run, if the next agent cannot begin", async () => {
+it("reload rejects, and the run fails, if the next agent can't start", async () => {
   const { runs, reload } = await runsOf(new AbortController().signal);
   const over = runs.run();
   await Promise.all([

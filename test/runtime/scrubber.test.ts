@@ -6,20 +6,20 @@ const SECRET = "Tr0ub4dor&3/+ü=";
 
 /** How peers quote what they were sent. */
 const QUOTATIONS: Readonly<Record<string, (secret: string) => string>> = {
-  "as it is": (secret) => secret,
-  "in other case": (secret) => secret.toUpperCase(),
+  unchanged: (secret) => secret,
+  "in another case": (secret) => secret.toUpperCase(),
   "encoded for a URL": encodeURIComponent,
-  "encoded for a URL in small letters": (secret) => encodeURIComponent(secret).toLowerCase(),
+  "encoded for a URL in lowercase": (secret) => encodeURIComponent(secret).toLowerCase(),
   "encoded for a form": (secret) => new URLSearchParams({ p: secret }).toString(),
   "in base64": (secret) => Buffer.from(secret).toString("base64"),
   "in base64 for URLs": (secret) => Buffer.from(secret).toString("base64url"),
-  "as SMTP's AUTH PLAIN": (secret) => Buffer.from(`\0booths\0${secret}`).toString("base64"),
-  "as HTTP's Basic": (secret) => `Basic ${Buffer.from(`u:${secret}`).toString("base64")}`,
-  "with another user": (secret) => Buffer.from(`us:${secret}`).toString("base64"),
+  "as SMTP AUTH PLAIN": (secret) => Buffer.from(`\0booths\0${secret}`).toString("base64"),
+  "as HTTP Basic authentication": (secret) => `Basic ${Buffer.from(`u:${secret}`).toString("base64")}`,
+  "in base64 with another user name": (secret) => Buffer.from(`us:${secret}`).toString("base64"),
   "in hexadecimal": (secret) => Buffer.from(secret).toString("hex"),
-  "as JSON in JSON": (secret) => JSON.stringify(JSON.stringify({ secret })),
+  "as JSON inside JSON": (secret) => JSON.stringify(JSON.stringify({ secret })),
   "as HTML": (secret) => secret.replaceAll("&", "&amp;").replaceAll("/", "&#x2F;").replaceAll("=", "&#61;"),
-  "with JSON's escapes": (secret) =>
+  "with JSON escapes": (secret) =>
     Array.from(secret, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""),
   "over two lines of SMTP": (secret) => `${secret.slice(0, 6)}\r\n535-5.7.8 ${secret.slice(6)}`,
   "over two lines of a quoted mail": (secret) => `${secret.slice(0, 6)}\n> ${secret.slice(6)}`,
@@ -35,8 +35,8 @@ function scrubberOf(...secrets: readonly string[]) {
   return scrubber;
 }
 
-describe("a scrubber", () => {
-  it.each(Object.entries(QUOTATIONS))("takes out a secret that a peer quotes %s", (_, quote) => {
+describe("the secret scrubber", () => {
+  it.each(Object.entries(QUOTATIONS))("removes a secret from a peer's message that quotes it %s", (_, quote) => {
     const told = scrubberOf(SECRET).scrub(`535 refused: ${quote(SECRET)}`);
     expect(told).toContain("535 refused: ");
     expect(told).toContain("[left out]");
@@ -46,7 +46,7 @@ describe("a scrubber", () => {
       expect(left.toLowerCase()).not.toContain(piece.toLowerCase());
   });
 
-  it("takes out any secret that any of them quotes", () => {
+  it("removes any random secret that is quoted completely in any of these ways", () => {
     const quotes = fc.constantFrom(...Object.values(QUOTATIONS).filter((quote) => quote !== QUOTATIONS["cut off"]));
     const secrets = fc.string({
       minLength: 12,
@@ -62,12 +62,12 @@ describe("a scrubber", () => {
     );
   });
 
-  it("leaves a text alone that quotes nothing", () => {
+  it("doesn't change a text that quotes no secret", () => {
     const text = "535 5.7.8 Error: authentication failed: (reason unavailable), see https://mail.example/help?x=1";
     expect(scrubberOf(SECRET, "correct horse battery").scrub(text)).toBe(text);
   });
 
-  it("takes out path, query and password of an address, and leaves its host", () => {
+  it("removes path, query and password of a URL, and keeps its host", () => {
     const scrubber = createScrubber();
     scrubber.learnAddress("https://u:pa55w0rd@hooks.example/services/T0AAAAAAA/B0BBBBBBB?key=c0ffee00");
     const told = scrubber.scrub(
@@ -76,7 +76,7 @@ describe("a scrubber", () => {
     expect(told).toBe("POST hooks.example [left out] of u [left out]: no channel [left out], [left out]");
   });
 
-  it("forgets the oldest of too many secrets, and ignores what is too short to be told apart", () => {
+  it("still removes the newest of more than 500 secrets, and ignores a secret that is too short", () => {
     const scrubber = createScrubber();
     for (let count = 0; count <= 500; count += 1) scrubber.learn(`secret-number-${count}-x`);
     scrubber.learn("abc");

@@ -6,8 +6,8 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 const URL = "https://service.example";
 
-describe("the first key", () => {
-  it("is read at each use, is wiped with its file, and may be missing", () => {
+describe("the first API key", () => {
+  it("is read from its file at each use, is deleted with its file, and may be missing", () => {
     const api_key_file = join(temporaryFolder(), "api-key");
     const none = openSecrets({ url: URL, api_key_file }, {});
     expect([none.firstKey(), none.wipeFirstKey()]).toEqual([null, null]);
@@ -33,7 +33,7 @@ describe("the first key", () => {
     expect(secrets.firstKey()).toBe("one");
   });
 
-  it("stays if it is a credential, with advice to remove it", () => {
+  it("is kept if it is a systemd credential, with advice to remove the credential", () => {
     const folder = temporaryFolder();
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, "key"), "one");
@@ -44,7 +44,7 @@ describe("the first key", () => {
 });
 
 describe("sealed secrets", () => {
-  it("open only on this machine, differ at each call, and have equal marks for equal secrets", () => {
+  it("can be opened only with the same machine's key, and have equal marks for equal secrets", () => {
     const folder = temporaryFolder();
     const sealer = openSealer(folder);
     const first = sealer.seal("pa55 wörd");
@@ -58,7 +58,7 @@ describe("sealed secrets", () => {
     expect(readFileSync(join(folder, "machine.key"))).toHaveLength(32);
   });
 
-  it("do not open after any change of a byte", () => {
+  it("can't be opened after a change of any byte", () => {
     const sealer = openSealer(temporaryFolder());
     const { sealed, mark } = sealer.seal("secret");
     const bytes = Buffer.from(sealed, "base64url");
@@ -70,7 +70,7 @@ describe("sealed secrets", () => {
     expect(sealer.open({ sealed: "", mark })).toBe(null);
   });
 
-  it("are refused if others can read the key, or if it is damaged", () => {
+  it("can't be used if the machine's key is readable by others or damaged", () => {
     const folder = temporaryFolder();
     openSealer(folder).seal("secret");
     const path = join(folder, "machine.key");

@@ -47,7 +47,7 @@ function watched() {
   return { clock, heard, errors, turned, service, stop };
 }
 
-it("watchdog > sends no beats while a loop is overdue, and logs the loop once", async () => {
+it("the watchdog sends no beats while a loop is overdue, and logs the loop once", async () => {
   const { clock, heard, errors, turned, stop } = watched();
   turned(LOOP_MS);
   await clock.run(LOOP_MS);
@@ -70,7 +70,7 @@ it("watchdog > sends no beats while a loop is overdue, and logs the loop once", 
 it.each([
   ["a backoff that isn't overdue", 3_600_000],
   ["a wait for news that may never come", Number.POSITIVE_INFINITY],
-])("watchdog > keeps beating during %s", async (_, within_ms) => {
+])("the watchdog keeps sending beats during %s", async (_, within_ms) => {
   const { clock, heard, turned, stop } = watched();
   turned(within_ms);
   await clock.run(3_600_000);
@@ -78,7 +78,7 @@ it.each([
   await stop();
 });
 
-it("watchdog > sends the status line only when it changes", async () => {
+it("the watchdog sends the status line only when it changes", async () => {
   const { clock, heard, service, stop } = watched();
   await clock.run(10 * WATCHDOG_MS);
   service.link = { kind: "up", since: 0 };
@@ -105,16 +105,16 @@ it.each([
     "service up; booth-1: nothing read yet, PLC up, 0 to send",
   ],
   [
-    "a store in trouble",
+    "a store that can't commit",
     [boothWith({ trouble: "SQLITE_FULL" })],
     "service up; booth-1: spray, PLC up, 12 to send, store in trouble",
   ],
   ["no booth", [], "service up"],
-])("status line > shows %s", (_, booths, line) => {
+])("the systemd status line shows %s", (_, booths, line) => {
   expect(statusLine("up", booths)).toBe(line);
 });
 
-it("status line > is cut if there are many booths", () => {
+it("the systemd status line is truncated if there are many booths", () => {
   expect(
     statusLine(
       "up",
@@ -124,20 +124,20 @@ it("status line > is cut if there are many booths", () => {
 });
 
 it.each<{ what: string; url: string | null; state: Partial<ServiceState>; word: string }>([
-  { what: "that nobody has set up", url: null, state: {}, word: "not set up" },
+  { what: "that is not configured", url: null, state: {}, word: "not set up" },
   { what: "that no booth needs yet", url: "https://service", state: {}, word: "not in use yet" },
-  { what: "that a booth waits for", url: "https://service", state: { wanted: true }, word: "down" },
+  { what: "that a booth needs", url: "https://service", state: { wanted: true }, word: "down" },
   {
-    what: "that doesn't answer a booth's first questions",
+    what: "that doesn't answer a booth",
     url: "https://service",
     state: { answers: { link: linkDown(0, "no route", ""), at: 0 } },
     word: "down",
   },
-])("status line > calls a service $what $word", ({ url, state, word }) => {
+])("the systemd status line names the state of a service $what: $word", ({ url, state, word }) => {
   expect(serviceWord({ service_url: url, service: { ...newServiceState(0), ...state } }, 1)).toBe(word);
 });
 
-it("systemd notification > is one write for each message", () => {
+it("each systemd notification is sent in a single write", () => {
   const file = join(temporaryFolder(), "sent");
   // Opened for appending, so that each write is visible like a datagram.
   const descriptor = openSync(file, "a");
@@ -155,7 +155,7 @@ it("systemd notification > is one write for each message", () => {
   expect(sent(() => notify.stopping())).toBe("STOPPING=1");
 });
 
-it("systemd notification > is dropped if it cannot be sent", () => {
+it("a systemd notification is dropped if it can't be sent", () => {
   const descriptor = openSync("/dev/full", "w");
   onTestFinished(() => closeSync(descriptor));
   const notify = systemdNotify({ BOOTH_GATEWAY_NOTIFY_FD: String(descriptor) });

@@ -19,8 +19,8 @@ const once = (site: RealSite, what: string, wanted: (status: SetUpStatus) => boo
     return status !== undefined && wanted(status) ? status : undefined;
   });
 
-describe("an unconfigured box", () => {
-  it("reports what is missing, and is bound by service, key, booth and serial number without a change of its file", async () => {
+describe("an unconfigured gateway", () => {
+  it("reports missing settings, and is set up and bound without a change of its configuration file", async () => {
     const site = await freshBox();
     const before = readFileSync(site.configFile, "utf8");
     const agent = await runningAgent(site);
@@ -55,7 +55,7 @@ describe("an unconfigured box", () => {
     await expect(asked(site, "/setup/service", { url: "https://other.example" })).rejects.toThrow("is bound");
   });
 
-  it("exits with code 78 if its file is wrong", async () => {
+  it("exits with code 78 if its configuration file is invalid", async () => {
     const site = await freshBox();
     writeFileSync(site.configFile, `${readFileSync(site.configFile, "utf8")}boots: []\n`);
     const { code, err } = await runProgram(GATEWAY, ["run", "--config", site.configFile]);
@@ -64,7 +64,7 @@ describe("an unconfigured box", () => {
   });
 });
 
-describe("a change on trial", () => {
+describe("a change of settings on trial", () => {
   it("is reverted with a reason if the PLC isn't read within 2 min, and readings continue as before", async () => {
     const site = await freshBox(8);
     await runningAgent(site);
@@ -81,7 +81,7 @@ describe("a change on trial", () => {
     );
   });
 
-  it("is reverted at the start after a power cut, also for a first booth", async () => {
+  it("is reverted at the next start after a power cut, even for the first booth", async () => {
     const site = await freshBox(1);
     const agent = await runningAgent(site);
     await asked(site, "/setup/booth", firstAt(NOBODY));
@@ -94,7 +94,7 @@ describe("a change on trial", () => {
     expect((await site.status())?.lacks).toEqual(["service", "booth"]);
   });
 
-  it("logs in to an OPC UA server with a separately entered password, which appears in no file and no output", async () => {
+  it("uses a separately entered OPC UA password, which appears in no file and no output", async () => {
     const site = await freshBox(1, { opcua: true });
     const agent = await runningAgent(site);
     const endpoint = site.plc.opcua?.endpoint ?? "";
@@ -131,7 +131,7 @@ describe("a change on trial", () => {
     );
   });
 
-  it("is kept after a confirmation even without an answer, and excludes a second trial", async () => {
+  it("is kept after a user's confirmation even if the PLC doesn't answer, and blocks a second trial", async () => {
     const site = await freshBox(1);
     await runningAgent(site);
     await asked(site, "/setup/booth", firstAt(NOBODY));
@@ -144,7 +144,7 @@ describe("a change on trial", () => {
     expect((await asked(site, "/setup")).booths).toMatchObject([{ address: `127.0.0.1:${site.plc.port}` }]);
   });
 
-  it("is rejected for invalid settings, for settings in the operator's file, and for paths of files", async () => {
+  it("is rejected if a setting is invalid, is set in the operator's file, or is a file path", async () => {
     const site = await freshBox(1);
     const own = parse(readFileSync(site.configFile, "utf8")) as object;
     const booth = { id: "booth-7", profile: "click-booth", modbus: { host: "127.0.0.1", port: site.plc.port } };

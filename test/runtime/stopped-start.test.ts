@@ -25,7 +25,7 @@ async function partsOfSite(): Promise<AgentSetup> {
 }
 
 it.each([0, 1, 2, 3])(
-  "a stop that comes when %i of three booths are open ends the start there: no further one is opened, and none is read",
+  "a stop while %i of three booths are open ends the start: no further booth is opened, and no PLC is read",
   async (before) => {
     const parts = await partsOfSite();
     const stop = new AbortController();

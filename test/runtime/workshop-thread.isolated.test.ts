@@ -39,8 +39,8 @@ function bench(text: string) {
 /** A large list: more names than a profile takes, and a hundred columns. */
 const LARGE = `name,address,type,${"x,".repeat(200)}\n${`a,400001,INT,${"y,".repeat(110)}\n`.repeat(8_000)}`;
 
-describe("the workshop's thread", () => {
-  it("imports a list, and has its questions answered and its places read by the main thread", async () => {
+describe("the thread for register-list imports", () => {
+  it("imports a list, while the main thread answers its questions and reads its registers", async () => {
     const { run, asked, said, profile } = bench("Name,FC,Address,Type\nair,3,7,INT\n");
     expect(await run()).toBe(0);
     expect(asked).toEqual([
@@ -53,7 +53,7 @@ describe("the workshop's thread", () => {
     expect(readFileSync(profile, "utf8")).toContain("name: air");
   });
 
-  it("leaves the main thread free while it reads a large list, and rejects the list with what to do", async () => {
+  it("keeps the main thread free while it reads a large list, which it rejects", async () => {
     const { run } = bench(LARGE);
     let turns = 0;
     const result = { isOver: false };
@@ -68,7 +68,7 @@ describe("the workshop's thread", () => {
     expect(turns).toBeGreaterThan(100);
   });
 
-  it("ends in the midst of its work when the agent stops, and writes nothing", async () => {
+  it("ends during its work when the agent stops, and writes nothing", async () => {
     const { run, leave, profile } = bench(LARGE);
     const before = readFileSync(profile, "utf8");
     const done = expect(run()).rejects.toThrow("the agent stops");
@@ -78,7 +78,7 @@ describe("the workshop's thread", () => {
     expect(readFileSync(profile, "utf8")).toBe(before);
   });
 
-  it("refuses a list with 500,000 columns", async () => {
+  it("rejects a list with 500,000 columns", async () => {
     const { run } = bench(`${",".repeat(500_000)}${"name,".repeat(100_000)}address,type\n${"n\n".repeat(20)}`);
     await expect(run()).rejects.toThrow("line 1 has more than 256 columns");
   });

@@ -22,9 +22,9 @@ function driverWith(more: { readonly transaction_id_offset?: number; readonly an
   return driver;
 }
 
-describe("a device whose transaction id is off by one", () => {
+describe("a device whose transaction ids are off by one", () => {
   test.each([1, -1])(
-    "(%i) is down with advice that names the setting, and can be read with that setting",
+    "(offset %i) fails with advice that names the setting transaction_id_offset, and can be read with it",
     async (offset) => {
       const { plc } = bed();
       plc.script = (request) => [
@@ -43,7 +43,7 @@ describe("a device whose transaction id is off by one", () => {
 });
 
 describe("a device that answers as unit 0", () => {
-  test("is down with advice that names the setting, and can be read with that setting", async () => {
+  test("fails with advice that names the setting answer_unit_id, and can be read with it", async () => {
     const { plc } = bed();
     plc.script = (request) => [frame({ ...request, unit: 0 }, [3, 2, ...word(request.address)])];
     const driver = driverWith({});
@@ -61,7 +61,7 @@ const word = (address: number): readonly number[] => [pattern(3, address) >> 8, 
 /** A request for two holding registers of unit 1. */
 const REQUEST = Buffer.from([1, 3, 0, 4, 0, 2]);
 
-test("with settings, an answer with any other transaction or unit is still rejected", () => {
+test("an answer is rejected if its transaction id or unit differs from the one that the settings expect", () => {
   const numbers = fc.record({ transaction: fc.nat(4), unit: fc.nat(3), offset: fc.integer({ min: -1, max: 1 }) });
   fc.assert(
     fc.property(numbers, fc.nat(2), ({ transaction, unit, offset }, answerUnit) => {
@@ -77,18 +77,21 @@ test("with settings, an answer with any other transaction or unit is still rejec
   );
 });
 
-test("a transaction id that is off by more than one gets the usual advice", () => {
+test("an answer whose transaction id is off by more than one is malformed, without special advice", () => {
   const framing = mbapFraming({ last: 10 });
   framing.request(REQUEST);
   const answer = frame({ transaction: 3, unit: 1 }, [3, 4, 1, 2, 3, 4]);
   expect(framing.take(answer, answer.length)).toMatchObject({ kind: "malformed", advice: null });
 });
 
-test.each(LINK_ERROR_KINDS)("the advice for a serial line (%s) names no address and port", (kind) => {
-  expect(render(adviceFor({ kind, advice: null }, "/dev/serial/by-id/usb-1"))).not.toMatch(
-    /address and port|connection/,
-  );
-  expect(adviceFor({ kind, advice: null }, "192.0.2.1:502")).toEqual(
-    adviceFor({ kind, advice: null }, "opc.tcp://plc:4840/a"),
-  );
-});
+test.each(LINK_ERROR_KINDS)(
+  "the advice for a failed serial line (%s) mentions neither an address and port nor a connection",
+  (kind) => {
+    expect(render(adviceFor({ kind, advice: null }, "/dev/serial/by-id/usb-1"))).not.toMatch(
+      /address and port|connection/,
+    );
+    expect(adviceFor({ kind, advice: null }, "192.0.2.1:502")).toEqual(
+      adviceFor({ kind, advice: null }, "opc.tcp://plc:4840/a"),
+    );
+  },
+);

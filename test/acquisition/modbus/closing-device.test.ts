@@ -39,29 +39,32 @@ async function polls(driver: Driver, count: number): Promise<readonly unknown[]>
 const times = (count: number): readonly unknown[] => Array.from({ length: count }, () => RIGHT);
 
 describe("a device that closes the connection after a complete answer", () => {
-  test.each([1, 2, 3])("loses no value from the first poll on, if it closes after %i answers", async (answers) => {
-    const { plc, driverFor } = bed();
-    closeAfter(plc, answers);
-    const memory = emptyMemory();
-    let driver = await driverFor(POINTS, { memory });
-    // Like the link's owner, opens a new connection if the old one ended between polls.
-    const read: unknown[] = [];
-    while (read.length < 10) {
-      const values = await polls(driver, 1).catch(() => null);
-      if (values === null) driver = await driverFor(POINTS, { memory });
-      else read.push(...values);
-    }
-    expect(read).toEqual(times(10));
-    expect(driver.notes?.().map(({ kind }) => kind)).toEqual(["closes"]);
-    // At most two requests are lost until the driver knows the limit. Then each connection is used for as many requests
-    // as the device answers.
-    expect(plc.requests.length).toBeLessThanOrEqual(30 + 2);
-    expect(plc.accepted()).toBeLessThanOrEqual(Math.ceil(30 / answers) + 3);
-    expect(driver.renewals?.()).toBeLessThanOrEqual(2);
-  });
+  test.each([1, 2, 3])(
+    "causes no lost value, not even in the first poll, if it closes after %i answers",
+    async (answers) => {
+      const { plc, driverFor } = bed();
+      closeAfter(plc, answers);
+      const memory = emptyMemory();
+      let driver = await driverFor(POINTS, { memory });
+      // Like the link's owner, opens a new connection if the old one ended between polls.
+      const read: unknown[] = [];
+      while (read.length < 10) {
+        const values = await polls(driver, 1).catch(() => null);
+        if (values === null) driver = await driverFor(POINTS, { memory });
+        else read.push(...values);
+      }
+      expect(read).toEqual(times(10));
+      expect(driver.notes?.().map(({ kind }) => kind)).toEqual(["closes"]);
+      // At most two requests are lost until the driver knows the limit. Then each connection is used for as many requests
+      // as the device answers.
+      expect(plc.requests.length).toBeLessThanOrEqual(30 + 2);
+      expect(plc.accepted()).toBeLessThanOrEqual(Math.ceil(30 / answers) + 3);
+      expect(driver.renewals?.()).toBeLessThanOrEqual(2);
+    },
+  );
 
   test.each(["close", "reset"] as const)(
-    "never changes the link's state, if it ends connections with a %s",
+    "never changes the link's state if it ends connections with a %s",
     async (how) => {
       const { plc } = bed();
       closeAfter(plc, 1, how);
@@ -91,7 +94,7 @@ describe("a device that closes the connection after a complete answer", () => {
     },
   );
 
-  test("is read by two booths that share its address", async () => {
+  test("can be read by two booths that share its address", async () => {
     const { plc } = bed();
     closeAfter(plc, 1);
     const line = modbusLine({ host: "127.0.0.1", port: plc.port });
@@ -121,7 +124,7 @@ describe("a device that closes the connection after a complete answer", () => {
     for (const { driver } of booths) await driver?.close();
   });
 
-  test("is polled over one connection again once it keeps connections open", async () => {
+  test("is polled over a single connection once it keeps connections open", async () => {
     const { plc, driverFor } = bed();
     closeAfter(plc, 1);
     const memory = emptyMemory();
@@ -137,7 +140,7 @@ describe("a device that closes the connection after a complete answer", () => {
     expect(plc.accepted()).toBe(accepted);
   });
 
-  test("is down with the usual reason if it goes away", async () => {
+  test("makes reads fail as refused once it is switched off", async () => {
     const { plc, driverFor } = bed();
     closeAfter(plc, 1);
     const driver = await driverFor(POINTS);
@@ -146,7 +149,7 @@ describe("a device that closes the connection after a complete answer", () => {
     expect((await failure(readGroup(driver, "g"))).kind).toBe("refused");
   });
 
-  test("answers a tool that requests one register after the other", async () => {
+  test("answers a diagnostic tool that requests one register after the other", async () => {
     const { plc } = bed();
     closeAfter(plc, 1);
     const exchange = modbusExchange(modbusLine({ host: "127.0.0.1", port: plc.port }), TIMES);
@@ -161,7 +164,7 @@ describe("a device that closes the connection after a complete answer", () => {
   });
 });
 
-test("a device that closes before it answers doesn't count as closing after each answer", async () => {
+test("a device that closes the connection before it answers is not noted as closing after each answer", async () => {
   const { plc, driverFor } = bed();
   plc.script = ({ address }) => (address === 1000 ? "close" : undefined);
   const driver = await driverFor(POINTS);
@@ -169,7 +172,7 @@ test("a device that closes before it answers doesn't count as closing after each
   expect(driver.notes?.()).toEqual([]);
 });
 
-test("an abort waits for the answer to a pending request before the connection ends", async () => {
+test("the driver still receives the answer to a pending request after an abort, and then closes the connection", async () => {
   const { plc } = bed();
   const owner = new AbortController();
   const held: (() => void)[] = [];
@@ -192,7 +195,7 @@ test("an abort waits for the answer to a pending request before the connection e
   await driver.close();
 });
 
-test("an abort ends a request without an answer after half a second", async () => {
+test("the driver rejects an unanswered request as closed soon after an abort", async () => {
   const { plc } = bed();
   plc.script = () => "silence";
   const owner = new AbortController();

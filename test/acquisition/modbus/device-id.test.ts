@@ -25,19 +25,19 @@ function rtu(body: Buffer): Buffer {
   return bytes;
 }
 
-describe("a request", () => {
+describe("expectedAnswer", () => {
   it.each([
     ["for the identification", [7, 0x2b, 0x0e, 1, 0], true],
     ["for CANopen over the same function", [7, 0x2b, 0x0d, 1, 0], false],
     ["with an unknown read code", [7, 0x2b, 0x0e, 9, 0], false],
     ["with a byte too many", [7, 0x2b, 0x0e, 1, 0, 1], false],
-    ["that writes", [7, 6, 0, 1, 0, 1], false],
-  ])("%s (%j) may be sent: %s", (_name, request, isAllowed) => {
+    ["to write a register", [7, 6, 0, 1, 0, 1], false],
+  ])("permits a request %s (%j): %s", (_name, request, isAllowed) => {
     expect(expectedAnswer(Buffer.from(request), 5) !== null).toBe(isAllowed);
   });
 });
 
-describe("an identification", () => {
+describe("the answer to an identification request", () => {
   const expected = expectedAnswer(REQUEST, 5);
   if (expected === null) throw new Error("the request is refused");
   const good = pdu([
@@ -46,7 +46,7 @@ describe("an identification", () => {
     [2, "v1"],
   ]);
 
-  it("is accepted when complete, and partial until then, over TCP and RTU", () => {
+  it("is accepted once all of its bytes have arrived, over TCP and RTU", () => {
     const frame = tcp(good);
     const line = rtu(good);
     for (let size = 0; size < frame.length; size++) expect(judge(frame, size, expected)).toBeNull();
@@ -56,7 +56,7 @@ describe("an identification", () => {
     expect(judgeRtu(line, line.length, asked)).toEqual({ start: 0, end: line.length });
   });
 
-  it("is refused if an object, the read code or the MEI type doesn't fit", () => {
+  it("is rejected if an object's length, the read code or the MEI type is wrong", () => {
     const long = Buffer.from(good);
     long[8] = 200;
     const wrong = [long, pdu([[0, "V"]], { code: 2 }), Buffer.from([0x2b, 0x0d, ...good.subarray(2)])];
@@ -65,7 +65,7 @@ describe("an identification", () => {
     expect(judge(tooLong, tooLong.length, expected)).toMatchObject({ kind: "malformed" });
   });
 
-  it("has, for any bytes, a length within them and within a PDU, or none", () => {
+  it("never has a computed length beyond the received bytes or the 253 bytes of a PDU", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (tail) => {
         const bytes = Uint8Array.from([0x2b, 0x0e, 1, 0x81, 0, 0, ...tail]);
@@ -77,7 +77,7 @@ describe("an identification", () => {
 });
 
 describe("identify", () => {
-  it("continues with the object that the device names, then requests the regular objects", async () => {
+  it("requests the next object that the device names, and then the regular objects", async () => {
     const asked: (readonly number[])[] = [];
     const answers = [pdu([[0, "A"]], { more: 1 }), pdu([[1, "B"]]), pdu([[4, "C"]], { code: 2 })];
     const objects = await identify((request) => {
@@ -96,7 +96,7 @@ describe("identify", () => {
     ]);
   });
 
-  it("ends if the device repeats objects or always announces more", async () => {
+  it("stops if the device repeats objects or always announces more of them", async () => {
     let requests = 0;
     const circles = await identify(() => Promise.resolve((requests++, pdu([[0, "A"]], { more: 0 }))));
     expect(circles).toEqual([{ id: 0, text: "A" }]);
@@ -106,7 +106,7 @@ describe("identify", () => {
     expect(requests).toBe(8);
   });
 
-  it("returns null if the device refuses", async () => {
+  it("returns null if the device answers with an exception", async () => {
     expect(await identify(() => Promise.resolve(Buffer.from([0xab, 1])))).toBeNull();
   });
 });

@@ -11,8 +11,8 @@ import { point, profileOf } from "../../support/profiles.ts";
 
 const bed = modbusBed();
 
-describe("a device that follows the standard", () => {
-  test("gives every tag of the group one good sample in the profile's order, from all four tables", async () => {
+describe("the Modbus driver", () => {
+  test("returns a good sample for every tag of the group in the profile's order, from all four tables", async () => {
     const { driverFor, plc } = bed();
     const points = [
       point({ address: 9 }),
@@ -37,14 +37,14 @@ describe("a device that follows the standard", () => {
     expect(plc.requests.length).toBe(4);
   });
 
-  test("gets no request for a read of no group", async () => {
+  test("sends no request if no group is to be read", async () => {
     const { driverFor, plc } = bed();
     const driver = await driverFor(registers(2));
     expect(await driver.read([])).toEqual(new Map());
     expect(plc.requests).toEqual([]);
   });
 
-  test("may send its answers byte by byte", async () => {
+  test("accepts an answer that arrives byte by byte", async () => {
     const { driverFor, plc } = bed();
     plc.script = (_, usual, socket) => {
       socket.setNoDelay(true);
@@ -54,7 +54,7 @@ describe("a device that follows the standard", () => {
     expect(values(await readGroup(driver, "g"))).toEqual(registers(125).map(({ address }) => pattern(3, address)));
   });
 
-  test("makes the next read fail as closed after it closed an idle connection", async () => {
+  test("rejects the next read as closed after the device closed the idle connection", async () => {
     const { driverFor, plc } = bed();
     const driver = await driverFor(registers(1));
     await readGroup(driver, "g");
@@ -71,10 +71,10 @@ describe("a device that follows the standard", () => {
   });
 });
 
-describe("exceptions", () => {
+describe("the Modbus driver with a device that rejects reads", () => {
   const COUNT = 9;
   for (let bad = 0; bad < COUNT; bad++) {
-    test(`exception 2 at position ${bad} of a block costs that tag only, in the same read, and the hole is learned`, async () => {
+    test(`learns a hole (rejected address) at position ${bad} of a block, and loses only that tag's value`, async () => {
       const { driverFor, plc } = bed();
       plc.holes = (_, address) => address === bad;
       const memory = emptyMemory();
@@ -92,7 +92,7 @@ describe("exceptions", () => {
     });
   }
 
-  test("a hole between tags is learned, kept for the next driver, and costs one more request", async () => {
+  test("learns a hole (rejected address) between tags and keeps it for the next driver", async () => {
     const { driverFor, plc } = bed();
     plc.holes = (_, address) => address === 5;
     const points = [...registers(5), ...registers(5, 6)];
@@ -106,7 +106,7 @@ describe("exceptions", () => {
     expect(plc.requests.length).toBe(2);
   });
 
-  test("the limit of a device that takes at most 32 registers is learned", async () => {
+  test("learns the limit of a device that accepts at most 32 registers per request", async () => {
     const { driverFor, plc } = bed();
     plc.script = (request) => (request.count > 32 ? [exception(request, 3)] : undefined);
     const driver = await driverFor(registers(100));
@@ -117,7 +117,7 @@ describe("exceptions", () => {
     expect(plc.requests.length).toBe(4);
   });
 
-  test("a refused tag is read again after a change of the PLC's program", async () => {
+  test("reads a rejected tag again after the PLC accepts it", async () => {
     const { driverFor, plc } = bed();
     let lacking = true;
     plc.holes = (_, address) => lacking && address === 1;
@@ -134,7 +134,7 @@ describe("exceptions", () => {
     expect(plc.requests.length).toBe(1);
   });
 
-  describe("groups that are read together", () => {
+  describe("when it reads several groups together", () => {
     /** Registers of two groups in alternation, three of each. */
     const both = profileOf(registers(6));
     const mixed = {
@@ -146,7 +146,7 @@ describe("exceptions", () => {
       [...read].map(([group, samples]) => [group, ...samples.map(({ tag, value, reason }) => [tag, value ?? reason])]);
     const right = (at: number): readonly [string, unknown] => [`t${at}`, pattern(3, at)];
 
-    test("share requests, and each group gets its own samples", async () => {
+    test("uses common requests, and returns each group's own samples", async () => {
       const { driverFor, plc } = bed();
       const driver = await driverFor([], { profile: mixed });
       const read = await driver.read(["fast", "slow"]);
@@ -159,7 +159,7 @@ describe("exceptions", () => {
       expect((await failure(driver.read(["fast", "nope"]))).kind).toBe("config");
     });
 
-    test("request refused tags again in the group's own reads, and a group without any readable tag is still requested", async () => {
+    test("retries rejected tags after 20 reads of their own group, and still requests a group without any readable tag", async () => {
       const { driverFor, plc } = bed();
       let lacking = true;
       plc.holes = (_, address) => lacking && address % 2 === 1;
@@ -179,7 +179,7 @@ describe("exceptions", () => {
       expect(shown(await driver.read(["slow"]))).toEqual([["slow", right(1), right(3), right(5)]]);
     });
 
-    test("fail if the device is away, even if only refused tags are left to read", async () => {
+    test("fails if the device is unreachable, even if the group has only rejected tags", async () => {
       const { driverFor, plc } = bed();
       plc.holes = (_, address) => address % 2 === 1;
       const driver = await driverFor([], { profile: mixed });
@@ -189,7 +189,7 @@ describe("exceptions", () => {
     });
   });
 
-  test("a device that refuses everything gives bad samples, and gets one request per poll from then on", async () => {
+  test("returns bad samples if the device rejects every register, and then sends one request per poll", async () => {
     const { driverFor, plc } = bed();
     plc.holes = () => true;
     const memory = emptyMemory();
@@ -209,7 +209,7 @@ describe("exceptions", () => {
     [10, "path"],
     [11, "path"],
   ] as const) {
-    test(`exception ${code} fails the whole link as ${kind}`, async () => {
+    test(`rejects the whole read as ${kind} after exception ${code}`, async () => {
       const { driverFor, plc } = bed();
       plc.script = (request) => [exception(request, code)];
       const driver = await driverFor(registers(2));
@@ -217,7 +217,7 @@ describe("exceptions", () => {
     });
   }
 
-  test("exception 4 on one of two blocks makes its samples bad; the others are good and the link stays up", async () => {
+  test("returns bad samples for a block with exception 4 only, and good samples for the other block", async () => {
     const { driverFor, plc } = bed();
     const points = [...registers(2), ...registers(2, 9000)];
     plc.script = (request) => (request.address === 9000 ? [exception(request, 4)] : undefined);
@@ -228,7 +228,7 @@ describe("exceptions", () => {
     expect(values(await readGroup(driver, "g"))).toEqual(values(samples));
   });
 
-  test("bits of one register are refused together", async () => {
+  test("returns bad samples for all bits of a rejected register", async () => {
     const { driverFor, plc } = bed();
     plc.holes = (_, address) => address === 1;
     const bit = (address: number, n: number): ModbusPoint => point({ address, type: "bool", bit: n });

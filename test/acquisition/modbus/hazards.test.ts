@@ -10,19 +10,19 @@ import { profileOf } from "../../support/profiles.ts";
 
 const bed = modbusBed();
 
-describe("a wrong answer never becomes a value and ends the connection", () => {
+describe("a Modbus answer", () => {
   const usual = Buffer.from([3, 2, 0x12, 0x34]);
   const cases: Readonly<Record<string, FakeScript>> = {
     "with an old transaction id": (request) => [
       frame({ ...request, transaction: request.transaction - 1 }, [...usual]),
     ],
-    "with a transaction id to come": (request) => [
+    "with a future transaction id": (request) => [
       frame({ ...request, transaction: request.transaction + 1 }, [...usual]),
     ],
     "of another unit": (request) => [frame({ ...request, unit: 2 }, [...usual])],
-    "of an exception of another unit": (request) => [frame({ ...request, unit: 2 }, [0x83, 2])],
+    "with an exception of another unit": (request) => [frame({ ...request, unit: 2 }, [0x83, 2])],
     "of another function": (request) => [frame(request, [4, 2, 0x12, 0x34])],
-    "of an exception to another function": (request) => [frame(request, [0x84, 2])],
+    "with an exception to another function": (request) => [frame(request, [0x84, 2])],
     "with too many registers": (request) => [frame(request, [3, 4, 1, 2, 3, 4])],
     "with too few registers": (request) => [frame(request, [3, 0])],
     "whose byte count contradicts its length": (request) => [frame(request, [3, 4, 1, 2])],
@@ -30,9 +30,9 @@ describe("a wrong answer never becomes a value and ends the connection", () => {
     "sent twice": (_, answer) => [Buffer.concat([answer, answer])],
     "with a huge length": (request) => [Buffer.from([0, request.transaction, 0, 0, 0xff, 0xff, 1, 3, 2])],
     "with length 0": (request) => [Buffer.from([0, request.transaction, 0, 0, 0, 0, 1, 3, 2])],
-    "of garbage": () => [Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n")],
-    "of an endless stream": () => [Buffer.alloc(100_000, 0x55)],
-    "of zeros": () => [Buffer.alloc(260)],
+    "consisting of garbage": () => [Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n")],
+    "consisting of an endless stream": () => [Buffer.alloc(100_000, 0x55)],
+    "consisting of zeros": () => [Buffer.alloc(260)],
     "with another protocol id": (_, answer) => {
       const changed = Buffer.from(answer);
       changed.writeUInt16BE(1, 2);
@@ -40,7 +40,7 @@ describe("a wrong answer never becomes a value and ends the connection", () => {
     },
   };
   for (const [name, script] of Object.entries(cases)) {
-    test(name, async () => {
+    test(`${name} is rejected as malformed and ends the connection`, async () => {
       const { driverFor, plc } = bed();
       const driver = await driverFor(registers(1));
       plc.script = script;
@@ -50,7 +50,7 @@ describe("a wrong answer never becomes a value and ends the connection", () => {
       expect(plc.requests.length).toBe(1);
     });
 
-    test(`${name} from a device that has answered earlier causes a second request over a new connection`, async () => {
+    test(`${name} is followed by a second request over a new connection if the device has answered correctly before`, async () => {
       const { driverFor, plc } = bed();
       const points = registers(1);
       const driver = await driverFor(points);
@@ -68,7 +68,7 @@ describe("a wrong answer never becomes a value and ends the connection", () => {
     });
   }
 
-  test("unrequested bytes never become a value", async () => {
+  test("that nobody requested never becomes a value", async () => {
     const { driverFor, plc } = bed();
     plc.script = (_, answer, socket) => {
       setImmediate(() => setImmediate(() => socket.write(answer)));
@@ -88,8 +88,8 @@ describe("a wrong answer never becomes a value and ends the connection", () => {
   });
 });
 
-describe("an answer that modbus-serial alone would accept", () => {
-  test.each([0, 256])("is rejected on the next connection, %i requests too late", async (more) => {
+describe("a late Modbus answer on the next connection", () => {
+  test.each([0, 256])("is rejected even after %i requests on that connection were answered", async (more) => {
     const { plc } = bed();
     const line = modbusLine({ host: "127.0.0.1", port: plc.port });
     const profile = profileOf(registers(1));
@@ -116,15 +116,15 @@ describe("an answer that modbus-serial alone would accept", () => {
   });
 });
 
-describe("a link that fails in the middle of an answer", () => {
-  test("rejects as timeout if half an answer arrives before the deadline", async () => {
+describe("a Modbus read whose answer stays incomplete", () => {
+  test("fails as timeout if only half of the answer arrives before the deadline", async () => {
     const { driverFor, plc } = bed();
     plc.script = (_, answer) => [answer.subarray(0, 8)];
     const driver = await driverFor(registers(1), { timeouts: { answer_ms: SHORT_MS } });
     expect((await failure(readGroup(driver, "g"))).kind).toBe("timeout");
   });
 
-  test("rejects as reset if the connection is reset in the middle of an answer", async () => {
+  test("fails as reset if the connection is reset in the middle of the answer", async () => {
     const { driverFor, plc } = bed();
     plc.script = (_, answer, socket) => {
       socket.write(answer.subarray(0, 8), () => socket.resetAndDestroy());

@@ -62,7 +62,7 @@ function firmwareBed() {
   return { state, requests };
 }
 
-test("a hole is valid for 24 h; then its block is tried as a whole once, and the hole is learned again if that fails", async () => {
+test("the driver skips a learned hole (rejected address) for 24 h, then tries the whole block and learns the hole again", async () => {
   const { driverFor, plc } = bed();
   plc.holes = (_, address) => address === 2;
   const clock = handMono();
@@ -83,7 +83,7 @@ test("a hole is valid for 24 h; then its block is tried as a whole once, and the
   expect(await requestsOfPoll()).toBe(2);
 });
 
-test("a hole that no longer exists is forgotten after 24 h, and the block takes one request from then on", async () => {
+test("the driver forgets a hole (rejected address) after 24 h if the device accepts that address by then", async () => {
   const { driverFor, plc } = bed();
   plc.holes = (_, address) => address === 2;
   const clock = handMono();
@@ -101,7 +101,7 @@ test("a hole that no longer exists is forgotten after 24 h, and the block takes 
   expect(holesNow(memory.holes)).toEqual({});
 });
 
-test("holes of one firmware version don't apply to another, and apply again when the first version is back", async () => {
+test("the driver applies learned holes (rejected addresses) only to the firmware version they were learned with", async () => {
   const { state, requests } = firmwareBed();
   const memory = emptyMemory();
   expect(await requests(memory)).toBe(5); // learned before the version was read, so it belongs to this version
@@ -119,7 +119,7 @@ test("holes of one firmware version don't apply to another, and apply again when
   expect(await requests(memory)).toBe(2);
 });
 
-test("a firmware text that changes all the time takes no memory", async () => {
+test("the driver remembers the holes (rejected addresses) of at most four firmware versions", async () => {
   const { state, requests } = firmwareBed();
   const memory = emptyMemory();
   for (state.firmware = 1; state.firmware < 20; state.firmware++) await requests(memory);
@@ -148,8 +148,8 @@ function gateway(profile: ModbusProfile) {
   return { life };
 }
 
-describe("a learned hole", () => {
-  it("survives a restart and a reboot, for 24 h, for this device only", async () => {
+describe("a learned hole (rejected address)", () => {
+  it("is skipped for 24 h, also after a restart of the agent or the machine", async () => {
     const profile = profileOf(POINTS);
     const { life } = gateway(profile);
     const first = await life({ mono: 5 * HOUR_MS, wall: WALL });
@@ -162,7 +162,7 @@ describe("a learned hole", () => {
   });
 });
 
-describe("stored holes", () => {
+describe("stored holes (rejected addresses)", () => {
   const memory = restoredHoles(
     {
       version: 1,
@@ -177,14 +177,14 @@ describe("stored holes", () => {
     { mono: 100, wall: WALL },
   );
 
-  it("are restored by firmware version, each with its age", () => {
+  it("are restored with their firmware version and their age", () => {
     expect(holesNow(memory)).toEqual({ coil: [[7, 9]] });
     const kept = keptHoles(memory, "here", { mono: 200, wall: WALL + 100 });
     expect(kept.ranges.map(({ learned_at }) => learned_at)).toEqual([WALL, WALL - HOUR_MS]);
     expect(restoredHoles(JSON.parse(JSON.stringify(kept)), "here", { mono: 100, wall: WALL })).toEqual(memory);
   });
 
-  it("are ignored for another device, and damaged ones are skipped", () => {
+  it("are ignored if they belong to another device or are damaged", () => {
     const kept = keptHoles(memory, "here", { mono: 0, wall: WALL });
     expect(restoredHoles(kept, "there", { mono: 0, wall: WALL })).toBe(NO_HOLES);
     const odd = [undefined, null, 7, "x", [], {}, { ...kept, version: 2 }, { ...kept, ranges: 3 }];
@@ -193,7 +193,7 @@ describe("stored holes", () => {
     expect(holesNow(restoredHoles({ ...kept, ranges }, "here", { mono: 0, wall: WALL }))).toEqual({});
   });
 
-  it("count from now on if they seem to be learned in the future", () => {
+  it("get the present time if they seem to have been learned in the future", () => {
     const kept = keptHoles(memory, "here", { mono: 100, wall: WALL });
     const restored = restoredHoles(kept, "here", { mono: 50, wall: 0 });
     expect(keptHoles(restored, "here", { mono: 50, wall: 0 }).ranges.map(({ learned_at }) => learned_at)).toEqual([

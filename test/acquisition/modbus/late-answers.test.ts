@@ -86,8 +86,8 @@ function fates(...next: Fate[]): () => Fate {
   return () => next.shift() ?? "now";
 }
 
-describe("answers of a serial line", () => {
-  test("are not taken for another block of the same size if they are late, and neither are the answers to a repeated request", async () => {
+describe("the driver on a serial line", () => {
+  test("never takes a late answer, also to a repeated request, for the answer to another block of the same size", async () => {
     const { bus, read } = serialBus(FOUR_BLOCKS);
     await read();
     bus.asked.length = 0;
@@ -96,7 +96,7 @@ describe("answers of a serial line", () => {
     expect(bus.asked).toEqual(["0+15", "0+15", "0+1", "1000+15", "2000+15", "3000+15"]);
   });
 
-  test("need a repeated request and a short read if one is lost, where the short read proves that no late answer follows", async () => {
+  test("repeats a request after a lost answer, then makes a short read to prove that no late answer follows", async () => {
     const { bus, read } = serialBus(FOUR_BLOCKS);
     await read();
     bus.asked.length = 0;
@@ -119,7 +119,7 @@ describe("answers of a serial line", () => {
     expect(bus.asked).toEqual(shown);
   });
 
-  test("are awaited after a lost one if every block has a single register", async () => {
+  test("waits for the late answer and then continues if every block has a single register", async () => {
     const single = [0, 10, 20].map((address) => point({ address }));
     const { bus, read } = serialBus(single);
     for (let polls = 0; polls < 3; polls++) await read();
@@ -129,7 +129,7 @@ describe("answers of a serial line", () => {
     expect(bus.asked).toEqual(["0+1", "0+1", "10+1", "20+1"]);
   });
 
-  test("may refuse the short read, which also proves that no late answer follows", async () => {
+  test("continues after a device rejects the short read, which also proves that no late answer follows", async () => {
     const { bus, read } = serialBus(FOUR_BLOCKS);
     await read();
     bus.isRefused = ({ count }) => count < 15;
@@ -139,7 +139,7 @@ describe("answers of a serial line", () => {
     expect(bus.asked).toEqual(["0+15", "0+15", "0+1", "1000+15", "2000+15", "3000+15"]);
   });
 
-  test("need no short read before a block of another size", async () => {
+  test("makes no short read before a block of another size", async () => {
     const sizes = [...registers(3), ...registers(4, 1000)];
     const { bus, read } = serialBus(sizes);
     await read();
@@ -150,20 +150,23 @@ describe("answers of a serial line", () => {
   });
 });
 
-test.each([1])("lost and late answers of a serial line in any order give no wrong value (seed %i)", async (seed) => {
-  const { bus, read } = serialBus(FOUR_BLOCKS);
-  await read();
-  const random = seededRandom(seed);
-  bus.fate = () => {
-    const dice = random.next();
-    if (dice < 0.1) return "lost";
-    return dice < 0.25 ? "late" : "now";
-  };
-  let good = 0;
-  for (let poll = 0; poll < 6; poll++) {
-    const samples = await read().catch(() => []);
-    good += samples.filter(({ quality }) => quality === "good").length;
-    expect(wrongIn(samples, FOUR_BLOCKS)).toEqual([]);
-  }
-  expect(good).toBeGreaterThan(0.5 * 6 * FOUR_BLOCKS.length);
-});
+test.each([1])(
+  "the driver on a serial line returns no wrong value if answers are lost or late at random (seed %i)",
+  async (seed) => {
+    const { bus, read } = serialBus(FOUR_BLOCKS);
+    await read();
+    const random = seededRandom(seed);
+    bus.fate = () => {
+      const dice = random.next();
+      if (dice < 0.1) return "lost";
+      return dice < 0.25 ? "late" : "now";
+    };
+    let good = 0;
+    for (let poll = 0; poll < 6; poll++) {
+      const samples = await read().catch(() => []);
+      good += samples.filter(({ quality }) => quality === "good").length;
+      expect(wrongIn(samples, FOUR_BLOCKS)).toEqual([]);
+    }
+    expect(good).toBeGreaterThan(0.5 * 6 * FOUR_BLOCKS.length);
+  },
+);

@@ -86,8 +86,8 @@ function wrongIn(polls: readonly (readonly Sample[])[], points: readonly ModbusP
 const goodIn = (polls: readonly (readonly Sample[])[]): number =>
   polls.flat().filter(({ quality }) => quality === "good").length;
 
-describe("a PLC that loses every 20th reply, with sparse registers,", () => {
-  test("the first poll gives every value, and the learned holes are kept", async () => {
+describe("a PLC with sparse registers", () => {
+  test("gives every value in the first poll if it loses every 20th reply, and the learned holes are kept", async () => {
     const { plc } = bed();
     sparse(plc);
     plc.script = everyNthAnew(20, silence);
@@ -101,7 +101,7 @@ describe("a PLC that loses every 20th reply, with sparse registers,", () => {
     expect(plc.requests.length).toBeLessThan(20);
   });
 
-  test("holes learned before the device goes away during a poll are kept", async () => {
+  test("gives the values read so far if it closes the connection during a poll, and the learned holes are kept", async () => {
     const { plc, driverFor } = bed();
     sparse(plc);
     const memory = emptyMemory();
@@ -117,7 +117,7 @@ describe("a PLC that loses every 20th reply, with sparse registers,", () => {
   });
 });
 
-test("a block whose answer is lost twice costs only its own values, with the reason", async () => {
+test("a block whose answer is lost or wrong twice gets bad samples with that reason, and other blocks stay good", async () => {
   const { plc, driverFor } = bed();
   const driver = await driverFor(FOUR_BLOCKS);
   await readGroup(driver, "g");
@@ -136,7 +136,7 @@ test("a block whose answer is lost twice costs only its own values, with the rea
   expect(driver.requests?.()).toEqual({ asked: 14, missed: 4 });
 });
 
-test("a lost answer costs the learned deadline, not the configured one", async () => {
+test("a request is repeated after the learned deadline instead of the longer configured one", async () => {
   const { plc, driverFor } = bed();
   const driver = await driverFor(registers(1), { timeouts: { connect_ms: ANSWER_MS, answer_ms: 3_600_000 } });
   await readGroup(driver, "g");
@@ -144,7 +144,7 @@ test("a lost answer costs the learned deadline, not the configured one", async (
   for (let i = 0; i < 4; i++) expect(values(await readGroup(driver, "g"))).toEqual([pattern(3, 0)]);
 });
 
-test("a device that has become slower than its learned deadline gets the configured time before the read fails", async () => {
+test("a device that became slower than its learned deadline is given the configured timeout before the read fails", async () => {
   const { plc, driverFor } = bed();
   const driver = await driverFor(registers(1));
   await readGroup(driver, "g");
@@ -158,7 +158,7 @@ test("a device that has become slower than its learned deadline gets the configu
   expect(plc.requests.length).toBe(1);
 });
 
-test("a device that refuses the new connection is retried with growing delays", async () => {
+test("a device that refuses a new connection is retried with growing delays", async () => {
   const { plc, driverFor } = bed();
   const proxy = await tcpProxy({ target: { port: plc.port } });
   onTestFinished(() => proxy.close());
@@ -177,7 +177,7 @@ test("a device that refuses the new connection is retried with growing delays", 
   expect(proxy.connections.refused).toBeLessThanOrEqual(3);
 });
 
-test("a device that doesn't answer gets six requests, and then one per attempt", async () => {
+test("a silent device gets six requests before the first timeout, and then one request per attempt", async () => {
   const { plc, driverFor } = bed();
   const memory = emptyMemory();
   const timeouts = { connect_ms: ANSWER_MS, answer_ms: 150 };
@@ -197,8 +197,8 @@ test("a device that doesn't answer gets six requests, and then one per attempt",
 describe.each([
   ["in four requests", FOUR_BLOCKS],
   ["in a sparse map", SPARSE],
-])("60 tags %s", (_, points) => {
-  test.each([1])("have no wrong value under loss, wrong ids, late and doubled answers (seed %i)", async (seed) => {
+])("60 tags read %s", (_, points) => {
+  test.each([1])("have no wrong value if answers are lost, late, doubled or have wrong ids (seed %i)", async (seed) => {
     const { plc } = bed();
     if (points === SPARSE) sparse(plc);
     const random = seededRandom(seed);
@@ -226,7 +226,7 @@ describe.each([
     expect(goodIn(polls)).toBeGreaterThan(0.9 * points.length * polls.length);
   });
 
-  test("all get their values if every 5th transaction id is wrong", async () => {
+  test("all have good values if every 5th answer has a wrong transaction id", async () => {
     const { plc } = bed();
     if (points === SPARSE) sparse(plc);
     plc.script = everyNthAnew(5, wrongId);

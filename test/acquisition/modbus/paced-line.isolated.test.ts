@@ -24,7 +24,7 @@ function paced(pace_ms: number) {
   return { line: pacedLine({ ...modbusLine(DEVICE), openWire }, pace_ms), written };
 }
 
-it("keeps a pause between requests, also over consecutive connections, and sends the first request at once", () => {
+it("a paced line sends the first request at once and pauses before each further one, also across connections", () => {
   const { line, written } = paced(200);
   const first = line.openWire(NOBODY);
   const again = Buffer.from("b");
@@ -44,7 +44,7 @@ it("keeps a pause between requests, also over consecutive connections, and sends
   ]);
 });
 
-it("writes nothing more once the connection is ended", () => {
+it("a paced line drops waiting requests when the connection is closed", () => {
   const { line, written } = paced(200);
   const wire = line.openWire(NOBODY);
   wire.write(Buffer.from("a"));

@@ -4,7 +4,7 @@ import { mutatedFrames } from "./mutated-frames.ts";
 const FRAMES = 1_000_000;
 
 test.each(["tcp", "rtu"] as const)(
-  "a million mutated %s frames cause no crash and no wrong value",
+  "decoding a million mutated %s frames causes no crash and no wrong value",
   { timeout: 1_800_000 },
   (framing) => {
     const counts = mutatedFrames(framing, FRAMES, 1);

@@ -10,13 +10,13 @@ import { mutatedFrames } from "./mutated-frames.ts";
 
 const BLOCK = { table: "holding", address: 100, count: 10 } as const;
 
-test.each(["tcp", "rtu"] as const)("3,000 mutated %s frames cause no crash and no wrong value", (framing) => {
+test.each(["tcp", "rtu"] as const)("decoding 3,000 mutated %s frames causes no crash and no wrong value", (framing) => {
   const counts = mutatedFrames(framing, 3_000, 1);
   expect(counts.wrong).toBe(0);
   expect(counts.malformed).toBeGreaterThan(300);
 });
 
-test("each request gets its own answer when the transaction id wraps after 65,535 requests", () => {
+test("each request still gets its answer when the transaction id wraps after 65,535", () => {
   const framing = mbapFraming({ last: 65_530 });
   const read = Buffer.from([1, 3, 0, 100, 0, 10]);
   for (let sent = 0; sent < 10; sent += 1) {
@@ -27,7 +27,7 @@ test("each request gets its own answer when the transaction id wraps after 65,53
   }
 });
 
-describe("a session", () => {
+describe("a Modbus session", () => {
   async function opened() {
     const wire = memoryWire();
     const line = { openWire: wire.openWire, makeFraming: mbapFraming };
@@ -36,7 +36,7 @@ describe("a session", () => {
     return { wire, session };
   }
 
-  test("transfers requests of tools and of a driver in turn, rejects a simultaneous second request, and ends at a write", async () => {
+  test("sends requests of tools and of a driver, rejects a second simultaneous request, and ends if asked to write", async () => {
     const { wire, session } = await opened();
     wire.onRequest = (request) => wire.receive(goodAnswer(request));
     for (let round = 0; round < 3; round++) {
@@ -51,7 +51,7 @@ describe("a session", () => {
     expect(wire.destroyed()).toBe(true);
   });
 
-  test("rejects a pending read at once and closes the wire when the connection ends", async () => {
+  test("rejects a pending read at once when the connection is reset", async () => {
     const { wire, session } = await opened();
     wire.onRequest = () => wire.down(new LinkError("reset", "ECONNRESET"));
     expect((await failure(session.read(1, BLOCK))).kind).toBe("reset");

@@ -45,8 +45,8 @@ async function sentBy(framing: string, pdu: readonly number[]): Promise<readonly
   );
 }
 
-describe.each(Object.keys(FRAMINGS))("a connection over %s", (framing) => {
-  test("sends the function codes that read, and none of the other 251", async () => {
+describe.each(Object.keys(FRAMINGS))("a Modbus connection over %s", (framing) => {
+  test("sends requests with the five function codes that read, and none with the other 251", async () => {
     const left = new Set<number>();
     for (let code = 0; code < 256; code++) {
       for (const pdu of bodies(code)) {
@@ -58,7 +58,7 @@ describe.each(Object.keys(FRAMINGS))("a connection over %s", (framing) => {
     expect([...left]).toEqual([1, 2, 3, 4, 43]);
   });
 
-  test("sends only reads, whatever bytes it is given", async () => {
+  test("sends only valid read requests, whatever bytes it is given", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(255), { minLength: 1, maxLength: 12 }), async (pdu) => {
         expect(await sentBy(framing, pdu)).toEqual(isRead(pdu) ? [pdu] : []);

@@ -7,7 +7,7 @@ import { goodAnswer, memoryWire } from "./memory-wire.ts";
 import { failure, never, readGroup } from "../driver-calls.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 
-test("a driver pauses after connecting and between requests if the profile asks for it", async () => {
+test("the driver pauses after connecting and between requests as the profile requires", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const wire = memoryWire();

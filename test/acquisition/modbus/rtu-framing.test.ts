@@ -52,12 +52,12 @@ function judged(pieces: readonly Buffer[], request = REQUEST, late = gaveUp(...O
 }
 
 describe("an answer over RTU", () => {
-  test("has the CRC of the specification's example", () => {
+  test("gets the CRC of the Modbus specification's example", () => {
     expect(crcOf(Buffer.from([0x02, 0x07]))).toBe(0x1241);
     expect(crc16(Buffer.from([0x02, 0x07]))).toBe(0x1241);
   });
 
-  test("is accepted as a whole, byte by byte, and as an exception", () => {
+  test("is accepted in one piece, byte by byte, and as an exception", () => {
     expect(judged([ANSWER])).toEqual(bodyOf(ANSWER));
     expect(judged(Array.from(ANSWER, (byte) => Buffer.from([byte])))).toEqual(bodyOf(ANSWER));
     expect(judged([withCrc(1, 0x83, 2)])).toEqual(Buffer.from([1, 0x83, 2]));
@@ -66,21 +66,21 @@ describe("an answer over RTU", () => {
   const WRONG: readonly (readonly [string, readonly Buffer[]])[] = [
     ["of another unit", [withCrc(2, 3, 4, 0x12, 0x34, 0x56, 0x78)]],
     ["of another function", [withCrc(1, 4, 4, 0x12, 0x34, 0x56, 0x78)]],
-    ["of an exception to another function", [withCrc(1, 0x84, 2)]],
-    ["of exception 0", [withCrc(1, 0x83, 0)]],
+    ["with an exception to another function", [withCrc(1, 0x84, 2)]],
+    ["with exception code 0", [withCrc(1, 0x83, 0)]],
     ["with too many registers", [withCrc(1, 3, 6, 1, 2, 3, 4, 5, 6)]],
     ["with too few registers", [withCrc(1, 3, 2, 1, 2)]],
     ["with a wrong CRC", [Buffer.concat([ANSWER.subarray(0, -1), Buffer.from([0])])]],
     ["with three bytes before it", [Buffer.concat([Buffer.from([0, 0, 0]), ANSWER])]],
     ["with three bytes after it", [Buffer.concat([ANSWER, Buffer.from([0, 0, 0])])]],
-    ["that came twice", [Buffer.concat([ANSWER, ANSWER])]],
+    ["received twice", [Buffer.concat([ANSWER, ANSWER])]],
     ["after two echoes of our own request", [Buffer.concat([REQUEST, REQUEST, ANSWER])]],
     [
       "with a wrong CRC and a byte before it",
       [Buffer.concat([Buffer.from([0]), ANSWER.subarray(0, -1), Buffer.of(0)])],
     ],
   ];
-  test.each(WRONG)("%s is malformed", (_name, pieces) => {
+  test.each(WRONG)("%s is rejected as malformed", (_name, pieces) => {
     expect(judged(pieces)).toMatchObject({ kind: "malformed" });
   });
 
@@ -94,23 +94,26 @@ describe("an answer over RTU", () => {
     ["an echo and a byte between it and the answer", [REQUEST, Buffer.of(0), ANSWER], { echoes: 1, stray_bytes: 1 }],
     ["a byte before the echo", [Buffer.of(0), REQUEST, ANSWER], { echoes: 1, stray_bytes: 1 }],
   ];
-  test.each(ODD)("with %s is accepted, in one piece or byte by byte, and counted", (_name, pieces, expected) => {
-    const whole = Buffer.concat(pieces);
-    for (const split of [[whole], Array.from(whole, (byte) => Buffer.of(byte))]) {
-      const oddities = noOddities();
-      const framing = rtuFraming(lateAnswers(), oddities);
-      framing.request(bodyOf(REQUEST));
-      const outcomes = split.map((piece) => taken(framing.take(piece, piece.length)));
-      expect(outcomes.filter((outcome) => outcome !== null)).toEqual([bodyOf(ANSWER)]);
-      expect(oddities).toEqual(expected);
-    }
-  });
+  test.each(ODD)(
+    "with %s is accepted, in one piece or byte by byte, and counted as an oddity of the line",
+    (_name, pieces, expected) => {
+      const whole = Buffer.concat(pieces);
+      for (const split of [[whole], Array.from(whole, (byte) => Buffer.of(byte))]) {
+        const oddities = noOddities();
+        const framing = rtuFraming(lateAnswers(), oddities);
+        framing.request(bodyOf(REQUEST));
+        const outcomes = split.map((piece) => taken(framing.take(piece, piece.length)));
+        expect(outcomes.filter((outcome) => outcome !== null)).toEqual([bodyOf(ANSWER)]);
+        expect(oddities).toEqual(expected);
+      }
+    },
+  );
 
-  test("may be an exception after an echo", () => {
+  test("is accepted if it is an exception after an echo of the request", () => {
     expect(judged([REQUEST, withCrc(1, 0x83, 2)])).toEqual(Buffer.from([1, 0x83, 2]));
   });
 
-  test("is not an echo alone, even if the echo looks like one", () => {
+  test("is still awaited after an echo of the request, even if the echo looks like an answer", () => {
     expect(judged([REQUEST])).toBeNull();
     // 20 coils from 0x0300 on: the answer has three bytes of data and starts with the same bytes as the request.
     const request = withCrc(1, 1, 3, 0, 0, 20);
@@ -118,7 +121,7 @@ describe("an answer over RTU", () => {
     expect(judged([request, withCrc(1, 1, 3, 1, 2, 3)], request)).toEqual(Buffer.from([1, 1, 3, 1, 2, 3]));
   });
 
-  test("may be followed by two stray bytes while no request is pending; the third one ends the connection", () => {
+  test("may be followed by two stray bytes; a third stray byte is an error", () => {
     const framing = rtuFraming(lateAnswers());
     framing.request(bodyOf(REQUEST));
     expect(taken(framing.take(ANSWER, ANSWER.length))).toEqual(bodyOf(ANSWER));
@@ -126,14 +129,14 @@ describe("an answer over RTU", () => {
     expect(bytes.map((outcome) => outcome instanceof LinkError)).toEqual([false, false, true]);
   });
 
-  test("is never the late answer of another request, which is dropped with a stray byte before it", () => {
+  test("is accepted after a stray byte and a late answer to another request, which are dropped", () => {
     const late = withCrc(1, 3, 2, 9, 9);
     const other = gaveUp(holding(1, 0, 1));
     expect(judged([Buffer.of(0), late, ANSWER], REQUEST, other)).toEqual(bodyOf(ANSWER));
     expect(judged([Buffer.of(0), ANSWER], REQUEST, gaveUp(holding(1, 0, 2)))).toBeNull();
   });
 
-  test("is accepted after the late answer of another unit, which is dropped", () => {
+  test("is accepted after a late answer of another unit, which is dropped", () => {
     const late = withCrc(LATE_UNIT, 3, 4, 9, 9, 9, 9);
     expect(judged([Buffer.concat([late, ANSWER])])).toEqual(bodyOf(ANSWER));
     expect(judged([late.subarray(0, 3), late.subarray(3), withCrc(LATE_UNIT, 0x83, 2), ANSWER])).toEqual(
@@ -142,7 +145,7 @@ describe("an answer over RTU", () => {
     expect(judged([Buffer.concat([late.subarray(0, -1), ANSWER])])).toMatchObject({ kind: "malformed" });
   });
 
-  test("is dropped if it is late and may belong to another request, and accepted if the same request was repeated", () => {
+  test("is dropped if it may be a late answer to another request, and accepted if the same request was repeated", () => {
     const late = withCrc(1, 3, 2, 9, 9);
     const sameSize = withCrc(1, 3, 4, 9, 9, 9, 9);
     const refusal = withCrc(1, 0x83, 2);
@@ -162,7 +165,7 @@ describe("an answer over RTU", () => {
       expect(judged([piece], REQUEST, gaveUp(holding(1, 4, 2)))).toEqual(bodyOf(piece));
   });
 
-  test("ends the wait for all earlier answers if it can belong to one request only", () => {
+  test("ends the wait for earlier late answers if it can belong to one request only", () => {
     const late = gaveUp(holding(1, 0, 1), { ...holding(1, 0, 2), code: 4 });
     expect(judged([ANSWER], REQUEST, late)).toEqual(bodyOf(ANSWER));
     expect(late.until(1)).toBe(-Infinity);
@@ -174,13 +177,13 @@ describe("an answer over RTU", () => {
     });
   });
 
-  test("without a request is malformed, unless it is a late answer", () => {
+  test("without a pending request is malformed, unless it is a late answer", () => {
     const framing = rtuFraming(gaveUp(...OF_LATE_UNIT));
     expect(framing.take(withCrc(LATE_UNIT, 3, 2, 1, 1), 7)).toBe(null);
     expect(framing.take(ANSWER, ANSWER.length)).toMatchObject({ kind: "malformed" });
   });
 
-  test("is requested by reads only", () => {
+  test("is never awaited for a function code other than the four reads, because such a request isn't sent", () => {
     const framing = rtuFraming(lateAnswers());
     for (const code of [0, 5, 6, 7, 8, 15, 16, 22, 23, 43, 0x83]) {
       expect(framing.request(Buffer.from([1, code, 0, 4, 0, 2]))).toBe(null);
@@ -189,7 +192,7 @@ describe("an answer over RTU", () => {
   });
 });
 
-test("an answer that a line damages is accepted only if every byte of it is right", () => {
+test("an RTU answer damaged on the line is accepted only if every byte of unit and PDU is right", () => {
   const edit = fc.tuple(fc.nat(4), fc.nat(20), fc.nat(255));
   let taken = 0;
   fc.assert(
@@ -213,7 +216,7 @@ test("an answer that a line damages is accepted only if every byte of it is righ
   expect(taken).toBeGreaterThan(0);
 });
 
-test("bytes before, after or instead of an answer never give other values", () => {
+test("an RTU answer with random bytes before, after or instead of it never gives a wrong value", () => {
   const noise = fc.uint8Array({ maxLength: 12 });
   // Pieces from which shifted, doubled or foreign frames are made that look as much like an answer as possible.
   const piece = fc.oneof(

@@ -17,8 +17,8 @@ const profile = {
   ),
 };
 
-describe("a 32-bit counter at its carry", () => {
-  test("is read again in the same poll if torn, and gets no value, while the other tags do", async () => {
+describe("a 32-bit counter whose low half overflows", () => {
+  test("gets a second read in the same poll if torn, and no value if the two reads differ", async () => {
     const { driverFor, plc } = bed();
     const words = [0, 0xffff, 7];
     plc.memory = (_, address) => words[address] ?? 0;
@@ -39,7 +39,7 @@ describe("a 32-bit counter at its carry", () => {
     expect(asked).toBe(3);
   });
 
-  test("is accepted after a second read if it really fell, also on a new connection", async () => {
+  test("is accepted after an equal second read if it fell, also on a new connection", async () => {
     const { driverFor, plc } = bed();
     const memory = emptyMemory();
     let count = 65_535;
@@ -55,7 +55,7 @@ describe("a 32-bit counter at its carry", () => {
   });
 });
 
-test("a block that suddenly reads all zeros gives no value for two polls, then zeros", async () => {
+test("a block whose registers are suddenly all zero has no values for two polls, and then zeros", async () => {
   const { driverFor, plc } = bed();
   const points = Array.from({ length: 10 }, (_, address) => point({ address }));
   const driver = await driverFor(points);

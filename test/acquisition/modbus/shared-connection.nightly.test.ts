@@ -100,7 +100,7 @@ function accountOf({ pid }: Program) {
   };
 }
 
-test("faulty clients don't disturb polls, get at most eight connections, and are counted when rejected", async () => {
+test("the shared connection limits faulty clients to eight, counts rejected ones, and keeps the agent's polls undisturbed", async () => {
   const { site, agent, port } = await started();
   // Loads everything that the agent loads on first use.
   await said(port, frame(1, READ), LEAST);
@@ -204,7 +204,7 @@ function run(command: string, args: readonly string[]): Promise<string> {
   });
 }
 
-test("third-party clients read a PLC with one connection while the agent polls it, and can't write", async () => {
+test("the shared connection lets third-party clients read, but not write, a PLC that the agent polls", async () => {
   needPackages();
   const site = await sharing({ port: 0, max_age_ms: 5_000 });
   // Writes the reader first, because the PLC runs in this process and can't answer meanwhile.
@@ -245,7 +245,7 @@ test("third-party clients read a PLC with one connection while the agent polls i
   await onlyItsOwn(site.plc.counts, site.runtimeDir);
 });
 
-test("a client that isn't listed is rejected, and bytes that are not Modbus end only their own connection", async () => {
+test("the shared connection rejects an unlisted client, and closes only a connection that sends invalid Modbus", async () => {
   const site = await sharing({ port: 0, address: "0.0.0.0", clients: ["192.0.2.7"] });
   const agent = site.startAgent();
   const { port } = await sharedOf(site, "the connection is shared", ({ link }) => link.kind === "up");

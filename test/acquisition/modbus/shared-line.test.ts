@@ -62,10 +62,10 @@ const READ = Uint8Array.of(3, 0, 0, 0, 2);
 
 const expected = (id: number): readonly number[] => [0, 1, 2].map((address) => 100 * id + address);
 
-describe.each(["tcp", "rtu"] as const)("booths on one connection (%s)", (framing) => {
+describe.each(["tcp", "rtu"] as const)("booths that share one connection (%s)", (framing) => {
   const units = new Map([1, 2, 3].map((id) => [id, unit(id)]));
 
-  test("take turns, each with its own unit", async () => {
+  test("each read their own unit over that connection", async () => {
     const { server, way } = await served(framing, units);
     const drivers = [1, 2, 3].map((id) => way(id)());
     for (const driver of drivers) await driver.open(never);
@@ -76,7 +76,7 @@ describe.each(["tcp", "rtu"] as const)("booths on one connection (%s)", (framing
     expect(server.counts.connections).toBe(1);
   });
 
-  test("keep the connection if a booth closes its driver", async () => {
+  test("keep the connection open if one booth closes its driver", async () => {
     const { server, way } = await served(framing, units);
     const first = way(1)();
     const second = way(2)();
@@ -87,7 +87,7 @@ describe.each(["tcp", "rtu"] as const)("booths on one connection (%s)", (framing
     expect(server.counts.connections).toBe(1);
   });
 
-  test("let a tool read over it between polls, but not write", async () => {
+  test("let a diagnostic tool read between polls, but not write", async () => {
     const { server, way, askOver } = await served(framing, units);
     const driver = way(2)();
     await driver.open(never);
@@ -108,7 +108,7 @@ describe.each(["tcp", "rtu"] as const)("booths on one connection (%s)", (framing
     expect(server.counts).toMatchObject({ connections: 1, writes: 0 });
   });
 
-  test("reopen the connection after a tool's read without an answer", async () => {
+  test("reopen the connection after a diagnostic tool's read gets no answer", async () => {
     const { server, way, askOver } = await served(framing, units);
     const open = way(1);
     const driver = open();
@@ -122,7 +122,7 @@ describe.each(["tcp", "rtu"] as const)("booths on one connection (%s)", (framing
     expect(server.counts.connections).toBe(2);
   });
 
-  test("reopen the connection after a unit that doesn't answer has ended it", async () => {
+  test("reopen the connection after a silent unit has ended it", async () => {
     const { server, way } = await served(framing, units);
     const open = way(1);
     const dead = way(9, 100);
@@ -140,7 +140,7 @@ describe.each(["tcp", "rtu"] as const)("booths on one connection (%s)", (framing
   });
 });
 
-test("over RTU don't take a late answer to a tool for a poll's answer", async () => {
+test("a poll over RTU never takes a late answer to a diagnostic tool's request for its own answer", async () => {
   const units = new Map([1, 2].map((id) => [id, unit(id)]));
   const { way, askOver } = await served("rtu", units);
   const slow = units.get(1);

@@ -54,7 +54,7 @@ function settle(account: Account, entry: { readonly row: number; readonly fault:
   expect(served).toBeGreaterThan(0);
 }
 
-test("row 22: after a restart of the server every variable is resolved again, and every poll has the right values", async () => {
+test("row 22: after an OPC UA server restarts, a new driver resolves the variables again and reads the right values", async () => {
   const account = newAccount();
   let driver = await opened();
   for (let restart = 0; restart < RESTARTS; restart++) {
@@ -69,7 +69,7 @@ test("row 22: after a restart of the server every variable is resolved again, an
   settle(account, { row: 22, fault: "OPC UA server restarts", injected: RESTARTS });
 });
 
-test("a restarted server has variables of another program with the same ids at our namespace index", async () => {
+test("the simulated OPC UA server, restarted, has another program's variables with the same ids at the old namespace index", async () => {
   const { profile, make, again, server } = bed();
   await again({ shifted_namespaces: true });
   expect(server.manners.shifted_namespaces).toBe(true);
@@ -128,24 +128,27 @@ async function flood(first: Buffer, then: Buffer): Promise<{ readonly port: numb
   return { port, poured: () => [...sockets].reduce((sum, { bytesWritten }) => sum + bytesWritten, 0) };
 }
 
-test.each(FLOODS)("row 24: a %s ends the link at once, in bounded memory", async (fault, first, then) => {
-  const { port, poured } = await flood(first, then);
-  const account = newAccount();
-  const held = (): number => process.memoryUsage().arrayBuffers;
-  const before = held();
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const driver = bed().make({ address: bed().address({ endpoint: `opc.tcp://127.0.0.1:${port}` }) });
-    expect((await failure(driver.open(never))).kind).toBe("malformed");
-    expect((await failure(poll(account, driver))).name).toBe("LinkError");
-    await driver.close();
-  }
-  expect(poured()).toBeLessThan(MOST_BYTES);
-  expect(held() - before).toBeLessThan(MOST_BYTES);
-  await poll(account, await opened());
-  settle(account, { row: 24, fault, injected: ATTEMPTS });
-});
+test.each(FLOODS)(
+  "row 24: an OPC UA link ends at once and with limited memory if the server sends: %s",
+  async (fault, first, then) => {
+    const { port, poured } = await flood(first, then);
+    const account = newAccount();
+    const held = (): number => process.memoryUsage().arrayBuffers;
+    const before = held();
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const driver = bed().make({ address: bed().address({ endpoint: `opc.tcp://127.0.0.1:${port}` }) });
+      expect((await failure(driver.open(never))).kind).toBe("malformed");
+      expect((await failure(poll(account, driver))).name).toBe("LinkError");
+      await driver.close();
+    }
+    expect(poured()).toBeLessThan(MOST_BYTES);
+    expect(held() - before).toBeLessThan(MOST_BYTES);
+    await poll(account, await opened());
+    settle(account, { row: 24, fault, injected: ATTEMPTS });
+  },
+);
 
-test("a variable that takes 7 s to read is bad, while the link stays up and the others are read on time", async () => {
+test("an OPC UA variable that takes 7 s to read gets a bad sample, while the others stay good", async () => {
   const [slow] = bed()
     .profile.tags.filter(({ group }) => group === "fast")
     .slice(-1);

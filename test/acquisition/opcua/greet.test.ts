@@ -25,17 +25,17 @@ function message(type: "ACKF" | "ERRF", body: Buffer): Buffer {
 
 describe("greetsOpcua", () => {
   it.each([
-    ["acknowledges, in two pieces", message("ACKF", Buffer.alloc(20)), true],
-    ["refuses with an error message", message("ERRF", Buffer.alloc(8)), true],
-    ["is no OPC UA server", Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n"), false],
-  ])("returns the right result for a server that %s: %#", async (_name, answer, greets) => {
+    ["true for a server that acknowledges in two pieces", message("ACKF", Buffer.alloc(20)), true],
+    ["true for a server that rejects with an error message", message("ERRF", Buffer.alloc(8)), true],
+    ["false for a server that is not an OPC UA server", Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n"), false],
+  ])("returns whether a server speaks OPC UA: %s", async (_name, answer, greets) => {
     const port = await serverThat((socket) => {
       socket.write(answer.subarray(0, 5), () => setImmediate(() => socket.write(answer.subarray(5))));
     });
     expect(await greetsOpcua({ host: "127.0.0.1", port }, PATIENT_MS)).toBe(greets);
   });
 
-  it("returns false if nobody listens, the connection is closed, or no answer arrives", async () => {
+  it("returns false if no server listens, the connection is closed, or no answer arrives", async () => {
     const hangsUp = await serverThat((socket) => socket.destroy());
     expect(await greetsOpcua({ host: "127.0.0.1", port: hangsUp }, PATIENT_MS)).toBe(false);
     const silent = await serverThat(() => undefined);
@@ -44,7 +44,7 @@ describe("greetsOpcua", () => {
   });
 });
 
-it("the reason from a server that closes the connection is shown without control characters", () => {
+it("parseError replaces control characters in the reason that an OPC UA server sends", () => {
   const text = Buffer.from("too\u0007 busy");
   const body = Buffer.alloc(8);
   body.writeUInt32LE(0x807d_0000, 0);

@@ -12,8 +12,8 @@ async function opened(): Promise<Driver> {
   return driver;
 }
 
-describe("a server that restarted", () => {
-  test("with another program is down with a reason that names the missing and the available namespaces", async () => {
+describe("an OPC UA server", () => {
+  test("without the profile's namespaces is rejected with a reason that names missing and available namespaces", async () => {
     const { profile } = bed();
     const tags = profile.tags.map((tag) => ({
       ...tag,
@@ -28,7 +28,7 @@ describe("a server that restarted", () => {
     expect(error.message).toMatch(/no namespace urn:not-there; it has .*phoenixcontact/);
   });
 
-  test("without some variables gives bad samples for them only, found by id, path or namespace", async () => {
+  test("without some variables gives bad samples for these only, whether addressed by id, path or namespace", async () => {
     const { profile } = bed();
     const nodes = [
       { namespace: "urn:not-there", id: "s=x" },
@@ -47,8 +47,8 @@ describe("a server that restarted", () => {
   });
 });
 
-describe("a wrong answer", () => {
-  test("in endless chunks ends the link after 32 chunks", async () => {
+describe("an OPC UA answer", () => {
+  test("in more than 32 chunks ends the link as malformed", async () => {
     const { gate } = bed();
     let sequence = 0;
     gate.alter = (bytes) => {
@@ -65,7 +65,7 @@ describe("a wrong answer", () => {
     expect((await failure(bed().make().open(never))).kind).toBe("malformed");
   });
 
-  test("with a repeated message ends the link, not the process", async () => {
+  test("that repeats a message ends the link as malformed, and not the process", async () => {
     const driver = await opened();
     bed().gate.alter = (bytes) => Buffer.concat([bytes, bytes]);
     await readGroup(driver, "fast").catch(() => undefined);
@@ -74,7 +74,7 @@ describe("a wrong answer", () => {
   });
 });
 
-test("a server with a limit of three variables per read gives the same values in several requests", async () => {
+test("an OPC UA server with a limit of three variables per read is read in several requests with the same values", async () => {
   const driver = await opened();
   const whole = await readGroup(driver, "slow");
   await bed().again({ max_nodes_per_read: 3 });

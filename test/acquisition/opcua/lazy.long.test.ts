@@ -25,7 +25,7 @@ test("the agent without an OPC UA booth doesn't load node-opcua", async () => {
   expect(await child(`await import("./src/runtime/compose.ts"); process.stdout.write(String(loaded()));`)).toBe("0");
 });
 
-test("an open link loads node-opcua, and nothing is written to the console", async () => {
+test("opening an OPC UA link loads node-opcua, which writes nothing to the console", async () => {
   const script = `
     const { opcuaDriver } = await import("./src/acquisition/opcua/driver.ts");
     const { opcuaPki } = await import("./src/acquisition/opcua/pki.ts");

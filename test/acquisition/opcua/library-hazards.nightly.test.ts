@@ -33,8 +33,8 @@ async function child(address: OpcuaAddress, pkiDir: string, home: string): Promi
   return run(process.execPath, ["--eval", script], { env });
 }
 
-describe("an outage, during which the library silently holds reads back", () => {
-  test("makes a read fail at once, and its result never arrives after the server's return", async () => {
+describe("an outage of the OPC UA server", () => {
+  test("makes every read of the old driver fail at once, also after the server's return", async () => {
     const { make, server, gate, again } = bed();
     const driver = make();
     await driver.open(never);
@@ -49,7 +49,7 @@ describe("an outage, during which the library silently holds reads back", () => 
     expect(gate.sent().length).toBeGreaterThan(length);
   });
 
-  test("is followed by connections of the link's owner only", async () => {
+  test("causes no reconnect by the library itself: only a new driver connects", async () => {
     const { make, server, gate, again } = bed();
     const driver = make();
     await driver.open(never);
@@ -69,8 +69,8 @@ describe("an outage, during which the library silently holds reads back", () => 
 /** Below the library's minimum, and longer than the requests of an opening take on a busy machine. */
 const DEADLINE_MS = 1_500;
 
-describe("requests, which the library lets time out after 15 s and never under 5 s,", () => {
-  test("end at the driver's own deadline, while connecting and while reading", async () => {
+describe("an OPC UA request", () => {
+  test("ends at the driver's own deadline of less than the library's 5 s, while connecting and while reading", async () => {
     const { make, gate } = bed();
     const timeouts = { connect_ms: 10_000, answer_ms: DEADLINE_MS, farewell_ms: 20 };
     const driver = make({ timeouts });
@@ -85,8 +85,8 @@ describe("requests, which the library lets time out after 15 s and never under 5
   });
 });
 
-describe("the library's certificates, which it stores in the home folder by default,", () => {
-  test("are in the configured folder, and the link opens silently if the home folder can't be created", async () => {
+describe("the OPC UA library's certificates", () => {
+  test("are stored in the configured folder, so that a link opens even if the home folder can't be created", async () => {
     const { address, dir } = bed();
     const file = join(dir, "no-folder");
     writeFileSync(file, "");
@@ -95,8 +95,8 @@ describe("the library's certificates, which it stores in the home folder by defa
   });
 });
 
-describe("notices of the library on the console", () => {
-  test("don't occur in a session with damaged answers, and the home folder stays empty", async () => {
+describe("the OPC UA library", () => {
+  test("writes nothing to the console or the home folder in a session with damaged answers", async () => {
     const { address, dir, gate } = bed();
     const home = join(dir, "home");
     mkdirSync(home);

@@ -40,9 +40,9 @@ function withCertificate(more: Partial<OpcuaAddress> = {}): OpcuaAddress {
 
 const encrypted = OPCUA_POLICIES.filter((policy) => policy !== "None");
 
-describe("every policy that the server offers, signed and encrypted", () => {
+describe("login with each encrypted security policy", () => {
   for (const security_policy of encrypted) {
-    test(`${security_policy}: login by name and by certificate succeeds`, async () => {
+    test(`succeeds with ${security_policy} by name and by certificate, without a secret in clear text`, async () => {
       const { make, address, server, gate } = bed();
       for (const one of [address({ security_policy }), withCertificate({ security_policy })]) {
         const driver = make({ address: one });
@@ -66,7 +66,7 @@ describe("login by certificate", () => {
     expect((await readGroup(driver, "fast"))[0]?.quality).toBe("good");
   });
 
-  test("fails with the server's refusal if the server doesn't trust the certificate", async () => {
+  test("fails with the server's rejection if the server doesn't trust the certificate", async () => {
     await bed().again({ new_certificate: true, trust_users: false });
     const address = withCertificate({ server_certificate_fingerprint: bed().server.fingerprint() });
     const error = await failure(bed().make({ address }).open(never));
@@ -74,7 +74,7 @@ describe("login by certificate", () => {
     expect(error.message).toContain("rejects the login");
   });
 
-  test("fails before it is sent if the key is readable by others, doesn't match, or is no key", async () => {
+  test("fails locally if the key file is readable by others, doesn't match, or holds no key", async () => {
     const { dir, make } = bed();
     const key = join(dir, "user.key");
     const refusal = async (): Promise<string> => {
@@ -106,7 +106,7 @@ describe("login by name with the passwords of the service's record", () => {
     return rest;
   };
 
-  test("finds the password that the PLC has", async () => {
+  test("tries each password until the PLC accepts one", async () => {
     const { make, server, gate } = bed();
     for (const known of [
       [PASSWORD, "before"],
@@ -121,7 +121,7 @@ describe("login by name with the passwords of the service's record", () => {
     expect([PASSWORD, "not yet"].filter((secret) => gate.sent().includes(secret))).toEqual([]);
   });
 
-  test("fails without showing a password if none is right or known", async () => {
+  test("fails if no password is right or known", async () => {
     const { make, server } = bed();
     const refused = await failure(make({ address: byRecord(), passwords: () => ["one", "two"] }).open(never));
     expect(refused).toMatchObject({ kind: "config" });
@@ -134,7 +134,7 @@ describe("login by name with the passwords of the service's record", () => {
     expect(server.logins).toHaveLength(2);
   });
 
-  test("prefers the password file and doesn't request the record's passwords", async () => {
+  test("uses the password file instead, if one is configured", async () => {
     const asked = (): never => {
       throw new Error("asked");
     };
@@ -144,8 +144,8 @@ describe("login by name with the passwords of the service's record", () => {
   });
 });
 
-describe("the server's certificate as a file", () => {
-  test("is trusted in PEM and DER; another certificate is refused with both fingerprints", async () => {
+describe("an OPC UA server's certificate configured as a file", () => {
+  test("is accepted in PEM and DER, and a server with another certificate is rejected", async () => {
     const { make, address, server, dir } = bed();
     const { server_certificate_fingerprint, ...rest } = address();
     expect(server_certificate_fingerprint).toBe(server.fingerprint());

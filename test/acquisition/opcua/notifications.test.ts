@@ -26,8 +26,8 @@ async function rig() {
   return { opcua, notifications, answer, changed, number };
 }
 
-describe("a notification", () => {
-  test("is kept by the variable's handle, newest only, and acknowledged by its sequence number", async () => {
+describe("a notification of a subscription", () => {
+  test("replaces the variable's earlier value and is acknowledged by its sequence number", async () => {
     const { notifications, answer, number } = await rig();
     expect(notifications.newest(1)).toBeUndefined();
     expect(notifications.take(answer(1, [number(3)]))).toBe(1);
@@ -49,13 +49,13 @@ describe("a notification", () => {
     }
   });
 
-  test("has sequence number 1 after the largest one", async () => {
+  test("is accepted with sequence number 1 after the largest number", async () => {
     const { notifications, answer, number } = await rig();
     notifications.take(answer(0xffff_ffff, [number(3)]));
     expect(notifications.take(answer(1, [number(4)]))).toBe(1);
   });
 
-  test("ends the link if it ends the subscription, belongs to another one, or changes the list of namespaces", async () => {
+  test("is rejected if it ends the subscription, belongs to another one, or changes the list of namespaces", async () => {
     const { opcua, notifications, answer, changed, number } = await rig();
     const over = new opcua.StatusChangeNotification({ status: StatusCodes.BadTimeout });
     expect(() => notifications.take(answer(1, [over]))).toThrow("ended the subscription (BadTimeout)");
@@ -68,7 +68,7 @@ describe("a notification", () => {
 });
 
 describe("a subscription", () => {
-  test("publishes at half the shortest poll interval, with a keep-alive every 1.5 s and the session's lifetime", () => {
+  test("is requested with publishing at half the shortest poll interval and a keep-alive every 1.5 s", () => {
     const wish = wishFor({ fast: { poll_interval_ms: 1000 }, slow: { poll_interval_ms: 10_000 } }, 20_000);
     expect(wish).toEqual({ publishing_ms: 500, keep_alive_count: 3, lifetime_count: 40 });
     expect(watchdogOf(wish)).toBe(4500);
@@ -79,7 +79,7 @@ describe("a subscription", () => {
     expect(wishFor({ fast: { poll_interval_ms: 20 } }, 20_000).publishing_ms).toBe(50);
   });
 
-  test("is refused if the server publishes or samples more slowly than polls, or rarely sends keep-alives", () => {
+  test("is rejected if the server publishes or samples more slowly than polls are due, or rarely sends keep-alives", () => {
     const groups = { fast: { poll_interval_ms: 1000 }, slow: { poll_interval_ms: 10_000 } };
     const short = (publishing_ms: number, keep_alive_count: number) =>
       shortfallOf({ publishing_ms, keep_alive_count }, groups);

@@ -20,7 +20,7 @@ function rig(dir: string) {
 }
 
 describe("the gateway's own certificate", () => {
-  test("is made once for all links, in a folder that only the agent can read", async () => {
+  test("is created once for all links, in a folder that only the agent can read", async () => {
     const dir = join(temporaryFolder(), "opcua");
     const { made, said } = rig(dir);
     const pki = made();
@@ -35,7 +35,7 @@ describe("the gateway's own certificate", () => {
     for (const name of ["own.key", "own.pem"]) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
   });
 
-  test("is logged a month before its renewal, and renewed a month before its end with the same name and key", async () => {
+  test("is renewed 30 days before it expires with the same name and key, which is announced 30 days earlier", async () => {
     const dir = temporaryFolder();
     const { made, said, time } = rig(dir);
     const pki = made();
@@ -72,7 +72,7 @@ describe("the gateway's own certificate", () => {
     expect((await made().own()).fingerprint).toBe(second.fingerprint);
   });
 
-  test("is valid in the present even if it was created while the clock was at 1970", async () => {
+  test("is kept after the clock is set if it was created while the clock was at 1970", async () => {
     const dir = temporaryFolder();
     const { made, time } = rig(dir);
     time.now = 0;
@@ -81,7 +81,7 @@ describe("the gateway's own certificate", () => {
     expect((await made().own()).fingerprint).toBe(early.fingerprint);
   });
 
-  test("rejects as config if it can't be stored", async () => {
+  test("makes the link fail as config if it can't be stored", async () => {
     const file = join(temporaryFolder(), "a-file");
     writeFileSync(file, "");
     await expect(rig(join(file, "opcua")).made().own()).rejects.toMatchObject({
@@ -91,7 +91,7 @@ describe("the gateway's own certificate", () => {
   });
 });
 
-test("a server's certificate that ends within 30 days is logged once", () => {
+test("an OPC UA server's certificate that expires within 30 days is logged once", () => {
   const { made, said } = rig(temporaryFolder());
   const pki = made();
   pki.noteServer("opc.tcp://plc:4840", "aa", NOW + 31 * DAY_MS);

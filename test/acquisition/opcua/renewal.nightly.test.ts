@@ -24,7 +24,7 @@ function renewals(before: number): number {
 }
 
 for (const [mode, keys_ms] of KEYS_MS) {
-  test(`the channel's keys are renewed while it is in use (${mode}), and values continue to arrive`, async () => {
+  test(`an OPC UA channel in use (mode ${mode}) renews its keys without interrupting the values`, async () => {
     const { make, address, gate } = bed();
     const timeouts = { connect_ms: ANSWER_MS, answer_ms: ANSWER_MS, keys_ms };
     const driver = make({ address: address({ mode }), timeouts });

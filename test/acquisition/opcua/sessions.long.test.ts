@@ -88,7 +88,7 @@ describe("OPC UA driver", () => {
     await noSession();
   });
 
-  test("closes the session whose login the server refuses", async () => {
+  test("closes its session if the login fails", async () => {
     // The password must not be sent over an unencrypted channel, so the session is created but never activated.
     const driver = opcuaDriver({ ...way({ user: "gateway" }), profile, passwords: () => ["wrong"] });
     expect((await failure(driver.open(never))).kind).toBe("config");
@@ -107,7 +107,7 @@ describe("browsing an OPC UA server", () => {
     await noSession();
   });
 
-  test("ends with the folder's name if the server sends empty lists with continuation points forever", async () => {
+  test("fails with an error that names the folder if the server sends empty lists with continuation points forever", async () => {
     server.manners.endless_browse = true;
     const error = await failure(browse(never));
     expect(error).toMatchObject({ kind: "malformed", message: expect.stringContaining("Objects") as string });

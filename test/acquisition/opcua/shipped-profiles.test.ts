@@ -30,7 +30,7 @@ const OPCUA = profileNames()
   .map((name) => findProfile(name))
   .filter((profile) => profile.protocol === "opcua");
 
-test.each(OPCUA)("$name: its recorded variables have their documented values", ({ name, tags }) => {
+test.each(OPCUA)("the recorded variables of profile $name decode to their documented values", ({ name, tags }) => {
   const file = new URL(`../../config/images/${name}.yaml`, import.meta.url);
   const { variables, expected } = parse(readFileSync(file, "utf8")) as Image;
   const read = tags.map((tag) => {
@@ -42,6 +42,6 @@ test.each(OPCUA)("$name: its recorded variables have their documented values", (
   expect(new Set(tags.map(({ point }) => nodeText(point.node)))).toEqual(new Set(Object.keys(variables)));
 });
 
-test("there is a shipped profile over OPC UA", () => {
+test("plcnext-booth is the only shipped profile over OPC UA", () => {
   expect(OPCUA.map(({ name }) => name)).toEqual(["plcnext-booth"]);
 });

@@ -48,7 +48,7 @@ test.each([
   ["read", 5000],
   ["subscribe", 1000],
 ] as const)(
-  "mode %s: %i connections with damaged answers cause no crash and no wrong value",
+  "an OPC UA driver in mode %s reads %i times with damaged answers without a crash or a wrong value",
   { timeout: 10_800_000 },
   async (mode, runs) => {
     const driver = bed().make();

@@ -62,7 +62,7 @@ function heard(): { readonly log: Logger; readonly said: string[] } {
 }
 
 describe("a subscription", () => {
-  test("answers polls with the PLC's values at several instants of a story", async () => {
+  test("answers polls with the simulated PLC's values at several times", async () => {
     const { clock, profile, server } = bed();
     const driver = await opened({ profile: quickProfile() });
     expect(server.subscriptions()).toBe(1);
@@ -78,7 +78,7 @@ describe("a subscription", () => {
     }
   });
 
-  test("needs no request per poll", async () => {
+  test("needs no network request for each poll", async () => {
     const driver = await opened();
     const { length } = bed().gate.sent();
     for (let i = 0; i < 200; i++) await readGroup(driver, "fast");
@@ -86,7 +86,7 @@ describe("a subscription", () => {
     expect(bed().gate.sent().length - length).toBeLessThan(200 * 100);
   });
 
-  test("shows a changed status as bad with a reason, and good again", async () => {
+  test("reports a tag with a bad status as bad with its reason, and as good after the status recovers", async () => {
     const driver = await opened({ profile: quickProfile() });
     const tag = (await readGroup(driver, "fast"))[1]?.tag ?? "";
     bed().server.manners.bad_tags = [tag];
@@ -115,7 +115,7 @@ describe("a subscription", () => {
     expect(bed().server.subscriptions()).toBe(1);
   });
 
-  test("has the device's time with a new value, and none with an unchanged value", async () => {
+  test("gives the device's time with a new value only, and not with an unchanged value", async () => {
     const driver = await opened({ profile: quickProfile() });
     await until(driver, "fast", (samples) => samples.every(({ source_at }) => source_at === undefined));
     bed().clock.set(START + 44 * 60_000);
@@ -134,7 +134,7 @@ describe("a subscription's link", () => {
     expect(await failure(readGroup(driver, "fast"))).toBe(error);
   });
 
-  test("stays up by keep-alives while nothing changes", async () => {
+  test("stays up while only keep-alive messages arrive", async () => {
     const { gate } = bed();
     const driver = await opened({ profile: quickProfile() });
     // Keep-alives arrive every 1,500 ms. Without them the watchdog would have ended the link by the fifth.
@@ -149,7 +149,7 @@ describe("a subscription's link", () => {
     expect((await readGroup(driver, "fast"))[0]?.quality).toBe("good");
   });
 
-  test("ends with the server, and the next one finds the variables under changed namespace indexes", async () => {
+  test("fails when the server restarts, and a new link finds the variables under changed namespace indexes", async () => {
     const driver = await opened();
     await bed().again({ shifted_namespaces: true });
     expect(["closed", "reset", "malformed"]).toContain((await untilFailure(driver)).kind);
@@ -157,7 +157,7 @@ describe("a subscription's link", () => {
     expect(values(await readGroup(next, "fast"))).toEqual(await truth("fast"));
   });
 
-  test("is closed if it is aborted or closed while a poll waits", async () => {
+  test("rejects a waiting poll as closed if it is aborted or closed", async () => {
     for (const how of ["abort", "close"] as const) {
       const owner = new AbortController();
       const driver = await opened({ profile: quickProfile() }, owner.signal);
@@ -173,7 +173,7 @@ describe("a subscription's link", () => {
     }
   });
 
-  test("leaves no session and no subscription behind", async () => {
+  test("leaves no session and no subscription on the server after it is closed", async () => {
     const { server, gate } = bed();
     const before = { sessions: server.sessions(), subscriptions: server.subscriptions() };
     for (let i = 0; i < 5; i++) {
@@ -190,13 +190,13 @@ describe("a subscription's link", () => {
   });
 });
 
-describe("each poll reads, and the subscription is deleted, if the server", () => {
+describe("an OPC UA driver in mode subscribe", () => {
   const cases = {
-    "refuses subscriptions": { max_subscriptions: 0 },
+    "rejects subscriptions": { max_subscriptions: 0 },
     "watches fewer variables than the profile has": { max_monitored_items: 3 },
   };
   for (const [name, manners] of Object.entries(cases)) {
-    test(name, async () => {
+    test(`reads at every poll instead if the server ${name}`, async () => {
       await bed().again(manners);
       const { log, said } = heard();
       const driver = await opened({ log });

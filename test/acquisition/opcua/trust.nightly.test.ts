@@ -31,7 +31,7 @@ function refusedWithoutPassword(fault: string): void {
 }
 
 describe("row 23: a server with an unproven identity", () => {
-  test("gets no password and is refused with its fingerprint and how to pin it if it is unknown", async () => {
+  test("gets no password, and is rejected with its fingerprint and how to pin it if it is unknown", async () => {
     const { server, address, make } = bed();
     const { server_certificate_fingerprint, ...unpinned } = address();
     const error = await failure(make({ address: unpinned }).open(never));
@@ -42,7 +42,7 @@ describe("row 23: a server with an unproven identity", () => {
     refusedWithoutPassword("certificate untrusted");
   });
 
-  test("gets no password and is refused with both fingerprints if its certificate has changed", async () => {
+  test("gets no password, and is rejected with its new fingerprint if its certificate has changed", async () => {
     const { server, again, address } = bed();
     const pinned = server.fingerprint();
     await again({ new_certificate: true });
@@ -54,7 +54,7 @@ describe("row 23: a server with an unproven identity", () => {
     refusedWithoutPassword("certificate changed");
   });
 
-  test("gets no password and is refused with the date if its pinned certificate has expired", async () => {
+  test("gets no password, and is rejected with the expiry date if its pinned certificate has expired", async () => {
     await bed().again({ new_certificate: true, certificate_days: -1 });
     const error = await refusal();
     expect(error.kind).toBe("config");
@@ -62,7 +62,7 @@ describe("row 23: a server with an unproven identity", () => {
     refusedWithoutPassword("certificate expired");
   });
 
-  test("gets no password and is refused if it offers only policy None", async () => {
+  test("gets no password, and is rejected if it offers only the security policy None", async () => {
     await bed().again({ none_only: true });
     const error = await refusal();
     expect(error.kind).toBe("config");
@@ -70,7 +70,7 @@ describe("row 23: a server with an unproven identity", () => {
     refusedWithoutPassword("only None on offer");
   });
 
-  test("is never connected with another policy than the configured one", async () => {
+  test("is connected with the configured policy even if it also offers the policy None", async () => {
     await bed().again({ none_too: true });
     const driver = bed().make();
     await driver.open(never);
@@ -79,7 +79,7 @@ describe("row 23: a server with an unproven identity", () => {
     expect(bed().server.logins).toEqual([{ user: "gateway", password: PASSWORD }]);
   });
 
-  test("gives uncertain values if policy None is allowed, and no password is sent", async () => {
+  test("gives uncertain values and gets no password if the policy None is allowed", async () => {
     await bed().again({ none_only: true, allow_anonymous: true });
     const { make, address } = bed();
     const { user, password_file, ...anonymous } = address({ security_policy: "None", allow_insecure: true });
@@ -96,8 +96,8 @@ describe("row 23: a server with an unproven identity", () => {
   });
 });
 
-describe("a server that is pinned", () => {
-  test("may be pinned by the certificate of the authority that signed it", async () => {
+describe("a pinned OPC UA server", () => {
+  test("is accepted if pinned by its authority, unless another authority, another address or an expired certificate shows up", async () => {
     const { again, server, make, address } = bed();
     await again({ new_certificate: true, ca_signed: true });
     const { server_certificate_fingerprint, ...rest } = address();
@@ -127,7 +127,7 @@ describe("a server that is pinned", () => {
     nothingSecretWentOut();
   });
 
-  test("is down with the gateway's fingerprint if it doesn't trust the gateway", async () => {
+  test("is rejected with the gateway's fingerprint if it doesn't trust the gateway's certificate", async () => {
     await bed().again({ new_certificate: true, trust_clients: false });
     const error = await refusal();
     expect(error.kind).toBe("config");
@@ -135,7 +135,7 @@ describe("a server that is pinned", () => {
     nothingSecretWentOut();
   });
 
-  test("is down with a reason for a wrong, a missing and a publicly readable password", async () => {
+  test("is rejected with a reason if the password is wrong, missing, or readable by others", async () => {
     const { dir, address, make } = bed();
     const file = join(dir, "password");
     writeFileSync(file, "quite-wrong", { mode: 0o600 });
@@ -150,7 +150,7 @@ describe("a server that is pinned", () => {
     expect([user, password_file]).not.toContain(undefined);
   });
 
-  test("is shown as busy if it accepts no further session", async () => {
+  test("is reported as busy if it accepts no further session", async () => {
     await bed().again({ max_sessions: 0 });
     expect((await refusal()).kind).toBe("busy");
   });

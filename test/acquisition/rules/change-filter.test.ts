@@ -19,22 +19,32 @@ function logged(values: readonly TagValue[], every = 1, tags: Parameters<typeof 
 }
 
 describe("change filter", () => {
-  test("logs a number that is further than the deadband from the last LOGGED one, so that drift is logged", () => {
+  test("logs a number further than the deadband from the last logged one, so that slow drift is logged", () => {
     expect(logged([10, 11, 10.5, 11.1, 12, 12.2])).toEqual([10, 11.1, 12.2]);
   });
 
   test.each([
     {
-      name: "percent of what was logged last",
+      name: "a positive value",
       deadband: 0,
       values: [100, 110, 110.1, 100, 99, 99.1],
       expected: [100, 110.1, 99],
     },
-    { name: "percent of a negative value", deadband: 0, values: [-100, -90, -89.9], expected: [-100, -89.9] },
-    { name: "percent of 0 is nothing: every change", deadband: 0, values: [0, 0.01], expected: [0, 0.01] },
-    { name: "near 0 the absolute one holds", deadband: 1, values: [0, 1, 1.1, 2.1, 2.2], expected: [0, 1.1, 2.2] },
-    { name: "far from it the percent", deadband: 1, values: [100, 105, 110.5], expected: [100, 110.5] },
-  ])("a deadband of 10 % applies to $name", ({ deadband, values, expected }) => {
+    {
+      name: "a negative value",
+      deadband: 0,
+      values: [-100, -90, -89.9],
+      expected: [-100, -89.9],
+    },
+    { name: "0, so that every change is logged", deadband: 0, values: [0, 0.01], expected: [0, 0.01] },
+    {
+      name: "near 0 the absolute deadband applies",
+      deadband: 1,
+      values: [0, 1, 1.1, 2.1, 2.2],
+      expected: [0, 1.1, 2.2],
+    },
+    { name: "far from 0 the percentage applies", deadband: 1, values: [100, 105, 110.5], expected: [100, 110.5] },
+  ])("applies a percentage deadband to the last logged value: $name", ({ deadband, values, expected }) => {
     expect(logged(values, 1, { t: { deadband, deadband_percent: 10, heartbeat_ms: 1000 } })).toEqual(expected);
   });
 
@@ -43,46 +53,56 @@ describe("change filter", () => {
     [5999.9, []],
     [6000, [6000]],
     [6000.1, [6000.1]],
-  ])("a filter's minutes: from 5999.5 to %d, with the limit 6,000 and a deadband of 1", (value, expected) => {
-    const tags = { minutes: { ...minutesTag("exhaust_filter"), deadband: 1 } };
-    const rules = logRules({ tags, filters: { exhaust_filter: { limits: { minutes: 6000 } } } });
-    const sample = (mono: number, one: number) => ({
-      mono,
-      samples: [{ tag: "minutes", value: one, quality: "good" } as const],
-    });
-    const state: FilterState = new Map();
-    filterChanges(state, sample(0, 5999.5), rules);
-    const next = filterChanges(state, sample(1, value), rules);
-    expect(next.map((change) => change.value)).toEqual(expected);
-    // Then the deadband applies again.
-    expect(filterChanges(state, sample(2, value + 0.05), rules)).toEqual([]);
-  });
+  ])(
+    "logs a rise inside the deadband from 5999.5 to %d filter minutes only at the limit 6,000: %j",
+    (value, expected) => {
+      const tags = { minutes: { ...minutesTag("exhaust_filter"), deadband: 1 } };
+      const rules = logRules({ tags, filters: { exhaust_filter: { limits: { minutes: 6000 } } } });
+      const sample = (mono: number, one: number) => ({
+        mono,
+        samples: [{ tag: "minutes", value: one, quality: "good" } as const],
+      });
+      const state: FilterState = new Map();
+      filterChanges(state, sample(0, 5999.5), rules);
+      const next = filterChanges(state, sample(1, value), rules);
+      expect(next.map((change) => change.value)).toEqual(expected);
+      // Then the deadband applies again.
+      expect(filterChanges(state, sample(2, value + 0.05), rules)).toEqual([]);
+    },
+  );
 
   test.each([
     ["h", 1, 100],
     ["min", 1, 6000],
     ["s", 1, 360_000],
     ["h", 0.1, 1000],
-  ])("the limit of 6,000 min in %s with factor %d is the mark %d", (unit, factor, mark) => {
-    const tags = { used: { ...minutesTag("exhaust_filter"), unit, factor } };
-    const filters = { exhaust_filter: { limits: { minutes: 6000 } } };
-    expect(logRules({ tags, filters })["used"]?.mark).toBeCloseTo(mark, 9);
-    expect(logRules({ tags, filters: {} })["used"]?.mark).toBeUndefined();
-    // After a filter change that the PLC doesn't know about, its counter reaches the limit later.
-    const later = logRules({ tags, filters }, { exhaust_filter: -600 })["used"]?.mark;
-    expect(later).toBeCloseTo(mark * 1.1, 9);
-  });
+  ])(
+    "converts a filter limit of 6,000 min, for a counter in %s with factor %d, to the threshold %d",
+    (unit, factor, mark) => {
+      const tags = { used: { ...minutesTag("exhaust_filter"), unit, factor } };
+      const filters = { exhaust_filter: { limits: { minutes: 6000 } } };
+      expect(logRules({ tags, filters })["used"]?.mark).toBeCloseTo(mark, 9);
+      expect(logRules({ tags, filters: {} })["used"]?.mark).toBeUndefined();
+      // After a filter change that the PLC doesn't know about, its counter reaches the limit later.
+      const later = logRules({ tags, filters }, { exhaust_filter: -600 })["used"]?.mark;
+      expect(later).toBeCloseTo(mark * 1.1, 9);
+    },
+  );
 
   test.each([
     { name: "an uptime", rule: { role: "uptime" }, expected: [100, 20, 1000] },
-    { name: "a counter", rule: { counter: { step: 1, retained: true } }, expected: [100, 20, 1000] },
     {
-      name: "a counter, by less than its step",
+      name: "a counter",
+      rule: { counter: { step: 1, retained: true } },
+      expected: [100, 20, 1000],
+    },
+    {
+      name: "a counter that falls less than a step",
       rule: { counter: { step: 80.1, retained: true } },
       expected: [100, 1000],
     },
     { name: "any other number", rule: {}, expected: [100, 1000] },
-  ] as const)("a fall inside the deadband is logged or not for $name", ({ rule, expected }) => {
+  ] as const)("logs a fall inside the deadband only for an uptime or a counter: $name", ({ rule, expected }) => {
     const tags = { t: { deadband: 500, heartbeat_ms: 1000, ...rule } };
     expect(logged([100, 20, 30, 400, 1000], 1, tags)).toEqual(expected);
   });
@@ -94,11 +114,11 @@ describe("change filter", () => {
     expect(logged([1, "1", 1])).toEqual([1, "1", 1]);
   });
 
-  test("logs a due heartbeat, counted from the last record", () => {
+  test("logs an unchanged value when its heartbeat is due, counted from its last record", () => {
     expect(logged([5, 5, 5, 5, 5], 500)).toEqual([5, 5, 5]);
   });
 
-  test("logs every tag once after a reset", () => {
+  test("logs every tag once after its state was cleared", () => {
     const poll = (mono: number): { mono: number; samples: Sample[] } => ({
       mono,
       samples: [{ tag: "t", value: 1, quality: "good" }],
@@ -110,7 +130,7 @@ describe("change filter", () => {
     expect(filterChanges(state, poll(1), TAGS).length).toBe(1);
   });
 
-  test("logs every change of a tag without parameters, also if the tag is named like a member of Object", () => {
+  test("logs every change of a tag without parameters, even if it is named like a property of Object", () => {
     const sample = (value: number): Sample => ({ tag: "constructor", value, quality: "good" });
     const state: FilterState = new Map();
     filterChanges(state, { mono: 0, samples: [sample(1)] }, {});
@@ -118,7 +138,7 @@ describe("change filter", () => {
     expect(filterChanges(state, { mono: 1, samples: [sample(1.001)] }, {}).length).toBe(1);
   });
 
-  test("logs no non-finite number, and keeps the log within the deadband of the truth", () => {
+  test("logs null for a non-finite number, and otherwise stays within the deadband of the polled value", () => {
     const number = fc.oneof(fc.double(), fc.integer({ min: -5, max: 5 }));
     fc.assert(
       fc.property(fc.array(number, { maxLength: 50 }), (values) => {

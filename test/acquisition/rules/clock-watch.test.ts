@@ -41,11 +41,11 @@ function answers(count: number, offset: number, { apart = 30_000, ways = ["ack",
   return heard;
 }
 
-describe("the start", () => {
+describe("startWatch", () => {
   it.each([
-    ["the kernel's flag is a witness", true, { wall: WALL, state: "synced", witness: "kernel" }],
-    ["without it nothing is known", false, { wall: WALL, state: "unsynced" }],
-  ])("gives the right clock record if %s", (_, kernel, value) => {
+    ["it does", true, { wall: WALL, state: "synced", witness: "kernel" }],
+    ["it doesn't", false, { wall: WALL, state: "unsynced" }],
+  ])("records the clock as synced only if the kernel reports a sync (%s)", (_, kernel, value) => {
     expect(startWatch(null, at({ kernel }))).toMatchObject({ value, watch: { synced: kernel, offset: OFFSET } });
   });
 
@@ -54,14 +54,17 @@ describe("the start", () => {
     [2000, "synced", OFFSET],
     [2001, "stepped", OFFSET],
     [-2001, "stepped", OFFSET],
-  ])("after a sync in this boot a wall clock %i ms off is %s, and the sync holds", (off, state, offset) => {
-    const { value, watch } = startWatch({ offset: OFFSET, unsure: false }, at({ wall: WALL + off, kernel: true }));
-    expect(value.state).toBe(state);
-    expect(value.wall).toBe(state === "synced" ? WALL : WALL + off);
-    expect(watch).toMatchObject({ offset, synced: true, vouched: OFFSET });
-  });
+  ])(
+    "records a wall clock that is off by %i ms after a sync in this boot as %s, and stays synchronized",
+    (off, state, offset) => {
+      const { value, watch } = startWatch({ offset: OFFSET, unsure: false }, at({ wall: WALL + off, kernel: true }));
+      expect(value.state).toBe(state);
+      expect(value.wall).toBe(state === "synced" ? WALL : WALL + off);
+      expect(watch).toMatchObject({ offset, synced: true, vouched: OFFSET });
+    },
+  );
 
-  it("keeps an unconfirmed first time unsure after a restart", () => {
+  it("keeps a time that was never confirmed as unsure after a restart", () => {
     const { value, watch } = startWatch({ offset: OFFSET, unsure: true }, at());
     expect(value).toEqual({ wall: WALL, state: "synced", unsure: true });
     expect(watch.vouched).toBeNull();
@@ -76,20 +79,20 @@ describe("a step of the wall clock", () => {
     [-2000, null],
     [-2001, "stepped"],
     [86_400_000, "stepped"],
-  ])("of %i ms is logged as %s and doesn't move the offset", (by, state) => {
+  ])("of %i ms is recorded as %s (null: not recorded) and doesn't change the offset", (by, state) => {
     const { value, watch } = watchClock(synced, at({ wall: WALL + by, kernel: true }));
     expect(value?.state ?? null).toBe(state);
     expect(value?.witness).toBeUndefined();
     expect(watch.offset).toBe(OFFSET);
   });
 
-  it("is logged once", () => {
+  it("is recorded only once", () => {
     const { watch } = watchClock(synced, at({ wall: WALL + HOUR_MS }));
     expect(watchClock(watch, at({ mono: MONO + 5000, wall: WALL + HOUR_MS + 5000 })).value).toBeNull();
   });
 });
 
-describe("the service as witness", () => {
+describe("the service's time", () => {
   it.each([
     [4999, null, OFFSET],
     [5000, null, OFFSET],
@@ -100,11 +103,14 @@ describe("the service as witness", () => {
     [-HOUR_MS, "synced", OFFSET - HOUR_MS],
     [HOUR_MS + 1, null, OFFSET],
     [-HOUR_MS - 1, null, OFFSET],
-  ])("moves a synchronized clock that is %i ms off in one answer: %s", (by, state, offset) => {
-    const { value, watch } = watchClock(synced, at({ heard: says(OFFSET + by) }));
-    expect(value?.state ?? null).toBe(state);
-    expect(watch.offset).toBe(offset);
-  });
+  ])(
+    "corrects a synchronized clock that is off by %i ms after one answer with the record %s (null: no correction)",
+    (by, state, offset) => {
+      const { value, watch } = watchClock(synced, at({ heard: says(OFFSET + by) }));
+      expect(value?.state ?? null).toBe(state);
+      expect(watch.offset).toBe(offset);
+    },
+  );
 
   it.each([
     [4999, OFFSET],
@@ -112,7 +118,7 @@ describe("the service as witness", () => {
     [5001, OFFSET + 5001],
     [YEAR, OFFSET + YEAR],
   ])(
-    "sets an unsynchronized clock that is %i ms off at once, as unsure; within 5 s the wall clock is used",
+    "synchronizes a clock that is off by %i ms at once as unsure, and corrects it if it is over 5 s off",
     (by, offset) => {
       const { value, watch } = watchClock(unsynced, at({ heard: says(OFFSET + by) }));
       expect(value).toEqual({ wall: MONO + offset, state: "synced", witness: "service", unsure: true });
@@ -120,7 +126,7 @@ describe("the service as witness", () => {
     },
   );
 
-  it("outweighs the kernel's flag up to an hour, and not beyond", () => {
+  it("overrides the kernel's time by up to an hour, and not by more", () => {
     for (const [by, offset] of [
       [HOUR_MS, OFFSET - HOUR_MS],
       [HOUR_MS + 1, OFFSET],
@@ -129,7 +135,7 @@ describe("the service as witness", () => {
     }
   });
 
-  it("moves the time at most an hour from the last confirmed offset, in however many steps", () => {
+  it("changes the clock by at most an hour from the last confirmed offset, even in many steps", () => {
     let watch = synced;
     for (let step = 1; step <= 100; step += 1) {
       watch = watchClock(watch, at({ heard: says(watch.offset + HOUR_MS / 2) })).watch;
@@ -138,21 +144,21 @@ describe("the service as witness", () => {
   });
 });
 
-describe("a boot's first time", () => {
+describe("the first time after a boot", () => {
   const built_at = WALL - 30 * 86_400_000;
   const limit = 2 * 366 * 86_400_000;
 
   it.each<[string, number | null, number, boolean]>([
-    ["an hour before the last committed one", WALL + HOUR_MS, 0, true],
-    ["more than that before it", WALL + HOUR_MS + 1, 0, false],
-    ["two years after the program was made", null, built_at + limit - WALL, true],
-    ["later than that", null, built_at + limit - WALL + 1, false],
-  ])("%s is taken from one answer: %#", (...[, committed, by, is]) => {
+    ["is accepted if it is an hour before the last committed time", WALL + HOUR_MS, 0, true],
+    ["is rejected if it is more than an hour before the last committed time", WALL + HOUR_MS + 1, 0, false],
+    ["is accepted if it is two years after the program's build", null, built_at + limit - WALL, true],
+    ["is rejected if it is more than two years after the program's build", null, built_at + limit - WALL + 1, false],
+  ])("from a single answer must lie within limits: it %s", (...[, committed, by, is]) => {
     const { watch } = watchClock(unsynced, at({ heard: says(OFFSET + by), committed, built_at }));
     expect(watch.synced).toBe(is);
   });
 
-  it("outside of these limits is taken once five answers agree", () => {
+  it("outside the limits for a single answer is accepted once five answers agree", () => {
     const far = { committed: WALL + YEAR };
     expect(watchClock(unsynced, at({ heard: answers(4, OFFSET), ...far })).watch.synced).toBe(false);
     expect(watchClock(unsynced, at({ heard: answers(5, OFFSET), ...far })).watch).toMatchObject({
@@ -161,7 +167,7 @@ describe("a boot's first time", () => {
     });
   });
 
-  it("is taken from the kernel after two minutes if it is before the last committed instant", () => {
+  it("is accepted from the kernel after two minutes if it is before the last committed time", () => {
     let watch = watchClock(unsynced, at({ kernel: true, committed: WALL + YEAR })).watch;
     for (const after of [60_000, 119_999, 120_000]) {
       const looked = at({ mono: MONO + after, wall: WALL + after, kernel: true, committed: WALL + YEAR });
@@ -170,7 +176,7 @@ describe("a boot's first time", () => {
     }
   });
 
-  it("is confirmed by five answers, or by the kernel", () => {
+  it("is confirmed by five answers of the service, or by the kernel", () => {
     const five = watchClock(unsure, at({ heard: answers(5, OFFSET) }));
     expect(five.value).toEqual({ wall: WALL, state: "synced", witness: "service" });
     expect(five.watch.vouched).toBe(OFFSET);
@@ -179,7 +185,7 @@ describe("a boot's first time", () => {
     expect(watchClock(unsure, at({ heard: answers(4, OFFSET) })).value).toBeNull();
   });
 
-  it("is corrected by the kernel at once if wrong, and by five answers", () => {
+  it("is corrected, if wrong, by the kernel at once or by five answers of the service", () => {
     const lie: ClockWatch = { ...unsure, offset: OFFSET + YEAR };
     expect(watchClock(lie, at({ kernel: true })).watch).toMatchObject({ offset: OFFSET, vouched: OFFSET });
     expect(watchClock(lie, at({ heard: answers(4, OFFSET) })).watch.offset).toBe(OFFSET + YEAR);
@@ -187,41 +193,41 @@ describe("a boot's first time", () => {
   });
 });
 
-describe("a step over an hour", () => {
+describe("a correction by more than an hour", () => {
   const back = OFFSET - 2 * HOUR_MS;
 
   it.each([
-    ["four answers", answers(4, back), false],
-    ["five answers", answers(5, back), true],
-    ["ten in ten seconds", answers(10, back, { apart: 1000 }), false],
-    ["five that are 29.999 s apart", answers(5, back, { apart: 29_999 }), false],
-    ["five of acks, while HTTP says nothing else and nothing at all", answers(5, back, { ways: ["ack"] }), true],
+    ["rejected after four answers", answers(4, back), false],
+    ["accepted after five answers", answers(5, back), true],
+    ["rejected after ten answers within ten seconds", answers(10, back, { apart: 1000 }), false],
+    ["rejected after five answers 29.999 s apart", answers(5, back, { apart: 29_999 }), false],
+    ["accepted after five acks if HTTP gives no time", answers(5, back, { ways: ["ack"] }), true],
     [
-      "five of acks, while HTTP says otherwise",
+      "rejected after five answers if HTTP then gives another time",
       withHeard(answers(5, back), { way: "http", mono: MONO, offset: OFFSET }),
       false,
     ],
     [
-      "five of acks, after HTTP said otherwise",
+      "rejected after five acks if HTTP gave another time less than 5 min ago",
       answers(5, back, { ways: ["ack"] }).reduce(withHeard, [{ way: "http", mono: MONO - 290_000, offset: OFFSET }]),
       false,
     ],
     [
-      "five of acks, long after HTTP said otherwise",
+      "accepted after five acks if HTTP gave another time more than 5 min ago",
       answers(5, back, { ways: ["ack"] }).reduce(withHeard, [{ way: "http", mono: MONO - 300_001, offset: OFFSET }]),
       true,
     ],
-  ])("is made or not after %s: %#", (_, heard, is) => {
+  ])("needs five agreeing answers over 2 min, undisputed by HTTP: it is %s", (_, heard, is) => {
     expect(watchClock(synced, at({ heard })).watch.offset).toBe(is ? back : OFFSET);
   });
 
-  it("isn't made against a synchronized kernel clock", () => {
+  it("is rejected while the kernel's clock is synchronized", () => {
     const { watch } = watchClock(synced, at({ heard: answers(5, back), kernel: true }));
     expect(watch.offset).toBe(OFFSET);
     expect(isDisputed(watch, { heard: answers(5, back) })).toBe(true);
   });
 
-  it("counts answers again from zero after an answer that disagrees", () => {
+  it("is rejected if a different answer interrupts the agreeing ones", () => {
     const lie: Heard = { way: "ack", mono: MONO - 70_000, offset: OFFSET + YEAR };
     const heard = answers(5, back).filter(({ mono }) => mono < lie.mono);
     const all = [...heard, lie, ...answers(2, back)];
@@ -236,11 +242,11 @@ it.each([
   [Date.UTC(2000, 0), true],
   [Date.UTC(2100, 0), true],
   [Date.UTC(2100, 0) + 1, false],
-])("%d is a plausible instant: %s", (time, is) => {
+])("isPlausible(%d) returns %s", (time, is) => {
   expect(isPlausible(time)).toBe(is);
 });
 
-it("the kernel's flag synchronizes a clock once only", () => {
+it("the kernel synchronizes an unsynchronized clock once, and a synchronized clock gets no further record", () => {
   const first = watchClock(unsynced, at({ kernel: true, wall: WALL + 1000 }));
   expect(first.value).toEqual({ wall: WALL + 1000, state: "synced", witness: "kernel" });
   expect(watchClock(first.watch, at({ kernel: true, wall: WALL + 2000 })).value).toBeNull();
@@ -253,7 +259,7 @@ it.each([
   [synced, { heard: says(OFFSET - 12_500) }, "time is corrected by -12.5 s, says the service"],
   [unsure, { heard: answers(5, OFFSET) }, "the time is vouched for by the service now"],
   [synced, { heard: answers(5, OFFSET - 2 * HOUR_MS) }, "what was recorded by the wrong time is placed anew"],
-])("the log text of a clock record is right: %#", (before, extra, expected) => {
+])("clockText describes a clock record for the log (case %#)", (before, extra, expected) => {
   const { watch, value } = watchClock(before, at(extra));
   if (value === null) throw new Error("nothing happened");
   expect(clockText(before, watch, value)).toContain(expected);

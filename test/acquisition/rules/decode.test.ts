@@ -31,27 +31,27 @@ function decode(partial: Partial<ModbusPoint>, words: readonly number[], orders:
 const value = (partial: Partial<ModbusPoint>, words: readonly number[], orders: Orders = ABCD): unknown =>
   decode(partial, words, orders).value;
 
-describe("worked examples", () => {
+describe("decodePoint", () => {
   const examples: readonly (readonly [string, Partial<ModbusPoint>, readonly number[], Orders, unknown])[] = [
     ["uint16", { type: "uint16" }, [0xffff], ABCD, 65_535],
     ["int16", { type: "int16" }, [0xffff], ABCD, -1],
     ["int16 at its lowest", { type: "int16" }, [0x8000], ABCD, -32_768],
     ["uint32 at its highest", { type: "uint32" }, [0xffff, 0xffff], ABCD, 4_294_967_295],
     ["int32", { type: "int32" }, [0xffff, 0xfffe], ABCD, -2],
-    ["the point's own word order wins", { type: "uint32", word_order: "low_first" }, [2, 1], ABCD, 65_538],
-    ["float32 -0 is 0", { type: "float32" }, [0x8000, 0], ABCD, 0],
-    ["a tenth", { type: "uint16", scale: 0.1 }, [123], ABCD, 12.3],
-    ["a hundredth of a large counter", { type: "uint32", scale: 0.01 }, [0xffff, 0xffff], ABCD, 42_949_672.95],
-    ["scale and offset", { type: "int16", scale: 0.1, offset: -40.05 }, [3], ABCD, -39.75],
-    ["a scale that no decimal holds", { type: "uint16", scale: 1 / 3 }, [3], ABCD, 1],
-    ["the same of 64 bits", { type: "uint64", scale: 1 / 3 }, [0, 0, 0, 3], ABCD, 1],
-    ["a negative scale of 0", { type: "uint16", scale: -1 }, [0], ABCD, 0],
+    ["a value in the point's own word order", { type: "uint32", word_order: "low_first" }, [2, 1], ABCD, 65_538],
+    ["float32 -0, which becomes 0", { type: "float32" }, [0x8000, 0], ABCD, 0],
+    ["a value with scale 0.1", { type: "uint16", scale: 0.1 }, [123], ABCD, 12.3],
+    ["a large counter with scale 0.01", { type: "uint32", scale: 0.01 }, [0xffff, 0xffff], ABCD, 42_949_672.95],
+    ["a value with scale and offset", { type: "int16", scale: 0.1, offset: -40.05 }, [3], ABCD, -39.75],
+    ["a value with a scale that no decimal holds", { type: "uint16", scale: 1 / 3 }, [3], ABCD, 1],
+    ["a 64-bit value with a scale that no decimal holds", { type: "uint64", scale: 1 / 3 }, [0, 0, 0, 3], ABCD, 1],
+    ["0 with a negative scale", { type: "uint16", scale: -1 }, [0], ABCD, 0],
     ["a bit that is set", { type: "bool", bit: 15 }, [0x8000], ABCD, true],
-    ["a bit that isn't", { type: "bool", bit: 14 }, [0x8000], ABCD, false],
+    ["a bit that isn't set", { type: "bool", bit: 14 }, [0x8000], ABCD, false],
     ["text", { type: "string", length: 2 }, [0x4142, 0x4320], ABCD, "ABC"],
     ["text, low byte first, ended by NUL", { type: "string", length: 2 }, [0x4241, 0x0043], LOW, "ABC"],
-    ["text after the NUL doesn't count", { type: "string", length: 2 }, [0x4100, 0x4243], ABCD, "A"],
-    ["nothing but NUL", { type: "string", length: 2 }, [0, 0], ABCD, ""],
+    ["text with further characters after NUL", { type: "string", length: 2 }, [0x4100, 0x4243], ABCD, "A"],
+    ["text of NULs only, which becomes empty", { type: "string", length: 2 }, [0, 0], ABCD, ""],
     ["uint32 ABCD", { type: "uint32" }, [0x1234, 0x5678], ABCD, 0x12345678],
     ["uint32 CDAB", { type: "uint32" }, [0x5678, 0x1234], CDAB, 0x12345678],
     ["uint32 BADC", { type: "uint32" }, [0x3412, 0x7856], BADC, 0x12345678],
@@ -64,14 +64,20 @@ describe("worked examples", () => {
     ["float64 CDAB", { type: "float64" }, [0xbe77, 0x1a9f, 0xdd2f, 0x405e], CDAB, 123.456],
     ["float64 BADC", { type: "float64" }, [0x5e40, 0x2fdd, 0x9f1a, 0x77be], BADC, 123.456],
     ["float64 DCBA", { type: "float64" }, [0x77be, 0x9f1a, 0x2fdd, 0x5e40], DCBA, 123.456],
-    ["float64 -0 is 0", { type: "float64" }, [0x8000, 0, 0, 0], ABCD, 0],
+    ["float64 -0, which becomes 0", { type: "float64" }, [0x8000, 0, 0, 0], ABCD, 0],
     ["float64 with a scale", { type: "float64", scale: 0.1 }, [0x4008, 0, 0, 0], ABCD, 0.3],
     ["uint16 with its bytes swapped", { type: "uint16" }, [0x3412], BADC, 0x1234],
     ["int16 with its bytes swapped", { type: "int16" }, [0xfeff], BADC, -2],
     ["a bit of a register with its bytes swapped", { type: "bool", bit: 8 }, [0x0001], BADC, true],
-    ["the point's own byte order wins", { type: "uint16", byte_order: "high_first" }, [0x1234], BADC, 0x1234],
-    ["text has an order of its own", { type: "string", length: 1 }, [0x4142], DCBA, "AB"],
-    ["the point's own text order wins", { type: "string", length: 1, string_order: "low_first" }, [0x4142], ABCD, "BA"],
+    ["a value in the point's own byte order", { type: "uint16", byte_order: "high_first" }, [0x1234], BADC, 0x1234],
+    ["text in its own byte order", { type: "string", length: 1 }, [0x4142], DCBA, "AB"],
+    [
+      "text in the point's own byte order",
+      { type: "string", length: 1, string_order: "low_first" },
+      [0x4142],
+      ABCD,
+      "BA",
+    ],
     ["text of fixed length, padded with blanks", { type: "string", length: 3 }, [0x4142, 0x2020, 0x2020], ABCD, "AB"],
     ["uint64 within 2^53", { type: "uint64" }, [0x001f, 0xffff, 0xffff, 0xffff], ABCD, 9_007_199_254_740_991],
     ["uint64 beyond 2^53", { type: "uint64" }, [0x0020, 0, 0, 1], ABCD, "9007199254740993"],
@@ -79,8 +85,8 @@ describe("worked examples", () => {
     ["int64 -1", { type: "int64" }, [65_535, 65_535, 65_535, 65_535], ABCD, -1],
     ["int64 at its lowest", { type: "int64" }, [0x8000, 0, 0, 0], ABCD, "-9223372036854775808"],
     ["uint64, low word first", { type: "uint64" }, [0x0004, 0x0003, 0x0002, 0x0001], CDAB, 281_483_566_841_860],
-    ["uint64 with a scale, exact", { type: "uint64", scale: 0.001 }, [0, 0, 0, 1234], ABCD, 1.234],
-    ["uint64 with a scale, beyond", { type: "uint64", scale: 0.1 }, [0x0020, 0, 0, 1], ABCD, "900719925474099.3"],
+    ["uint64 with a scale", { type: "uint64", scale: 0.001 }, [0, 0, 0, 1234], ABCD, 1.234],
+    ["uint64 beyond 2^53 with a scale", { type: "uint64", scale: 0.1 }, [0x0020, 0, 0, 1], ABCD, "900719925474099.3"],
     [
       "int64 with a scale, far below 0",
       { type: "int64", scale: 0.01 },
@@ -89,7 +95,7 @@ describe("worked examples", () => {
       "-92233720368547758.08",
     ],
     ["bcd16", { type: "bcd16" }, [0x9998], ABCD, 9998],
-    ["bcd16 after it wrapped", { type: "bcd16" }, [0x0001], ABCD, 1],
+    ["bcd16 after a wrap", { type: "bcd16" }, [0x0001], ABCD, 1],
     ["bcd16 with a scale", { type: "bcd16", scale: 0.1 }, [0x0123], ABCD, 12.3],
     ["bcd32", { type: "bcd32" }, [0x1234, 0x5678], ABCD, 12_345_678],
     ["bcd32 at its highest, low word first", { type: "bcd32" }, [0x9999, 0x9990], CDAB, 99_909_999],
@@ -97,9 +103,9 @@ describe("worked examples", () => {
     ["a label", { labels: { "0": "closed", "1": "open" } }, [1], ABCD, "open"],
     ["a raw value without a label", { labels: { "0": "closed", "1": "open" } }, [7], ABCD, "7"],
     ["a label of a negative value", { type: "int16", labels: { "-1": "unknown" } }, [0xffff], ABCD, "unknown"],
-    ["a raw value is never taken for what every object has", { type: "uint16", labels: {} }, [0], ABCD, "0"],
+    ["a raw value if the labels are empty", { type: "uint16", labels: {} }, [0], ABCD, "0"],
   ];
-  test.each(examples)("%s decodes as expected", (...[, partial, words, orders, expected]) => {
+  test.each(examples)("returns the expected value for %s", (...[, partial, words, orders, expected]) => {
     expect(decode(partial, words, orders)).toEqual({ value: expected, quality: "good" });
     expect(Object.is(value(partial, words, orders), -0)).toBe(false);
   });
@@ -132,11 +138,11 @@ describe("worked examples", () => {
     ["below_min", { type: "int64", min: 0 }, [0x8000, 0, 0, 0]],
     ["missing", { type: "uint64" }, [1, 2, 3]],
   ];
-  test.each(refused)("%s is the reason of a point without a value: %j", (reason, partial, words) => {
+  test.each(refused)("returns no value and the reason %s for a point %j", (reason, partial, words) => {
     expect(decode(partial, words)).toEqual({ value: null, quality: "bad", reason });
   });
 
-  test("a bit table has one word per bit, and an index after the end has no value", () => {
+  test("reads one word per bit from a bit table, and no value after its end", () => {
     const coil = point({ table: "coil", type: "bool" });
     const at = { words: [0, 1], index: 1 };
     expect(decodePoint(coil, ABCD, at)).toEqual({ value: true, quality: "good" });
@@ -144,10 +150,10 @@ describe("worked examples", () => {
   });
 });
 
-describe("properties", () => {
+describe("decoding any registers", () => {
   const word = fc.nat(0xffff);
 
-  test("a decimal scale gives the decimal as a person writes it", () => {
+  test("with a decimal scale gives exactly the decimal number that a person would write", () => {
     fc.assert(
       fc.property(fc.nat(0xffffffff), fc.integer({ min: 0, max: 6 }), (raw, decimals) => {
         const digits = String(raw).padStart(decimals + 1, "0");
@@ -157,7 +163,7 @@ describe("properties", () => {
     );
   });
 
-  test("the shortest decimal of a float is the same float and has at most nine digits", () => {
+  test("gives a float32 as a decimal of at most nine digits that is the same float", () => {
     fc.assert(
       fc.property(fc.float({ noNaN: true, noDefaultInfinity: true }), (float) => {
         const short = shortestFloat32(float);
@@ -171,7 +177,7 @@ describe("properties", () => {
     );
   });
 
-  test("any registers decode as a finite value, or as null with a reason", () => {
+  test("gives a finite value, or null with a reason", () => {
     const type = fc.constantFrom<ModbusPoint["type"]>(
       "bool",
       "uint16",
@@ -193,7 +199,7 @@ describe("properties", () => {
   });
 });
 
-describe("the decoder reads the values of the simulator's independent encoder:", () => {
+describe("decodePoint with the simulator's independent encoder", () => {
   const order = fc.constantFrom<FirstOf>("high_first", "low_first");
   const orders = fc.record({ word_order: order, byte_order: order, string_order: order });
   const made = (type: ModbusType, more: Partial<ModbusPoint> = {}): ModbusTag | undefined =>
@@ -216,7 +222,7 @@ describe("the decoder reads the values of the simulator's independent encoder:",
     ["uint64", 0, Number.MAX_SAFE_INTEGER],
     ["int64", Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
   ];
-  test.each(RANGES)("%s in every order", (type, min, max) => {
+  test.each(RANGES)("returns the encoded %s in every word and byte order", (type, min, max) => {
     const tag = made(type);
     if (tag === undefined) throw new Error("no tag");
     fc.assert(
@@ -227,7 +233,7 @@ describe("the decoder reads the values of the simulator's independent encoder:",
     );
   });
 
-  test.each(["float32", "float64"] as const)("%s in every order", (type) => {
+  test.each(["float32", "float64"] as const)("returns the encoded %s in every word and byte order", (type) => {
     const tag = made(type);
     if (tag === undefined) throw new Error("no tag");
     const values =
@@ -242,7 +248,7 @@ describe("the decoder reads the values of the simulator's independent encoder:",
     );
   });
 
-  test("bits and text in every order", () => {
+  test("returns encoded bits and text in every word and byte order", () => {
     fc.assert(
       fc.property(orders, fc.nat(15), fc.stringMatching(/^[A-Z0-9-]{0,8}$/), (at, bit, text) => {
         const flag = made("bool", { bit });
@@ -255,7 +261,7 @@ describe("the decoder reads the values of the simulator's independent encoder:",
     );
   });
 
-  test("a BCD counter that wraps at the end of its digits", () => {
+  test("returns 0 for a BCD counter that wraps at the end of its digits", () => {
     const counter = { step: 1, modulus: 10_000, retained: true };
     const tag = made("bcd16");
     if (tag === undefined) throw new Error("no tag");

@@ -25,25 +25,25 @@ const believed = (value: number): Believed => {
 
 describe("a counter of two registers", () => {
   test.each([
-    ["stands still", 65_535, 1000, false],
-    ["counts one on", 65_536, 1000, false],
+    ["doesn't change", 65_535, 1000, false],
+    ["increases by one", 65_536, 1000, false],
     ["falls, as with a torn low half", 0, 1000, true],
-    ["runs, as with a torn high half", 131_071, 1000, true],
-    ["exceeds one step and its rate x time x 1.5", 65_535 + 1 + 16, 10_000, true],
-    ["doesn't exceed it", 65_535 + 1 + 15, 10_000, false],
-    ["had hours to count on", 65_535 + 5000, 3_600_000, false],
-  ])("is judged when it %s (%i after %i ms): suspect %s", (...[, value, mono, expected]) => {
+    ["jumps, as with a torn high half", 131_071, 1000, true],
+    ["increases by more than a step plus 1.5 times its maximum rate", 65_535 + 1 + 16, 10_000, true],
+    ["increases by a step plus 1.5 times its maximum rate", 65_535 + 1 + 15, 10_000, false],
+    ["had an hour to increase", 65_535 + 5000, 3_600_000, false],
+  ])("that %s (to %i after %i ms) is suspect: %s", (...[, value, mono, expected]) => {
     expect(suspects(believed(65_535), { mono, samples: [good(value)] }, tags).has("t0")).toBe(expected);
   });
 
-  test("without a known rate may run, but not fall", () => {
+  test("without a known maximum rate is suspect if it falls, but not if it jumps", () => {
     const counter = { step: 1, modulus: 2 ** 32, retained: true };
     const unrated = new Map(made.map((tag) => [tag.name, { ...tag, counter }]));
     const odd = (value: number) => suspects(believed(65_535), { mono: 1, samples: [good(value)] }, unrated).has("t0");
     expect([odd(1e9), odd(65_534)]).toEqual([false, true]);
   });
 
-  test("is no suspect at its first value or with a bad sample, and neither is a tag without a counter", () => {
+  test("is not suspect at its first value, with a bad sample, or if the tag is no counter", () => {
     expect(suspects(nothingBelieved(), { mono: 0, samples: [good(7)] }, tags).size).toBe(0);
     const bad: Sample = { tag: "t0", value: null, quality: "bad", reason: "hole" };
     expect(suspects(believed(65_535), { mono: 1, samples: [bad] }, tags).size).toBe(0);
@@ -53,19 +53,19 @@ describe("a counter of two registers", () => {
   const outcome = (first: number, second: Sample): Sample | undefined =>
     agreed([good(first)], { first_mono: 0, mono: 5, samples: [second] }, tags)[0];
 
-  test("is accepted if both reads agree, also if it has increased by a step", () => {
+  test("is accepted if the second read is equal or higher by one step", () => {
     expect(outcome(2, good(2))).toEqual(good(2));
     expect(outcome(2, good(3))).toEqual(good(3));
   });
 
-  test("has no value if the reads disagree, or the second one has none", () => {
+  test("gets a bad sample if the two reads disagree or the second read has no value", () => {
     const torn = { tag: "t0", value: null, quality: "bad", reason: "torn" };
     expect(outcome(131_071, good(65_536))).toEqual(torn);
     expect(outcome(0, good(65_536))).toEqual(torn);
     expect(outcome(0, { tag: "t0", value: null, quality: "bad", reason: "sentinel" })).toEqual(torn);
   });
 
-  test("isn't stored if torn: the next poll is compared with the last accepted value", () => {
+  test("is compared with its last accepted value after a torn read", () => {
     const after = believed(65_535);
     believe(after, { mono: 1000, samples: [{ tag: "t0", value: null, quality: "bad" }] }, tags);
     expect(suspects(after, { mono: 2000, samples: [good(65_536)] }, tags).size).toBe(0);
@@ -91,10 +91,10 @@ describe("a block that is suddenly all zero", () => {
   test("is held back for two polls, then accepted", () => {
     expect(polls([LIVE, ZEROS, ZEROS, ZEROS, ZEROS])).toEqual([false, true, true, false, false]);
   });
-  test("is held back again after it had values", () => {
+  test("is held back again if it had other values in between", () => {
     expect(polls([LIVE, ZEROS, LIVE, ZEROS, ZEROS, ZEROS])).toEqual([false, true, false, true, true, false]);
   });
-  test("is recognized with other block borders too, and accepted zeros aren't held back again because of others", () => {
+  test("is recognized after the block borders change, and zeros that were accepted aren't held back again", () => {
     const believed = nothingBelieved();
     const heldOf = (words: readonly number[]) => [...zerosToHold(believed, [blockOf(words)], false)];
     heldOf([...LIVE, ...LIVE]);
@@ -103,14 +103,14 @@ describe("a block that is suddenly all zero", () => {
     expect(heldOf([...ZEROS, ...ZEROS])).toEqual(["r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"]);
     expect(heldOf([...ZEROS, ...ZEROS])).toEqual([]);
   });
-  test("isn't held back at the beginning, after a restart, or if it is short", () => {
+  test("is accepted at once in the first poll, after a restart, or with fewer than eight registers", () => {
     expect(polls([ZEROS, ZEROS])).toEqual([false, false]);
     expect(polls([LIVE, ZEROS], true)).toEqual([false, false]);
     expect(polls([LIVE.slice(1), ZEROS.slice(1)])).toEqual([false, false]);
   });
 });
 
-test("a fault that only acquisition detects is logged when it starts and every 5 min while it lasts", () => {
+test("a NaN reading is logged as an event when it starts and every 5 min while it lasts", () => {
   const odd: Sample = { tag: "t0", value: null, quality: "bad", reason: "nan" };
   const state: OddState = new Map();
   const events = [

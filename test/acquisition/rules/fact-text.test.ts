@@ -51,6 +51,6 @@ it.each<[Fact, string | null]>([
   [{ ...BASE, kind: "i", value: { ...incident, resolved_at: null } }, "incident monotonic at gas: it fell"],
   [{ ...BASE, kind: "i", value: { ...incident, resolved_at: 5 } }, "incident monotonic at gas is over"],
   [{ ...BASE, kind: "d", value: { hour: 0, ms_by_mode: {}, cycles: 0, gas_therm: 0, energy_kwh: 0 } }, null],
-])("a fact has the right text in the log: %#", (fact, expected) => {
+])("factText returns the log text of a fact, or null for facts that aren't logged (case %#)", (fact, expected) => {
   expect(factText(fact)).toBe(expected);
 });

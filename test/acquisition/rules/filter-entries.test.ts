@@ -27,11 +27,11 @@ describe("a requested filter change", () => {
     [MAX_AGO_MS - 1, "write"],
     [MAX_AGO_MS, "write"],
     [MAX_AGO_MS + 1, "refused"],
-  ])("%i ms ago leads to: %s", (ago_ms, kind) => {
+  ])("made %i ms ago (allowed: 0 to 36 h) is decided as %s", (ago_ms, kind) => {
     expect(decideChange({ ...change, ago_ms }, known(), FITTED).kind).toBe(kind);
   });
 
-  it("gets its outcome if it is known, and is refused if the booth has no such filter", () => {
+  it("returns its outcome if it is already recorded, and is rejected if the booth has no such filter", () => {
     expect(decideChange(change, known(entry()), FITTED)).toEqual({ kind: "done", entry: entry() });
     const reason = "the booth has no exhaust filter";
     expect(decideChange({ ...change, filter: "exhaust_filter" }, known(), FITTED)).toEqual({ kind: "refused", reason });
@@ -41,17 +41,22 @@ describe("a requested filter change", () => {
 
 describe("a requested undo", () => {
   it.each<[string, readonly FilterEntry[], string, object]>([
-    ["names the record", [entry()], "one", { kind: "write", seq: 7 }],
-    ["is done already", [entry({ outcome: "undone" })], "one", { kind: "done", entry: entry({ outcome: "undone" }) }],
-    ["comes too late", [entry({ undo_until: null })], "one", { kind: "refused" }],
-    ["is of no effect", [entry({ outcome: "same_change" })], "one", { kind: "refused" }],
-    ["is of nothing known", [entry()], "two", { kind: "refused" }],
-  ])("%s", (...[, entries, id, expected]) => {
+    ["is written for the entry's record if the entry is known", [entry()], "one", { kind: "write", seq: 7 }],
+    [
+      "needs no record if the entry is already undone",
+      [entry({ outcome: "undone" })],
+      "one",
+      { kind: "done", entry: entry({ outcome: "undone" }) },
+    ],
+    ["is rejected after its time limit", [entry({ undo_until: null })], "one", { kind: "refused" }],
+    ["is rejected if the entry had no effect", [entry({ outcome: "same_change" })], "one", { kind: "refused" }],
+    ["is rejected if the entry is unknown", [entry()], "two", { kind: "refused" }],
+  ])("is decided by the state of the entry: it %s", (...[, entries, id, expected]) => {
     expect(decideUndo(id, known(...entries))).toMatchObject(expected);
   });
 });
 
-it("an entry is answered after the fold has seen it", () => {
+it("a filter entry is answered only after the derivation has processed it", () => {
   expect(answered("one", known(), { undone: false })).toBeNull();
   expect(answered("one", known(entry()), { undone: false })).toMatchObject({ kind: "done" });
   expect(answered("one", known(entry()), { undone: true })).toBeNull();

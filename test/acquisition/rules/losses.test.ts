@@ -22,23 +22,23 @@ function polled(before: { losses: Losses; asked: number; missed: number; mono: n
 
 const start = () => ({ losses: noLosses({ asked: 0, missed: 0 }, 0), asked: 0, missed: 0, mono: 0 });
 
-it("reports every 20th request without an answer once, with constant words", () => {
+it("the loss check reports a link that loses every 20th request once, with a constant text", () => {
   const { told } = polled(start(), 600, 20);
   expect(told).toEqual([null, "5 of the last 100 requests failed; most of them succeeded on retry"]);
 });
 
-it("doesn't report a lost reply now and then", () => {
+it("the loss check doesn't report a link that loses only every 200th request", () => {
   expect(polled(start(), 3_600, 200).told).toEqual([null]);
 });
 
-it("ends with the first healthy period of a minute and a hundred requests", () => {
+it("the loss check ends its report after a minute with a hundred answered requests", () => {
   const lossy = polled(start(), 60, 20);
   const well = polled(lossy, 61 + 60, 0);
   expect(well.told.at(-1)).toBeNull();
   expect(polled(lossy, 50, 0).told).toHaveLength(1);
 });
 
-it("reports a device with rare requests after as many lost ones", () => {
+it("the loss check reports a rarely polled device after 5 lost requests of 100", () => {
   let losses = noLosses({ asked: 0, missed: 0 }, 0);
   for (let asked = 1; asked <= 100; asked++) {
     losses = withRequests(losses, { asked, missed: Math.floor(asked / 20) }, asked * 600_000);

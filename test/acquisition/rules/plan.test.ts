@@ -84,7 +84,7 @@ function decodeByPlan(points: readonly ModbusPoint[], { blocks, places }: Plan):
 }
 
 describe("read plan", () => {
-  test("is as cheap as the best of all plans", () => {
+  test("is as cheap as the cheapest of all possible plans", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(register, bit), { maxLength: 7 }), options, (points, limits) => {
         const { blocks } = planReads(points, limits);
@@ -93,7 +93,7 @@ describe("read plan", () => {
     );
   });
 
-  test("includes a point that fits no block", () => {
+  test("reads a point that overlaps a hole in a separate block", () => {
     const holes = { holding: [[13, 12]] } as const;
     const points = [point({ address: 9 }), point({ address: 10, type: "string", length: 5 }), point({ address: 11 })];
     const { blocks } = planReads(points, { ...OPTIONS, holes });
@@ -115,7 +115,7 @@ describe("read plan", () => {
     );
   });
 
-  test("has no block of several points over a limit or in a hole", () => {
+  test("has no block of several points that exceeds a limit or touches a hole", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(register, bit), { maxLength: 60 }), options, (points, limits) => {
         const { blocks, places } = planReads(points, limits);
@@ -138,7 +138,7 @@ describe("read plan", () => {
     expect(blocks(500)).toEqual([{ table: "holding", address: 0, count: 61 }]);
   });
 
-  test("doesn't span a border, but reads both sides of it", () => {
+  test("has no block across a border, but a block on each side of it", () => {
     const points = [0, 1, 2, 3].map((address) => point({ address }));
     expect(planReads(points, { ...OPTIONS, holes: { holding: [[2, 1]] } }).blocks).toEqual([
       { table: "holding", address: 0, count: 2 },
@@ -151,8 +151,8 @@ describe("read plan", () => {
   });
 });
 
-describe("splitting", () => {
-  test("keeps all points in two halves, and gives the gap between them as a hole", () => {
+describe("splitting a block", () => {
+  test("keeps all points in its two halves, with the gap between the halves as a hole", () => {
     fc.assert(
       fc.property(fc.array(register, { minLength: 1, maxLength: 20 }), (made) => {
         const points = made.map((at): ModbusPoint => ({ ...at, table: "holding" }));

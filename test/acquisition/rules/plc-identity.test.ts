@@ -25,34 +25,38 @@ function look(samples: readonly Sample[], of: { state?: PlcIdentity; mono?: numb
 }
 
 it.each([
-  ["nobody has entered a number: the configuration's", { serial: null, confirmed: null }, "CONF-1"],
-  ["entered, and not confirmed yet", { serial: "ABCD-123", confirmed: null }, null],
-  ["confirmed while the PLC said nothing", { serial: "ABCD-123", confirmed: { by: "", note: "" } }, "ABCD-123"],
+  ["returns the configured number if nobody has entered a number", { serial: null, confirmed: null }, "CONF-1"],
+  ["returns null for a number that is entered but not confirmed", { serial: "ABCD-123", confirmed: null }, null],
   [
-    "confirmed beside a controller's own number",
+    "returns the entered number if it was confirmed while the PLC showed none",
+    { serial: "ABCD-123", confirmed: { by: "", note: "" } },
+    "ABCD-123",
+  ],
+  [
+    "returns the PLC's own number if it was confirmed with the entered one",
     { serial: "ABCD-123", confirmed: { by: "", note: "", plc_serial: "HW-99" } },
     "HW-99",
   ],
-])("the expected serial number is right: %s", (_what, row, expected) => {
+])("expectedSerial uses the entered number only once it is confirmed: it %s", (_what, row, expected) => {
   expect(expectedSerial(row, "CONF-1")).toBe(expected);
 });
 
 it.each([
-  ["the booth's own", sample("ABCD-123"), false],
-  ["spaces, NULs and small letters don't count", sample(" abcd-123\0\0"), false],
-  ["another one", sample("ABCD-124"), true],
-  ["what can't be a serial number at all", sample("??"), true],
-  ["empty: the PLC has none", sample(""), false],
-  ["NULs alone: the PLC is starting", sample("\0\0\0"), false],
-  ["refused", bad, false],
-  ["a number, uncertain", sample(17, { quality: "uncertain" }), true],
-])("a first serial number is checked: %s", (_what, given, isForeign) => {
+  ["accepts the booth's serial number", sample("ABCD-123"), false],
+  ["ignores spaces, NULs and lowercase", sample(" abcd-123\0\0"), false],
+  ["rejects another serial number", sample("ABCD-124"), true],
+  ["rejects a text that can't be a serial number", sample("??"), true],
+  ["accepts an empty text from a PLC without a serial number", sample(""), false],
+  ["accepts a text of NULs from a PLC that is starting", sample("\0\0\0"), false],
+  ["accepts a poll whose serial number the PLC rejects", bad, false],
+  ["rejects an uncertain other number", sample(17, { quality: "uncertain" }), true],
+])("the PLC identity check compares the serial number that the PLC shows: it %s", (_what, given, isForeign) => {
   const { foreign, event } = look([given]);
   expect(foreign !== null).toBe(isForeign);
   expect(event !== null).toBe(isForeign);
 });
 
-it("a foreign PLC is reported with both serial numbers and an advice", () => {
+it("another booth's PLC is reported with both serial numbers and advice", () => {
   const { foreign, event } = look([sample("WXYZ-9")]);
   expect(render(foreign?.reason ?? "")).toContain(
     "shows serial number WXYZ-9, but this booth has serial number ABCD-123",
@@ -61,7 +65,7 @@ it("a foreign PLC is reported with both serial numbers and an advice", () => {
   expect(event).toEqual({ event: "identity", detail: render(foreign?.reason ?? ""), tag: "serial" });
 });
 
-it("a poll without a readable serial number counts like the previous poll", () => {
+it("a poll without a readable serial number is judged like the previous poll", () => {
   const wrong = look([sample("WXYZ-9")]).state;
   expect(look([], { state: wrong }).foreign).not.toBeNull();
   expect(look([bad], { state: wrong }).foreign).not.toBeNull();
@@ -70,7 +74,7 @@ it("a poll without a readable serial number counts like the previous poll", () =
   expect(look([bad], { state: right }).foreign).toBeNull();
 });
 
-it("a foreign PLC is logged at once, every 5 min while it lasts, and again if another foreign one answers", () => {
+it("another booth's PLC is logged at once, every 5 min while it answers, and when a third PLC answers", () => {
   let state = look([sample("WXYZ-9")]).state;
   for (const [mono, text, told] of [
     [FIVE_MINUTES - 1, "WXYZ-9", false],
@@ -86,7 +90,7 @@ it("a foreign PLC is logged at once, every 5 min while it lasts, and again if an
   }
 });
 
-it("the expected serial number may be entered or corrected while the PLC answers", () => {
+it("an expected serial number that is entered or corrected while the PLC answers applies to the next poll", () => {
   const { state, foreign } = look([sample("WXYZ-9")], { expected: null });
   expect(foreign).toBeNull();
   expect(look([], { state, expected: "ABCD-123" }).foreign).not.toBeNull();

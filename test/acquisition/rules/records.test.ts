@@ -39,7 +39,7 @@ test.each([
   expect(coverageOf([poll(1, 0), poll(2, spacing)])).toEqual(expected);
 });
 
-test("a coverage record is at the position of its start, before its readings", () => {
+test("a coverage record is written at its start time, before its readings", () => {
   const entries = [
     poll(1, 100, { changes: [["a", 1, "good"]] }),
     poll(2, 150, { group: "slow", changes: [["b", 1, "good"]] }),
@@ -54,7 +54,7 @@ test("a coverage record is at the position of its start, before its readings", (
   ]);
 });
 
-test("unanswered polls give one coverage record per minute", () => {
+test("unanswered polls give one coverage record per minute, with no polls counted", () => {
   const silent = [0, 30_000, 60_000, 119_999].map((mono, index) => poll(index + 1, mono, { answered: false }));
   expect(coverageOf(silent)).toEqual([
     [0, 0, 0, 0],
@@ -70,6 +70,6 @@ test("a new boot starts a new coverage record after the old one", () => {
   ]);
 });
 
-test("a repeated take counts once", () => {
+test("a repeated entry (same take number) is counted once in the coverage", () => {
   expect(coverageOf([poll(1, 0), poll(1, 0), poll(2, 10)])).toEqual([[0, 10, 2, 10]]);
 });

@@ -15,11 +15,11 @@ it.each([
   ["above_max", false],
   ["all_zero", false],
   ["BadSensorFailure", false],
-])("a sample with reason %s counts as refused: %s", (reason, is) => {
+])("a sample with reason %s is reported as rejected by the device: %s", (reason, is) => {
   expect(refusalTrouble(withPoll(NO_REFUSALS, [good("a"), bad("b", reason)])) !== null).toBe(is);
 });
 
-it("names up to five tags of all groups and counts the rest", () => {
+it("the report of rejected tags names up to five tags of all groups and counts the rest", () => {
   const three = ["a", "b", "c"].map((tag) => bad(tag, "exception_2"));
   const fast = withPoll(NO_REFUSALS, three);
   expect(render(refusalTrouble(fast)?.reason ?? "")).toBe("the device rejects 3 tags: a, b, c");
@@ -34,9 +34,12 @@ it("names up to five tags of all groups and counts the rest", () => {
   expect(refusalTrouble(withPoll(left, [good("a")]))).toBeNull();
 });
 
-it.each(["no_answer", "wrong_answer"])("a tag without an answer (%s) keeps its state", (reason) => {
-  const before = withPoll(NO_REFUSALS, [bad("a", "exception_2"), good("b")]);
-  expect(withPoll(before, [bad("a", reason), bad("b", reason)])).toEqual(before);
-  expect(withPoll(NO_REFUSALS, [bad("a", reason)])).toEqual(NO_REFUSALS);
-  expect(refusalTrouble(withPoll(before, [good("a"), bad("b", reason)]))).toBeNull();
-});
+it.each(["no_answer", "wrong_answer"])(
+  "a tag without a usable answer (%s) stays rejected or accepted as it was",
+  (reason) => {
+    const before = withPoll(NO_REFUSALS, [bad("a", "exception_2"), good("b")]);
+    expect(withPoll(before, [bad("a", reason), bad("b", reason)])).toEqual(before);
+    expect(withPoll(NO_REFUSALS, [bad("a", reason)])).toEqual(NO_REFUSALS);
+    expect(refusalTrouble(withPoll(before, [good("a"), bad("b", reason)]))).toBeNull();
+  },
+);

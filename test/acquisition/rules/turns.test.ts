@@ -10,18 +10,38 @@ const away = (retry_at: number): BoothDues => ({ schedule: {}, groups, retry_at 
 describe("the next poll of a link", () => {
   test.each([
     ["the booth whose poll is due first", [live(900), live(500)], { booth: 1, at: 500, group: "fast" }],
-    ["the one who comes first where two are due at once", [live(500), live(500)], { booth: 0, at: 500, group: "fast" }],
-    ["a device that is away, where there is time for it", [live(1000), away(200)], { booth: 1, at: 200, group: null }],
-    ["a poll, where a try would make it wait", [live(450), away(0)], { booth: 0, at: 450, group: "fast" }],
-    ["a poll, before a try that isn't due yet", [live(450), away(3000)], { booth: 0, at: 450, group: "fast" }],
-    ["of two that are away the one that waits longer", [away(300), away(200)], { booth: 1, at: 200, group: null }],
-    ["a device that was put off for 10 s", [live(20), away(-10_000)], { booth: 1, at: -10_000, group: null }],
-    ["nobody, where there is nothing to poll", [{ schedule: {}, groups: {}, retry_at: null }], undefined],
-  ] as const)("is for %s", (_name, booths, turn) => {
+    ["the first booth if two are due at the same time", [live(500), live(500)], { booth: 0, at: 500, group: "fast" }],
+    [
+      "an unreachable device if there is time for an attempt",
+      [live(1000), away(200)],
+      { booth: 1, at: 200, group: null },
+    ],
+    [
+      "a responding booth if an attempt at an unreachable device would delay it",
+      [live(450), away(0)],
+      { booth: 0, at: 450, group: "fast" },
+    ],
+    [
+      "a responding booth if the attempt at an unreachable device isn't due yet",
+      [live(450), away(3000)],
+      { booth: 0, at: 450, group: "fast" },
+    ],
+    [
+      "the one of two unreachable devices that has waited longer",
+      [away(300), away(200)],
+      { booth: 1, at: 200, group: null },
+    ],
+    [
+      "an unreachable device whose attempt was postponed for 10 s",
+      [live(20), away(-10_000)],
+      { booth: 1, at: -10_000, group: null },
+    ],
+    ["no booth if there is nothing to poll", [{ schedule: {}, groups: {}, retry_at: null }], undefined],
+  ] as const)("is chosen among due booths and unreachable devices: it is for %s", (_name, booths, turn) => {
     expect(nextPoll(booths, 0, 500)).toEqual(turn);
   });
 
-  test("delays responding devices by at most one attempt at a dead device every 10 s", () => {
+  test("is chosen so that a dead device delays responding ones by at most one attempt every 10 s", () => {
     const probe_ms = 500;
     fc.assert(
       fc.property(

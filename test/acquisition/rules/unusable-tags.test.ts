@@ -19,9 +19,9 @@ function polled(polls: readonly (readonly Sample[])[], every_ms = 1_000) {
 }
 const times = (count: number, ...samples: readonly Sample[]) => Array.from({ length: count }, () => samples);
 
-describe("a tag with a role", () => {
+describe("a tag with a role (such as mode)", () => {
   test.each(["wrong_type", "missing", "BadWaitingForInitialData", "nan", "sentinel", "above_max", "no_answer"])(
-    "degrades the link if it stays bad (%s) for three polls and ten seconds",
+    "degrades the link if it stays bad (%s) for at least three polls and ten seconds",
     (reason) => {
       expect(unusableTrouble(polled(times(10, bad("mode", reason))))).toBeNull();
       expect(render(unusableTrouble(polled(times(11, bad("mode", reason))))?.reason ?? "")).toContain("mode");
@@ -41,7 +41,7 @@ describe("a tag with a role", () => {
     expect(unusableTrouble(polled(alternating.slice(0, 30)))).toEqual(unusableTrouble(polled(alternating)));
   });
 
-  test("is not reported a second time if the device refuses it", () => {
+  test("is not reported as unusable if the device rejects it, because it is reported as rejected", () => {
     expect(unusableTrouble(polled(times(20, bad("mode", "exception_2"), bad("gas", "BadNodeIdUnknown"))))).toBeNull();
   });
 });
@@ -50,7 +50,7 @@ test("a tag without a role never degrades the link", () => {
   expect(unusableTrouble(polled(times(20, bad("spare", "nan"))))).toBeNull();
 });
 
-test("several tags are named with their reasons, and more than five are counted", () => {
+test("the report of unusable tags names up to five tags with their reasons and counts the rest", () => {
   const tags = [...WATCHED];
   const some = unusableTrouble(polled(times(20, bad("mode", "wrong_type"), bad("gas", "nan"))));
   expect(render(some?.reason ?? "")).toBe(
@@ -61,7 +61,7 @@ test("several tags are named with their reasons, and more than five are counted"
   );
 });
 
-test("the advice names the sensor for a fault of the measurement, and the profile for a wrong type", () => {
+test("the advice for an unusable tag names the sensor after a NaN reading, and the profile after a wrong type", () => {
   expect(render(unusableTrouble(polled(times(20, bad("air", "nan"))))?.advice ?? "")).toContain("sensor");
   expect(render(unusableTrouble(polled(times(20, bad("mode", "wrong_type"))))?.advice ?? "")).toContain("profile");
 });
