@@ -20,7 +20,10 @@ export function onceBroken(length: "short" | "long"): void {
   });
   const isMeant = ({ story: { hours, poll_ms } }: { readonly story: Story }): boolean =>
     (hours * HOUR_MS) / poll_ms <= SHORT_POLLS === (length === "short");
-  it.each(stories.filter(isMeant))("$name", async ({ story }) => {
-    expect((await verdictOf(story)).broken).toEqual([]);
-  });
+  it.each(stories.filter(isMeant))(
+    "the simulation story $name, which once broke a law of the simulation, breaks none",
+    async ({ story }) => {
+      expect((await verdictOf(story)).broken).toEqual([]);
+    },
+  );
 }
