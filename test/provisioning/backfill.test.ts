@@ -82,7 +82,7 @@ it("a backfill of another stream of the booth waits for the running resend, and 
   expect(begun.map((one) => one.order.stream)).toEqual(["s", "old"]);
 });
 
-it("a digest answer without ranges waits for no resend, and at most 64 unread digest answers are kept", async () => {
+it("a digest (record comparison) answer without ranges does not wait for a resend, and at most 64 unread answers are kept", async () => {
   const { clock, begun, binding, order } = resending();
   void order([range(1, 2)]);
   await clock.run(GATHER_MS);

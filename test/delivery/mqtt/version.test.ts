@@ -66,7 +66,7 @@ it.each([
   ["reset", /^since the broker closes the connection at MQTT 5/],
   ["refuse", /^$/],
 ] as const)(
-  "a broker that answers MQTT 5 with the action %s gets MQTT 3.1.1, which the gateway remembers for six hours",
+  "a broker that does not accept MQTT 5 (%s) gets MQTT 3.1.1, which the gateway remembers for six hours",
   async (way, why) => {
     const broker = await oldBroker();
     broker.way = way;

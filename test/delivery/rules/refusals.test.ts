@@ -102,7 +102,7 @@ describe("a conflict (the service has a different record with the same number)",
     [T0 - DAY_MS, T0],
     // The time was stored by a clock that was years ahead.
     [T0 + 1, T0],
-  ])("gives a log whose last new stream name is from %s the next one at %s", (forked_at, at) => {
+  ])("with the last new stream name at %s (Unix ms) permits the next one at %s", (forked_at, at) => {
     expect(newNameAt(named, label(forked_at), { mono: 2 * HOUR_MS, at: T0 })).toBe(at);
   });
 

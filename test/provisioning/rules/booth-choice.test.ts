@@ -67,7 +67,7 @@ describe("several possible booths", () => {
   it.each([
     ["b-1", "b-1", "Facility f-1"],
     ["#2", null, "Facility f-2"],
-  ])("are resolved by the choice %s to the booth id %s at %s", (name, booth_id, facility_name) => {
+  ])("are narrowed by the choice %s to the booth with the id %s at %s", (name, booth_id, facility_name) => {
     const row = after([entered, looking, lookedUp(ok(several)), confirmed(name)]);
     expect(row).toMatchObject({ state: "claiming", record: { booth_id, facility_name } });
   });

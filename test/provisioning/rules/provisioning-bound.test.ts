@@ -182,7 +182,7 @@ describe("a booth", () => {
     });
   });
 
-  it("keeps its first sequence number across stream names, and an older row with a previous name and no such number uses 1", () => {
+  it("keeps its first sequence number across stream names, and uses 1 if an older row does not store this number", () => {
     const leaving = { to: "released" as const, reason: "moved", last_seq: 70 };
     const gone = after(
       [

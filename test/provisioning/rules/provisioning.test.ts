@@ -136,7 +136,7 @@ describe("provisioning", () => {
       { state: "conflict", reason: "malformed" },
     ],
     [{ kind: "not_found" }, { state: "not_found" }],
-  ])("answered with %j to the configuration has the state %j", (answer, expected) => {
+  ])("after the answer %j to the configuration has the result %j", (answer, expected) => {
     const claimed = after([entered, looking, lookedUp(ok()), { kind: "claimed", answer: ok() }]);
     expect(after([{ kind: "configuring" }, { kind: "configured", answer }], claimed)).toMatchObject(expected);
   });

@@ -72,13 +72,13 @@ describe("a cycle that ends between two late polls (a bridged gap)", () => {
   });
 });
 
-it("a bake that late polls may show as a full bake counts as a close call (undecidable from the polls)", () => {
+it("a bake that late polls may show as a full bake is a close call (the polls cannot decide it)", () => {
   const bake = stage("bake", LEFT - 280 * SECOND_MS, LEFT);
   expect(closeCalls({ stages: [bake], cycles: [] }, seen(BRIDGED))).toEqual([{ start: bake.start, end: bake.end }]);
   expect(closeCalls({ stages: [bake], cycles: [] }, seen([covered(0, END)]))).toEqual([]);
 });
 
-it("a stage that may lie between two polls counts as a close call (undecidable from the polls)", () => {
+it("a stage that may lie between two polls is a close call (the polls cannot decide it)", () => {
   const pause = stage("cool_down", LEFT, LEFT + SECOND_MS);
   const long = stage("cool_down", LEFT, LEFT + 60 * SECOND_MS);
   expect(closeCalls({ stages: [pause], cycles: [] }, seen([covered(0, END)]))).toEqual([

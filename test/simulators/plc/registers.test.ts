@@ -137,7 +137,7 @@ describe("the virtual driver (reads the simulated booth without a network)", () 
     expect(slow.find((sample) => sample.tag === "plc_program_revision")?.value).toBe("14C");
   });
 
-  it("fails as its fault switches say, and must be opened again after a failure", async () => {
+  it("fails with the fault that is switched on, and must be opened again after a failure", async () => {
     const link = virtualLink();
     const clock = handClock(START);
     const driver = virtualDriver({ booth, profile, clock, link });

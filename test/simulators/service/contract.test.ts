@@ -52,19 +52,19 @@ describe("the service's API", () => {
     expect(reply.headers.get("deprecation")).toBe(row.is_deprecated ? "true" : null);
   });
 
-  it.each(ROWS)("answers %s without a valid key with 401, even if the item does not exist", async (_, row) => {
+  it.each(ROWS)("answers 401 to %s without a valid key, even if the item does not exist", async (_, row) => {
     expectError(await ask(row, { key: null }), 401);
     expectError(await ask(row, { key: "no such key" }), 401);
     expectError(await ask(row, { key: null, path: row.path.replaceAll(/\{\w+\}/g, "NONE-1") }), 401);
   });
 
-  it.each(ROWS)("answers %s with 403 to every role that may not use it", async (_, row) => {
+  it.each(ROWS)("answers 403 to %s from every role that may not use it", async (_, row) => {
     for (const scope of ["admin", "user", "provision", "gateway"] as const) {
       if (!row.scopes.includes(scope)) expectError(await ask(row, { key: site.keys[scope] }), 403);
     }
   });
 
-  it.each(WITH_ID)("answers %s with 404 for an unknown item and for an item of another account", async (_, row) => {
+  it.each(WITH_ID)("answers 404 to %s for an unknown item and for an item of another account", async (_, row) => {
     const path = row.path.replaceAll(/\{\w+\}/g, "NONE-1");
     expectError(await ask(row, { path: row.query.includes("tags") ? `${path}?tags=mode` : path }), 404);
     expectError(await ask(row, { key: site.stranger }), 404);
@@ -95,7 +95,7 @@ describe("the service's API", () => {
   });
 
   it.each(["POST /api/accounts", "POST /api/api_keys", "POST /api/help", "POST /api/users", "POST /api/facilities"])(
-    "creates an item only in the caller's account, with %s",
+    "creates items only in the caller's account for %s",
     async (name) => {
       const row = ROWS.find(([known]) => known === name)?.[1];
       if (row === undefined) throw new Error(name);
@@ -137,7 +137,7 @@ describe("the service's API", () => {
   });
 
   it.each(PAGES.filter(([name]) => !name.endsWith("/history")))(
-    "returns the same items in the same order with %s, whether on one page or page by page",
+    "returns for %s the same items in the same order, on one page or page by page",
     async (_, row) => {
       const whole = (await ask(row)).body as { data: unknown[]; total: number };
       expect(whole.data).toHaveLength(whole.total);

@@ -15,7 +15,7 @@ describe("the service at its plain level (only fields observed in the real servi
   });
 });
 
-it("a strict service at the plain level accepts a booth's record once, and rejects unobserved fields", async () => {
+it("a strict service at the plain level (only observed fields) accepts a booth's record once, and rejects unobserved fields", async () => {
   const bench = await startBench({ plain: "strict" });
   const route = "/api/booths_provisioning";
   const body = { serial_number: "ABCD1234" };

@@ -40,7 +40,7 @@ async function sound(page: Page, name: string): Promise<void> {
   expect(await wideParts(page)).toEqual([]);
 }
 
-it("the owner's page shows shops, booths, filters, alerts and use to a link with a key, narrow and wide, light and dark", async () => {
+it("the owner's page opened by a link with a key shows shops, booths, filters, alerts and use, on narrow and wide screens", async () => {
   const url = await fleet();
   for (const [name, viewport, colorScheme] of [
     ["phone-light", PHONE, "light"],
