@@ -7,12 +7,12 @@ function release(to?: string): string {
 }
 
 it.each([undefined, "released", "decommissioned"])(
-  "parseCommand accepts an order to release a booth to the state %s",
+  "parseCommand accepts a release order with the target state %s",
   (to) => {
     expect(parseCommand(release(to))?.kind).toBe("command");
   },
 );
 
-it("parseCommand rejects an order to release a booth to an unknown state", () => {
+it("parseCommand rejects a release order with an unknown target state", () => {
   expect(parseCommand(release("nowhere"))?.kind).toBe("malformed");
 });

@@ -70,7 +70,7 @@ function isThere(path: string): boolean {
   return BASES.some((base) => ENDINGS.some((ending) => existsSync(join(ROOT, base, `${known}${ending}`))));
 }
 
-describe.each(documents)("the document $name", ({ name, text }) => {
+describe.each(documents.map(({ name, text }) => [name, text] as const))("the document %s", (name, text) => {
   it("links only to existing files and headings", () => {
     expect(linksIn(text).filter((target) => isBroken(name, target))).toEqual([]);
   });

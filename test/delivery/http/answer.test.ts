@@ -14,7 +14,7 @@ it.each([
   ["999999", 3_600_000],
   ["soon", null],
   [undefined, null],
-])("retryAfterMs reads the Retry-After header %s as %s ms", (header, wait) => {
+])("retryAfterMs returns for the header Retry-After: %s the delay %s (ms)", (header, wait) => {
   expect(retryAfterMs(header, NOW)).toBe(wait);
 });
 

@@ -164,9 +164,12 @@ describe("an ack of a batch", () => {
     [{ error: "something new" }, true, "keep"],
     [{ s0: 8 }, true, undefined],
     [{ st: "other" }, true, undefined],
-  ])("with the rejection fields %o (only batch in flight: %s) is interpreted as %s", (change, alone, kind) => {
-    expect(outcome(refusal(change), alone)?.kind).toBe(kind);
-  });
+  ])(
+    "with the rejection fields %o (only batch in flight: %s) is interpreted as %s (undefined means ignored)",
+    (change, alone, kind) => {
+      expect(outcome(refusal(change), alone)?.kind).toBe(kind);
+    },
+  );
 });
 
 describe("an ack of a chunk (compressed block of records)", () => {

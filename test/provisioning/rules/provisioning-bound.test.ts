@@ -75,7 +75,7 @@ describe("a booth", () => {
   it.each([
     [true, { by: "root", for_ms: 0, last_seq: 70 }],
     [undefined, undefined],
-  ])("that is decommissioned on the gateway (by root: %s) gets the wipe permission %o", (by_root, wipe) => {
+  ])("that is decommissioned on the gateway may be wiped only if root did it (by root: %s)", (by_root, wipe) => {
     const leave = { kind: "leave", leaving: { to: "decommissioned", reason: "", last_seq: 70, by_root } } as const;
     const left = after([leave, { kind: "left", answer: ok(), name }], bound);
     expect(left).toMatchObject({ state: "decommissioned" });
@@ -86,7 +86,7 @@ describe("a booth", () => {
   it.each([
     [true, message("bind.lost_todo")],
     [undefined, message("bind.key_refused_todo")],
-  ])("shows advice if its key is denied (gateway identity lost: %s)", (is_lost, advice) => {
+  ])("shows the fitting advice if its key is denied (gateway identity lost: %s)", (is_lost, advice) => {
     const looked = after([entered, looking]);
     const answer = { kind: "denied", reason: "401" } as const;
     expect(transition(looked, lookedUp(answer), { ...around, is_lost })).toMatchObject({ state: "denied", advice });

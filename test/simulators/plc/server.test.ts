@@ -112,7 +112,7 @@ describe("the simulated Modbus server", () => {
 });
 
 describe("the PLC simulator with misbehavior settings", () => {
-  it("drops answers, delays them, sends them late, and answers with exceptions or wrong lengths", async () => {
+  it("drops answers, delays them, sends them late, and sends exceptions or wrong lengths", async () => {
     const peer = await client();
     plc.manners.drop_answers = true;
     peer.send(request(1, 3, [0, 1]));

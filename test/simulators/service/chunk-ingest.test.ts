@@ -96,12 +96,12 @@ describe("a chunk (compressed block of records) at the service", () => {
   });
 
   it.each<[string, LogRecord]>([
-    ["parameters", { kind: "t", tag: "", mono: 2_000, value: { wall: EPOCH, state: "synced" }, quality: "good" }],
+    ["a clock record", { kind: "t", tag: "", mono: 2_000, value: { wall: EPOCH, state: "synced" }, quality: "good" }],
     [
       "a gap record",
       { kind: "g", tag: "", mono: 2_000, value: { from: 20, to: 30, reason: "budget" }, quality: "good" },
     ],
-    ["an entry", { kind: "x", tag: "", mono: 2_000, value: { seq: 1 }, quality: "good" }],
+    ["a withdrawal of an entry", { kind: "x", tag: "", mono: 2_000, value: { seq: 1 }, quality: "good" }],
   ])("is stored as single rows if it contains %s, with the same effect as a batch", (_, record) => {
     const bench = boundBench();
     const records = [...readings(5), record, ...readings(5, 6)];

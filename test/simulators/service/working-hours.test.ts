@@ -22,17 +22,17 @@ describe("working time", () => {
   const long = ["2026-11-01T06:00:00Z", "2026-11-02T07:00:00Z"] as const;
   it.each([
     { of: "a shift on an ordinary night", start: "00:00:00", stop: "06:00:00", day: ordinary, minutes: 360 },
-    { of: "a night shift in which an hour is skipped", start: "00:00:00", stop: "06:00:00", day: short, minutes: 300 },
-    { of: "a night shift in which an hour occurs twice", start: "00:00:00", stop: "06:00:00", day: long, minutes: 420 },
+    { of: "a night shift with a skipped hour", start: "00:00:00", stop: "06:00:00", day: short, minutes: 300 },
+    { of: "a night shift with a repeated hour", start: "00:00:00", stop: "06:00:00", day: long, minutes: 420 },
     {
-      of: "a shift that starts in the skipped hour, counted from the jump",
+      of: "a shift from within the skipped hour",
       start: "02:30:00",
       stop: "03:30:00",
       day: short,
       minutes: 30,
     },
     {
-      of: "a shift that starts in the repeated hour, counted from its first occurrence",
+      of: "a shift from within the repeated hour",
       start: "01:30:00",
       stop: "02:30:00",
       day: long,
