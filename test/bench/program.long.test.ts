@@ -8,7 +8,7 @@ const USUAL_MS = 60_000;
 const run = (program: string, limit_ms = USUAL_MS) => outcomeOf(["--eval", program], limit_ms, process.env);
 
 describe("a program of the benchmark", () => {
-  it("resolves with its message once it has ended", async () => {
+  it("resolves with its message after it ends", async () => {
     expect(await run("process.send([1], () => process.exit())")).toEqual({ kind: "done", message: [1] });
   });
 

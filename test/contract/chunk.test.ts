@@ -33,24 +33,27 @@ function block(bytes: Uint8Array, at: number): { readonly content: Buffer; reado
   return { content: Buffer.from(bytes.subarray(from, from + length)), end: from + length };
 }
 
-it("a chunk's message is, byte for byte, what docs/reference/wire.md says", () => {
+it("the message of a chunk (compressed block of records) equals the example in docs/reference/wire.md byte for byte", () => {
   const message = chunkMessage(HEAD, chunkOf(Uint8Array.of(3, 0, 255), [STAGE]), Uint8Array.of(7, 8));
   const header =
     '{"gw":"gw-1","gen":2,"st":"st-1","from":41,"to":44,"s0":42,"n":4,"boot":"b1","mono0":5000,"t0":1772438405000,"facts":1}';
   expect(Buffer.from(message).toString("latin1")).toBe(`\x01\x77${header}\x03\x03\x00\xff\x07\x08`);
 });
 
-it.each([0, 1, 127, 128, 16_383, 16_384, 70_000])("a body of %i bytes stands whole behind its length", (length) => {
-  const body = Uint8Array.from({ length }, (_, index) => index % 251);
-  const message = chunkMessage({ ...HEAD, gateway_id: "ä".repeat(90) }, chunkOf(body), Uint8Array.of(9));
-  const header = block(message, 1);
-  expect(JSON.parse(header.content.toString("utf8"))).toMatchObject({ gw: "ä".repeat(90), n: 4, facts: 0 });
-  const { content, end } = block(message, header.end);
-  expect(content.equals(Buffer.from(body))).toBe(true);
-  expect([...message.subarray(end)]).toEqual([9]);
-});
+it.each([0, 1, 127, 128, 16_383, 16_384, 70_000])(
+  "a chunk message contains its body of %i bytes completely after the body's length",
+  (length) => {
+    const body = Uint8Array.from({ length }, (_, index) => index % 251);
+    const message = chunkMessage({ ...HEAD, gateway_id: "ä".repeat(90) }, chunkOf(body), Uint8Array.of(9));
+    const header = block(message, 1);
+    expect(JSON.parse(header.content.toString("utf8"))).toMatchObject({ gw: "ä".repeat(90), n: 4, facts: 0 });
+    const { content, end } = block(message, header.end);
+    expect(content.equals(Buffer.from(body))).toBe(true);
+    expect([...message.subarray(end)]).toEqual([9]);
+  },
+);
 
-it("facts are a line each, with their corrected time and without the wall clock's", () => {
+it("factLines writes one line per fact (derived record) with its corrected time and without its wall-clock time", () => {
   const line = `[43,"m","b1",7000,${String(T0 + 7_000)},"",{"bay":0,"mode":"spray","start":${String(T0)},"end":${String(T0 + 7_000)}},"good"]\n`;
   expect(factLines([STAGE, STAGE])).toBe(line + line);
   expect(factLines([])).toBe("");

@@ -6,10 +6,13 @@ function release(to?: string): string {
   return JSON.stringify({ id: "order-1", type: "release", args, expires_at: 1_773_000_000_000 });
 }
 
-it.each([undefined, "released", "decommissioned"])("accepts an order to release a booth to %s", (to) => {
-  expect(parseCommand(release(to))?.kind).toBe("command");
-});
+it.each([undefined, "released", "decommissioned"])(
+  "parseCommand accepts a release order with the target state %s",
+  (to) => {
+    expect(parseCommand(release(to))?.kind).toBe("command");
+  },
+);
 
-it("rejects an order to release a booth to an unknown state", () => {
+it("parseCommand rejects a release order with an unknown target state", () => {
   expect(parseCommand(release("nowhere"))?.kind).toBe("malformed");
 });

@@ -4,7 +4,7 @@ import { METRICS } from "../../src/contract/metrics.ts";
 
 const DOCS = readFileSync(new URL("../../docs/reference/metrics.md", import.meta.url), "utf8");
 
-it("the documentation's table has each figure, in order, with its sort, its labels and what it tells", () => {
+it("the documentation's table lists every metric in order, with its type, labels and description", () => {
   const rows = [...DOCS.matchAll(/^\| `booth_gateway_(\w+)` +\| (\w+) +\| ([^|]*?) *\| (.*?) *\|$/gm)];
   const told = rows.map(([, name, type, labels, help]) => ({ name, type, labels, help }));
   const known = Object.entries(METRICS).map(([name, { type, labels, help }]) => ({
@@ -16,7 +16,7 @@ it("the documentation's table has each figure, in order, with its sort, its labe
   expect(told).toEqual(known);
 });
 
-it("names are as Prometheus wants them: base units, and _total on what only grows", () => {
+it("metric names use Prometheus base units, and the suffix _total for counters only", () => {
   for (const [name, { type }] of Object.entries(METRICS)) {
     expect(name.endsWith("_total"), name).toBe(type === "counter");
     expect(name).not.toMatch(/milliseconds|hours|minutes|percent|kilobytes/);

@@ -97,7 +97,7 @@ function fieldsIn(schema: Schema, at: string): string[] {
   ];
 }
 
-it("box and service tell the same names of every operation that both serve, but for those that are meant", () => {
+it("the gateway's and the service's OpenAPI documents use the same names for shared operations, apart from listed exceptions", () => {
   const box = namesOf(openApi(OPERATIONS, "1"));
   const service = namesOf(openApiOfService(BUILT));
   expect(box.size).toBe(26);

@@ -12,7 +12,7 @@ const records: Placed[] = [
   { ...reading(6_000, "gas", null), quality: "bad" as const } as Placed,
 ].map((record, index) => ({ ...record, seq: 41 + index, time: T0 + record.mono }));
 
-it("a batch is columns of equal length that give every record back", () => {
+it("batchOf converts records into the columns of a batch message", () => {
   const batch = batchOf({ gateway_id: "gw-1", generation: 2, stream: "st-1" }, records, T0);
   expect(batch).toMatchInlineSnapshot(`
     {
@@ -74,14 +74,14 @@ it("a batch is columns of equal length that give every record back", () => {
   `);
 });
 
-it("a batch with a hole or of two boots is a programmer's error", () => {
+it("batchOf throws if the records have a gap or belong to two boots", () => {
   const head = { gateway_id: "gw-1", generation: 2, stream: "st-1" };
   const [first, second, third] = records as [Placed, Placed, Placed];
   expect(() => batchOf(head, [first, third], T0)).toThrow("unbroken");
   expect(() => batchOf(head, [first, { ...second, boot: "other" }], T0)).toThrow("unbroken");
 });
 
-it("the hash doesn't depend on the order of an object's keys, and on everything else", () => {
+it("hashOf ignores the order of an object's keys, but not the records' content or order", () => {
   const swapped = records.map((record) =>
     record.kind === "h"
       ? { ...record, value: Object.fromEntries(Object.entries(record.value).reverse()) as typeof record.value }
@@ -93,14 +93,14 @@ it("the hash doesn't depend on the order of an object's keys, and on everything 
   expect(hashOf([...records].reverse())).not.toBe(hashOf(records));
 });
 
-it("keys that look like numbers are sorted as text too", () => {
+it("hashOf sorts object keys as text, also keys that look like numbers", () => {
   const value = { modes: { "2": "prep", "10": "maintenance", b: [{ d: 1, c: null }] } };
   const record = { ...records[0], value } as unknown as Placed;
   const line = `["t","","b1",5000,{"modes":{"10":"maintenance","2":"prep","b":[{"c":null,"d":1}]}},"good"]\n`;
   expect(hashOf([record])).toBe(createHash("sha256").update(line).digest("hex"));
 });
 
-it("an ack is read tolerantly: unknown fields, numbers as text, absent options", () => {
+it("an ack is accepted with unknown fields, numbers as text and missing optional fields", () => {
   const ack = { st: "st-1", s0: "41", n: 4, hash: "ab", server_time: "1700000000000", window: 4, color: "red" };
   expect(ackShape.parse(ack)).toEqual({
     st: "st-1",
@@ -119,7 +119,7 @@ it("an ack is read tolerantly: unknown fields, numbers as text, absent options",
   expect(ackShape.safeParse({ st: "st-1" }).success).toBe(false);
 });
 
-it("an ack field other than stream, seqs and hash counts as absent if it is invalid, and the other fields stay valid", () => {
+it("an ack field other than stream, sequence numbers and hash is ignored if it is invalid, and the other fields stay valid", () => {
   const ack = { st: "st-1", s0: 41, n: 4, hash: "ab" };
   const absent = {
     ...ack,

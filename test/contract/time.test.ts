@@ -8,7 +8,7 @@ it.each([
   ["2025-02-17T10:00:00Z"],
   ["2025-02-17T10:00:00.000Z"],
   [" 2025-02-17 10:00:00Z "],
-])("reads %s as UTC", (text) => {
+])("parseTime reads %s as UTC", (text) => {
   expect(parseTime(text)).toBe(Date.UTC(2025, 1, 17, 10));
 });
 
@@ -19,11 +19,11 @@ it.each([
   ["2025-02-17 25:00:00Z"],
   ["2025-02-17"],
   ["2025-02-17 10:00:00 CET"],
-])("%j is not parsed as a timestamp", (text) => {
+])("parseTime returns null for %j", (text) => {
   expect(parseTime(text)).toBeNull();
 });
 
-it("reads back what it writes, in any zone of the machine", () => {
+it("parseTime returns the instant that isoTime or answerTime wrote, whatever the machine's time zone", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4_102_444_800_000 }), (instant) => {
       expect(parseTime(isoTime(instant))).toBe(instant);

@@ -48,7 +48,7 @@ function fleet(random: () => number): Return {
   return { peak_per_s: Math.max(...tries.values()), last_s: (last - OUTAGE_MS) / 1000 };
 }
 
-it("a thousand gateways that return after ten minutes load the service without a peak", () => {
+it("the reconnects of a thousand gateways after a ten-minute outage are spread by jitter, without a load peak", () => {
   const random = seededRandom(1_000);
   const jittered = fleet(() => random.next());
   const together = fleet(() => 1 - Number.EPSILON);

@@ -114,13 +114,13 @@ const WAYS: Readonly<Record<string, Way>> = {
 
 const CASES: readonly (readonly [fault: string, server: () => Promise<number>, ca: string, sentence: string])[] = [
   [
-    "an intermediate that the server does not send",
+    "an intermediate certificate that the server does not send",
     () => tlsServer(leaf),
     root.ca_file,
     "the server sends its certificate without the intermediate that signed it, or the authority is not known here",
   ],
   [
-    "an authority that nobody gave",
+    "an authority that is not configured",
     () => tlsServer(withChain(leaf)),
     stranger.ca_file,
     "the authority that signed the server's certificate is not known here",
@@ -156,7 +156,7 @@ const CASES: readonly (readonly [fault: string, server: () => Promise<number>, c
     "the server asks for a client certificate, and none is configured",
   ],
   [
-    "a server of old TLS versions",
+    "a server with only old TLS versions",
     () => tlsServer(withChain(leaf), { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" }),
     root.ca_file,
     "the server and this gateway have no TLS version in common: at least TLS 1.2 is needed",
@@ -167,18 +167,18 @@ const CASES: readonly (readonly [fault: string, server: () => Promise<number>, c
 /** Port of a server for each fault, used by all kinds of connection. */
 const ports = new Map<string, number>();
 
-describe.each(Object.entries(WAYS))("TLS messages: %s", (_, connect) => {
-  it.each(CASES)("name the fault in a sentence: %s", async (...[fault, server, ca_file, sentence]) => {
+describe.each(Object.entries(WAYS))("the TLS error message for connections to %s", (_, connect) => {
+  it.each(CASES)("names the fault in one sentence: %s", async (...[fault, server, ca_file, sentence]) => {
     const port = ports.get(fault) ?? (await server());
     ports.set(fault, port);
     expect(await connect(port, ca_file)).toBe(sentence);
   });
 
-  it("don't appear if a server's intermediate certificate is given as ca_file", async () => {
+  it("does not mention the certificate if the server's intermediate certificate is given as ca_file", async () => {
     expect(await connect(await tlsServer(withChain(leaf)), between.ca_file)).not.toContain("certificate");
   });
 
-  it("name the file that contains no certificate", async () => {
+  it("names the ca_file that contains no certificate", async () => {
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const ca_file = join(folder, "junk.pem");
     writeFileSync(ca_file, privateKey.export({ type: "pkcs8", format: "pem" }));

@@ -14,30 +14,34 @@ function entry(row: number, more: Partial<FaultEntry> = {}): FaultEntry {
   return { row, fault: `fault of ${row}`, injected: 3, lost: 0, doubled: 0, wrong: 0, passed: true, ...more };
 }
 
-it("numbers each row once, the first 45 without a hole", () => {
+it("the fault matrix numbers each row once, and its first 45 rows without a gap", () => {
   const rows = MATRIX.map(({ row }) => row).toSorted((a, b) => a - b);
   expect(rows).toEqual([...new Set(rows)]);
   expect(rows.slice(0, 45)).toEqual(Array.from({ length: 45 }, (_, index) => index + 1));
 });
 
-it("stands in docs/reference/fault-matrix.md as it is (npm run faults -- --write)", async () => {
+it("docs/reference/fault-matrix.md contains the current fault matrix (npm run faults -- --write)", async () => {
   const { is, should } = await madeDocument(matrixBlock());
   expect(is).toBe(should);
 });
 
 it.each([
-  ["a row without an entry", [entry(2)], ["no test has injected it in this run", null]],
-  ["an entry for each", [entry(1), entry(2)], [null, null]],
-  ["one that lost something", [entry(1, { lost: 1 }), entry(2)], ["failed: fault of 1", null]],
-  ["one that doubled something", [entry(1, { doubled: 1 }), entry(2)], ["failed: fault of 1", null]],
-  ["one with a wrong value", [entry(1, { wrong: 1 }), entry(2)], ["failed: fault of 1", null]],
-  ["one that didn't pass", [entry(1), entry(2, { passed: false })], [null, "failed: fault of 2"]],
-  ["one that injected nothing", [entry(1, { injected: 0 }), entry(2)], ["nothing injected: fault of 1", null]],
-] as const)("%s", (_, entries, troubles) => {
+  ["reports a row without an entry", [entry(2)], ["no test has injected it in this run", null]],
+  ["accepts rows that have an entry each", [entry(1), entry(2)], [null, null]],
+  ["reports a row that lost something", [entry(1, { lost: 1 }), entry(2)], ["failed: fault of 1", null]],
+  ["reports a row that duplicated something", [entry(1, { doubled: 1 }), entry(2)], ["failed: fault of 1", null]],
+  ["reports a row with a wrong value", [entry(1, { wrong: 1 }), entry(2)], ["failed: fault of 1", null]],
+  ["reports a row that did not pass", [entry(1), entry(2, { passed: false })], [null, "failed: fault of 2"]],
+  [
+    "reports a row that injected no fault",
+    [entry(1, { injected: 0 }), entry(2)],
+    ["nothing injected: fault of 1", null],
+  ],
+] as const)("the fault account %s", (_, entries, troubles) => {
   expect(accountOf(ROWS, entries).map(({ trouble }) => trouble)).toEqual(troubles);
 });
 
-it("adds up the entries of a row, and names entries without a row", () => {
+it("the fault account adds up the entries of a row, and lists entries without a row", () => {
   const entries = [entry(1), entry(1, { fault: "another", injected: 4, lost: 2 }), entry(46)];
   const [first] = accountOf(ROWS, entries);
   expect(first).toMatchObject({ entries: 2, injected: 7, lost: 2, doubled: 0, wrong: 0 });

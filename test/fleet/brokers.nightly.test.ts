@@ -41,34 +41,37 @@ it.each<BrokerRow>([
   { name: "mosquitto 2.0", make: smallBroker, way: "shared" },
   { name: "RabbitMQ 3.10", make: (folder) => rabbitmq(folder, { isOpenDoor: true }), way: "plain" },
   { name: "NATS 2.9", make: nats, way: "plain" },
-])("row 50: a fleet over $name loses and doubles nothing when workers, broker and database are killed", async (row) => {
-  const { name, make, way } = row;
-  const folder = temporaryFolder();
-  const stopping = new AbortController();
-  onTestFinished(() => stopping.abort());
-  const broker = await make(folder);
-  const site = await smallSite(folder, { gateways: GATEWAYS, broker: broker.service });
-  const { postgres, workers } = site;
-  const [first, second] = workers;
-  if (first === undefined || second === undefined) throw new Error("two workers");
-  const killing = killEach([[first], [broker], [postgres], [first, second]], stopping.signal);
-  const { account } = await rideSmall(site, {
-    gateways: GATEWAYS,
-    seed: 11,
-    clock: fleetClock(4),
-    length_ms: LENGTH_MS,
-    story: storyOf({ seed: 11, gateways: GATEWAYS, length_ms: LENGTH_MS, outage_ms: 0 }),
-    drain_ms: 120_000,
-    hasten: 120,
-    signal: stopping.signal,
-    show: () => undefined,
-    draining: () => killing.then(() => undefined),
-  });
-  const isPlain = workers.some((worker) => worker.lines().some((line) => line.includes("shares no messages")));
-  const { lost, doubled, wrong, waiting, refused } = account;
-  const passed = lost + doubled + wrong + waiting + refused === 0;
-  recordFault({ row: 50, fault: `a fleet over ${name}`, injected: await killing, lost, doubled, wrong, passed });
-  expect(account).toMatchObject({ lost: 0, doubled: 0, wrong: 0, waiting: 0, refused: 0 });
-  expect(isPlain ? "plain" : "shared").toBe(way);
-  expect(account.acked).toBeGreaterThan(GATEWAYS * 5 * 51);
-});
+])(
+  "fault matrix row 50: a fleet over $name loses and duplicates nothing when workers, broker and database are killed",
+  async (row) => {
+    const { name, make, way } = row;
+    const folder = temporaryFolder();
+    const stopping = new AbortController();
+    onTestFinished(() => stopping.abort());
+    const broker = await make(folder);
+    const site = await smallSite(folder, { gateways: GATEWAYS, broker: broker.service });
+    const { postgres, workers } = site;
+    const [first, second] = workers;
+    if (first === undefined || second === undefined) throw new Error("two workers");
+    const killing = killEach([[first], [broker], [postgres], [first, second]], stopping.signal);
+    const { account } = await rideSmall(site, {
+      gateways: GATEWAYS,
+      seed: 11,
+      clock: fleetClock(4),
+      length_ms: LENGTH_MS,
+      story: storyOf({ seed: 11, gateways: GATEWAYS, length_ms: LENGTH_MS, outage_ms: 0 }),
+      drain_ms: 120_000,
+      hasten: 120,
+      signal: stopping.signal,
+      show: () => undefined,
+      draining: () => killing.then(() => undefined),
+    });
+    const isPlain = workers.some((worker) => worker.lines().some((line) => line.includes("shares no messages")));
+    const { lost, doubled, wrong, waiting, refused } = account;
+    const passed = lost + doubled + wrong + waiting + refused === 0;
+    recordFault({ row: 50, fault: `a fleet over ${name}`, injected: await killing, lost, doubled, wrong, passed });
+    expect(account).toMatchObject({ lost: 0, doubled: 0, wrong: 0, waiting: 0, refused: 0 });
+    expect(isPlain ? "plain" : "shared").toBe(way);
+    expect(account.acked).toBeGreaterThan(GATEWAYS * 5 * 51);
+  },
+);

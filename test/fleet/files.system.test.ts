@@ -8,7 +8,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 const pathOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
-it("HAProxy accepts the shipped file, with a certificate and addresses of this machine", () => {
+it("HAProxy accepts the shipped configuration file with a certificate and addresses of this machine", () => {
   const folder = temporaryFolder();
   const [key, cert, both] = ["key.pem", "cert.pem", "both.pem"].map((name) => join(folder, name)) as [
     string,
@@ -26,7 +26,7 @@ it("HAProxy accepts the shipped file, with a certificate and addresses of this m
   execFileSync("/usr/sbin/haproxy", ["-c", "-q", "-f", file]);
 });
 
-it("systemd finds nothing wrong with the units of a fleet's service", () => {
+it("systemd-analyze reports no problem in the systemd units of the service for a fleet", () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, "units"));
   const names = readdirSync(pathOf("systemd/fleet")).filter((name) => name.endsWith(".service"));

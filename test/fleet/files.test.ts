@@ -25,8 +25,8 @@ interface Compose {
   readonly secrets: Readonly<Record<string, unknown>>;
 }
 
-describe("the files of a fleet on several machines", () => {
-  it("compose.yaml starts each role with valid arguments, and has all files and services that it refers to", async () => {
+describe("the configuration files of a fleet service on several machines", () => {
+  it("contain a compose.yaml that starts each role with valid arguments and refers only to existing files and services", async () => {
     const text = textOf("config/fleet/compose.yaml");
     const { services, secrets } = parse(text, { merge: true }) as Compose;
     const roles = Object.values(services).flatMap(({ command }) => (typeof command === "string" ? [command] : []));
@@ -43,7 +43,7 @@ describe("the files of a fleet on several machines", () => {
     }
   });
 
-  it("each systemd unit starts its role with valid arguments under the example settings", async () => {
+  it("contain systemd units that start each role with valid arguments under the example settings", async () => {
     const env = new Map(
       textOf("systemd/fleet/fleet.env.example")
         .split("\n")
@@ -61,7 +61,7 @@ describe("the files of a fleet on several machines", () => {
     }
   });
 
-  it("a wrong argument is reported", async () => {
+  it("are checked by a command that reports wrong arguments", async () => {
     expect(await saidOf(["--role", "ingest", "--store", "postgres://x/y"])).toMatch(/^2 --role ingest needs --broker/);
     expect(await saidOf(["--role", "http"])).toMatch(/^2 --role http needs --store/);
     expect(await saidOf(["--role", "http", "--store", "./data"])).toMatch(/^2 --store must be a postgres:/);

@@ -8,12 +8,12 @@ import { TARGETS } from "./targets.ts";
 
 const seed = seedOf("fuzz");
 
-it("each folder of the corpus belongs to a target", () => {
+it("each folder of the fuzz corpus belongs to a fuzz target", () => {
   const folders = readdirSync(new URL("corpus", import.meta.url)).sort();
   expect(folders).toEqual(TARGETS.map(({ name }) => name).sort());
 });
 
-it.each(TARGETS)("$name: every input is accepted or rejected in order", async (target) => {
+it.each(TARGETS)("the fuzz target $name accepts or rejects every input without a finding", async (target) => {
   const { findings, taken, refused } = await fuzz({ target, corpus: corpusOf(target), runs: target.ci_runs, seed });
   expect(
     findings.map(
@@ -37,7 +37,7 @@ it.each<[string, Target]>([
     },
   ],
   ["a wrong value", { ...BASE, open: () => (input) => (input.includes("13") ? { wrong: "13" } : "taken") }],
-])("the fuzzer finds %s that was planted, and finds it again with the same seed", async (_, target) => {
+])("the fuzzer finds %s in a planted bug, and finds it again with the same seed", async (_, target) => {
   const run = () => fuzz({ target, corpus: CORPUS, runs: 2_000, seed: 1 });
   const first = await run();
   const again = await run();

@@ -4,7 +4,7 @@ import type { Target } from "./target.ts";
 
 const CORPUS = [{ file: "one", bytes: Buffer.from("some words") }];
 
-it("a reader that changes Object.prototype is found", async () => {
+it("the fuzzer reports a reader that changes Object.prototype", async () => {
   const target: Target = {
     name: "planted",
     format: "text",

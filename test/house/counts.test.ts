@@ -5,11 +5,11 @@ import { oldWordsIn } from "./words.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-it("no file under 40 lines serves one other alone without a test of its own", () => {
+it("every source file under 40 lines is imported by more than one file or by a test of its own", () => {
   const what_to_do = "merge the file into the one that imports it, or import it in a *.test.ts of its own";
   expect(countsOf(ROOT).splinters, what_to_do).toEqual([]);
 });
 
-it("no name in src has a word that means something else by now", () => {
+it("no name in src uses a replaced project term", () => {
   expect(oldWordsIn(ROOT)).toEqual([]);
 });

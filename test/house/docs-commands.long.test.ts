@@ -71,7 +71,7 @@ function helpCall({ program, words: [first = "", second = ""] }: Call): string |
   return /^node (simulators|test|systemd)\//.test(command) ? command : null;
 }
 
-it("each npm script and booth-sim command in the documents exists and its help names the options", () => {
+it("each npm script and booth-sim command in the documents exists, and its help lists the named options", () => {
   const others = calls.filter(({ program }) => program !== "booth-gateway");
   const scripts = others
     .filter(

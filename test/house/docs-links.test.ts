@@ -70,12 +70,12 @@ function isThere(path: string): boolean {
   return BASES.some((base) => ENDINGS.some((ending) => existsSync(join(ROOT, base, `${known}${ending}`))));
 }
 
-describe.each(documents)("$name", ({ name, text }) => {
-  it("every link leads to a file, and to a heading of it", () => {
+describe.each(documents.map(({ name, text }) => [name, text] as const))("the document %s", (name, text) => {
+  it("links only to existing files and headings", () => {
     expect(linksIn(text).filter((target) => isBroken(name, target))).toEqual([]);
   });
 
-  it("every path in it is there", () => {
+  it("mentions only existing paths", () => {
     expect(pathsIn(text).filter((path) => !isThere(path))).toEqual([]);
   });
 });
@@ -114,7 +114,7 @@ function importsOf(file: string): string[] {
   return named.map(([, target = ""]) => join(dirname(file), target));
 }
 
-it("each name in a walk of architecture.md is in the file of its row", () => {
+it("each name in the code walk of architecture.md occurs in the file of its row", () => {
   expect(walks().map((steps) => steps.length > 10)).toEqual([true]);
   const missing = walks()
     .flat()
@@ -125,7 +125,7 @@ it("each name in a walk of architecture.md is in the file of its row", () => {
   expect(missing).toEqual([]);
 });
 
-it("each file in a walk is imported by a file above it, or its row says how it is reached", () => {
+it("each file in a code walk of architecture.md is imported by an earlier file, or its row says how it is reached", () => {
   const strays = walks().flatMap((steps) =>
     steps.filter(({ file, what }, index) => {
       const above = steps.slice(0, index);

@@ -110,7 +110,7 @@ function violationsIn(folder: string): Promise<readonly Violation[]> {
   });
 }
 
-it("an import against each of the stations' rules is found, and none that they allow", async () => {
+it("the import check reports an import against each architecture rule, and no allowed import", async () => {
   const folder = temporaryFolder();
   plant(folder);
   const found = await violationsIn(folder);

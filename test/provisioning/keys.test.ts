@@ -23,7 +23,7 @@ function gateway() {
   return { at, installed };
 }
 
-it("an installed key goes only to the service it was installed for, whichever address is entered later", async () => {
+it("an installed key is sent only to the service for which it was installed, whatever address is entered later", async () => {
   const { at } = gateway();
   await noteKeyHosts(at(OWN), true);
   await noteKeyHosts(at(OTHER), false);
@@ -31,7 +31,7 @@ it("an installed key goes only to the service it was installed for, whichever ad
   expect(await firstKeyOf(at("https://service.example:8443"))).toBeNull();
 });
 
-it("an address set by root, or a newly installed key, makes the key valid for the present service", async () => {
+it("an installed key becomes valid for the current service if root sets the address or installs a new key", async () => {
   const { at, installed } = gateway();
   await noteKeyHosts(at(OWN), true);
   await noteKeyHosts(at(OTHER), true);
@@ -40,7 +40,7 @@ it("an address set by root, or a newly installed key, makes the key valid for th
   expect(await firstKeyOf(at(OWN))).toBe("newly-installed");
 });
 
-it("a key typed with another address goes only to that address, and the installed key doesn't", async () => {
+it("a key typed together with an address is sent only to that address, and the installed key is not sent there", async () => {
   const { at } = gateway();
   await giveFirstKey(at(OWN), "typed-key", OTHER);
   expect([await firstKeyOf(at(OTHER)), await firstKeyOf(at(OWN))]).toEqual(["typed-key", "installed-key"]);
@@ -48,14 +48,14 @@ it("a key typed with another address goes only to that address, and the installe
   expect(await firstKeyOf(at(OTHER))).toBeNull();
 });
 
-it("a key installed before any address isn't sent to the first address that is typed with another key", async () => {
+it("a key installed before any address is not sent to the first address that is typed with another key", async () => {
   const { at } = gateway();
   await giveFirstKey(at(null), "typed-key", OTHER);
   await giveFirstKey(at(OTHER), "for-another", OWN);
   expect(await firstKeyOf(at(OTHER))).toBeNull();
 });
 
-it("the gateway's own key goes only to the service it was made for, and another service gets another key", async () => {
+it("the gateway's own key is sent only to the service for which it was made, and another service gets another key", async () => {
   const { at } = gateway();
   await noteKeyHosts(at(OWN), true);
   await makeOwnKey(at(OWN));

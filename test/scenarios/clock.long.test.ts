@@ -7,7 +7,7 @@ const MORNING = Date.UTC(2026, 2, 2, 15);
 /** Wall clock of a gateway without a battery, a few seconds after the start of its kernel. */
 const WALL_1970 = 12_000;
 
-it("a gateway that boots in 1970 and is synchronized by NTP after 40 s has the same figures as one with the right time", async () => {
+it("a gateway that boots in 1970 and is synchronized by NTP after 40 s reports the same figures as one with the right time", async () => {
   const played = await play({
     name: "1970, NTP after 40 s",
     scenario: "standard-cycle",
@@ -30,7 +30,7 @@ it("a gateway that boots in 1970 and is synchronized by NTP after 40 s has the s
   played.close();
 });
 
-it("an uptime that passes 49.7 days in the middle of a cycle changes no figure, because every part of the agent supports a large mono", async () => {
+it("an uptime that passes 49.7 days (2^32 ms) in the middle of a cycle changes no figure", async () => {
   const played = await play({
     name: "uptime of 49.7 days",
     scenario: "standard-cycle",

@@ -109,15 +109,18 @@ const catalogue = (name: string, folder: URL): Catalogue =>
 /** These scenarios lead to every code that any scenario leads to. */
 const SCENARIOS = ["sensor-faults", "short-bakes", "wrong-serial", "power-cycle-lost"];
 
-it.each(SCENARIOS)("%s: each text of the gateway is a message, with a text in each language", async (name) => {
-  const { codes, whys, words, faults } = await heardIn(name);
-  expect([...faults, ...words]).toEqual([]);
-  expect(codes.size).toBeGreaterThan(2);
-  expect(languages.length).toBeGreaterThan(2);
-  for (const language of languages) {
-    const messages = catalogue(language, MESSAGES);
-    const texts = catalogue(language, PAGE);
-    const lacking = [...codes].filter((code) => messages[code] === undefined);
-    expect([...lacking, ...[...whys].filter((why) => texts[`why.${why}`] === undefined)], language).toEqual([]);
-  }
-});
+it.each(SCENARIOS)(
+  "in the scenario %s, every text of the gateway is a message that is translated into each language",
+  async (name) => {
+    const { codes, whys, words, faults } = await heardIn(name);
+    expect([...faults, ...words]).toEqual([]);
+    expect(codes.size).toBeGreaterThan(2);
+    expect(languages.length).toBeGreaterThan(2);
+    for (const language of languages) {
+      const messages = catalogue(language, MESSAGES);
+      const texts = catalogue(language, PAGE);
+      const lacking = [...codes].filter((code) => messages[code] === undefined);
+      expect([...lacking, ...[...whys].filter((why) => texts[`why.${why}`] === undefined)], language).toEqual([]);
+    }
+  },
+);

@@ -34,26 +34,29 @@ it.each([
   { scenario: "counter-wrap", start: BEFORE_WORK, hours: 11, injected: 3 },
   { scenario: "power-cycle-lost", start: MORNING, hours: 4.5, injected: 8, incidents: ["memory_loss "] },
   { scenario: "filter-change", start: BEFORE_WORK, hours: 11, injected: 2 },
-])("$scenario: counters that wrap or restart continue to count", async ({ injected, ...options }) => {
-  const played = await play({ ...options, booth: BOOTH });
-  const { doubled, lost } = miscounted(played);
-  const changes = filterMaintenanceHistory(played.source, played.window);
-  const wrong = Math.abs(changes.length - (options.scenario === "filter-change" ? 1 : 0));
-  const passed = doubled === 0 && lost === 0 && wrong === 0;
-  recordFault({
-    row: 19,
-    fault: `counters reset or wrap: ${options.scenario}`,
-    injected,
-    lost,
-    doubled,
-    wrong,
-    passed,
-  });
-  expect({ doubled, lost, wrong }).toEqual({ doubled: 0, lost: 0, wrong: 0 });
-  played.close();
-});
+])(
+  "in the scenario $scenario, totals continue to count when PLC counters wrap or restart",
+  async ({ injected, ...options }) => {
+    const played = await play({ ...options, booth: BOOTH });
+    const { doubled, lost } = miscounted(played);
+    const changes = filterMaintenanceHistory(played.source, played.window);
+    const wrong = Math.abs(changes.length - (options.scenario === "filter-change" ? 1 : 0));
+    const passed = doubled === 0 && lost === 0 && wrong === 0;
+    recordFault({
+      row: 19,
+      fault: `counters reset or wrap: ${options.scenario}`,
+      injected,
+      lost,
+      doubled,
+      wrong,
+      passed,
+    });
+    expect({ doubled, lost, wrong }).toEqual({ doubled: 0, lost: 0, wrong: 0 });
+    played.close();
+  },
+);
 
-it("a program update is one entry, dated by its first reading", async () => {
+it("a PLC program update creates one history entry, dated by its first reading", async () => {
   const played = await play({ scenario: "program-update", start: BEFORE_WORK, hours: 11, booth: BOOTH });
   const { truth, source } = played;
   const { program_versions, last_program_update, last_firmware_update } = revisionHistory(source);
@@ -82,7 +85,7 @@ const FIRMWARE: Scenario = {
   },
 };
 
-it("a firmware update and its reversal are an entry each, dated by its first reading", async () => {
+it("a PLC firmware update and its rollback create one history entry each, dated by the first reading", async () => {
   const played = await play({ scenario: FIRMWARE, start: BEFORE_WORK, hours: 11, booth: BOOTH });
   const { truth, source } = played;
   const { firmware_versions, program_versions } = revisionHistory(source);

@@ -16,7 +16,7 @@ async function brokenBy(bug: Bug, seed: number): Promise<readonly string[]> {
   return broken.map(({ law }) => law).filter((law) => !sound.has(law));
 }
 
-it.each(BUGS)("a story finds $name", async (bug) => {
+it.each(BUGS.map((bug) => [bug.name, bug] as const))("the simulation detects the planted bug: %s", async (_, bug) => {
   const first = Array.from({ length: MAX_SEED }, (_, index) => index + 1);
   for (const seed of [bug.seed, ...first]) {
     const found = await brokenBy(bug, seed);

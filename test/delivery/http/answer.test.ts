@@ -14,7 +14,7 @@ it.each([
   ["999999", 3_600_000],
   ["soon", null],
   [undefined, null],
-])("Retry-After %s is %s ms", (header, wait) => {
+])("retryAfterMs returns for the header Retry-After: %s the delay %s (ms)", (header, wait) => {
   expect(retryAfterMs(header, NOW)).toBe(wait);
 });
 
@@ -41,11 +41,11 @@ it.each([
   [502, "", "keep"],
   [503, "", "keep"],
   [504, "", "keep"],
-])("status %i with body %s means %s", (status, text, kind) => {
+])("an HTTP answer with status %i and body %s is classified as %s", (status, text, kind) => {
   expect(answer(status, text).kind).toBe(kind);
 });
 
-it("an error's text is shortened for display and has no effect on the outcome", () => {
+it("an HTTP error's text is shortened for display and has no effect on the outcome", () => {
   expect(answer(409, JSON.stringify({ error: `bound ${"x".repeat(500)}` }))).toEqual({
     kind: "conflict",
     reason: `bound ${"x".repeat(194)} (409)`,

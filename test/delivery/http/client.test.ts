@@ -19,7 +19,7 @@ async function listening(server: Server | ReturnType<typeof createTcp>): Promise
   return (server.address() as AddressInfo).port;
 }
 
-it("the client rejects an answer over a mebibyte, and reads at most 64 KiB of an error's body", async () => {
+it("the HTTP client rejects an answer over a mebibyte, and reads at most 64 KiB of an error's body", async () => {
   const port = await listening(
     createServer((request, response) => {
       response.writeHead(request.url === "/api/x" ? 200 : 503).end("x".repeat(2_000_000));
@@ -32,13 +32,13 @@ it("the client rejects an answer over a mebibyte, and reads at most 64 KiB of an
   expect(failed.text.length).toBeLessThanOrEqual(65_536);
 });
 
-it("a request to a server that never answers fails after the total timeout", async () => {
+it("an HTTP request to a server that never answers fails after the total timeout", async () => {
   const port = await listening(createTcp(() => undefined));
   const http = client({ baseUrl: `http://127.0.0.1:${port}`, total_timeout_ms: 50 });
   await expect(http.send(get)).rejects.toMatchObject({ name: "AbortError" });
 });
 
-it("closing the client ends hanging requests, waiting requests and all later ones", async () => {
+it("closing the HTTP client ends running and waiting requests, and rejects later requests", async () => {
   let connections = 0;
   const port = await listening(createTcp(() => void (connections += 1)));
   const http = client({ baseUrl: `http://127.0.0.1:${port}` });
@@ -54,7 +54,7 @@ it.each([
   ["a service", (address: string) => ({ baseUrl: `http://${address}` })],
   ["a service with TLS", (address: string) => ({ baseUrl: `https://${address}` })],
   ["a proxy", (address: string) => ({ baseUrl: "https://192.0.2.1", proxy: `http://${address}` })],
-])("closing the client doesn't wait until %s accepts the connection", async (_, to) => {
+])("closing the HTTP client does not wait until %s accepts the connection", async (_, to) => {
   const port = await deafPort();
   const http = client({ ...to(`127.0.0.1:${port}`), connect_timeout_ms: 600_000 });
   const before = connecting();
@@ -65,7 +65,7 @@ it.each([
   await until(() => connecting() === before, "nothing is left of it");
 });
 
-it("closing the client doesn't wait for a proxy's answer", async () => {
+it("closing the HTTP client does not wait for a proxy's answer", async () => {
   const taken: Socket[] = [];
   const port = await listening(createTcp((socket) => void taken.push(socket)));
   const http = client({ baseUrl: "https://192.0.2.1", proxy: `http://127.0.0.1:${port}` });
@@ -105,7 +105,7 @@ async function proxy(verdict: number): Promise<{ readonly url: string; readonly 
   return { url: `http://127.0.0.1:${await listening(server)}`, asked };
 }
 
-it("TLS through a proxy is negotiated with the service itself, and a proxy's refusal is reported as such", async () => {
+it("TLS through a proxy is negotiated with the service itself, and a proxy's rejection is reported as such", async () => {
   const hello: number[] = [];
   // The first bytes that the service receives are a TLS record of type handshake (RFC 8446, 5.1).
   const port = await listening(

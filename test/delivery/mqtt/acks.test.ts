@@ -31,11 +31,11 @@ const refusal = (change: Partial<AckWire>): Partial<AckWire> => ({
 });
 
 describe("an ack of a batch", () => {
-  it("means that the batch is stored if it names the batch with the hash of what was sent", () => {
+  it("means that the batch is stored if it names the batch and has the hash of what was sent", () => {
     expect(outcome({}, false)).toEqual({ kind: "acked", rejected: [], held_seq: 7, is_proven: true });
   });
 
-  it("is compared with the hash made at sending, or for a part of the batch with a new one", () => {
+  it("is compared with the hash computed at sending, or with a new hash for a part of the batch", () => {
     const sent = { ...batch, hash: named.hash };
     const reject = rejectionOf(7);
     expect(outcomeOf(ack({}), sent, false)?.kind).toBe("acked");
@@ -47,15 +47,18 @@ describe("an ack of a batch", () => {
     expect(outcomeOf(ack({ reject }), sent, false)?.kind).toBe("keep");
   });
 
-  it.each([{ st: "other" }, { s0: 4 }, { s0: 6 }, { n: 2 }, { n: 4 }])("is ignored if it names %o", (change) => {
-    expect(outcome(change)).toBe(null);
-  });
+  it.each([{ st: "other" }, { s0: 4 }, { s0: 6 }, { n: 2 }, { n: 4 }])(
+    "is ignored if it names another stream or range: %o",
+    (change) => {
+      expect(outcome(change)).toBe(null);
+    },
+  );
 
-  it("acks nothing if its hash differs", () => {
+  it("acks nothing if its hash differs from that of the sent records", () => {
     expect(outcome({ hash: hashOf(records.slice(1)) })?.kind).toBe("keep");
   });
 
-  it("acks all but the records that it rejects, and rejects only records of the batch", () => {
+  it("acks all records except those that it rejects, and rejects only records of the batch", () => {
     const hash = hashOf(records.filter(({ seq }) => seq !== 6));
     const rejected = rejectionOf(6);
     expect(outcome({ reject: rejectionOf(6, 99), hash })).toEqual({
@@ -69,7 +72,7 @@ describe("an ack of a batch", () => {
     expect(outcome({ reject: tooMany })).toMatchObject({ kind: "acked", rejected: [] });
   });
 
-  it("reports a conflict if its hash covers what was sent before it", () => {
+  it("reports a conflict if its hash covers the records before the conflict", () => {
     expect(outcome({ conflict: 6, hash: hashBefore(6), reject: rejectionOf(7) })).toMatchObject({
       kind: "conflict",
       seq: 6,
@@ -78,7 +81,7 @@ describe("an ack of a batch", () => {
     });
   });
 
-  it("proves nothing with a conflict at the first record, or if it rejects every record", () => {
+  it("is unproven if the conflict is at the first record or if it rejects every record", () => {
     const unproven = { is_proven: false };
     expect(outcome({ conflict: 5, hash: hashBefore(5) })).toMatchObject({ kind: "conflict", seq: 5, ...unproven });
     const reject = rejectionOf(5, 6, 7);
@@ -89,16 +92,19 @@ describe("an ack of a batch", () => {
     [{ newest_seq: 264 }, 264],
     [{ newest_seq: null, acked_seq: 7 }, 7],
     [{ newest_seq: null, acked_seq: null }, 0],
-  ])("shows with a conflict up to which record the service has the stream: %o", (held, held_seq) => {
+  ])("with a conflict and %o shows that the service holds records up to %i", (held, held_seq) => {
     expect(outcome({ conflict: 6, hash: hashBefore(6), ...held })).toMatchObject({ kind: "conflict", held_seq });
   });
 
-  it.each(["", hashOf(records), hashBefore(7), hashOf([])])("reports no conflict at 6 with the hash %s", (hash) => {
-    expect(outcome({ conflict: 6, hash })?.kind).toBe("keep");
-  });
+  it.each(["", hashOf(records), hashBefore(7), hashOf([])])(
+    "is not accepted as a conflict at record 6 if its hash is not that of the records before 6: %s",
+    (hash) => {
+      expect(outcome({ conflict: 6, hash })?.kind).toBe("keep");
+    },
+  );
 
   it.each([0, 4, 8, 264, -1, 1e18, "many", Number.NaN])(
-    "with a conflict outside the batch, at %s, acks only what its hash proves",
+    "that names a conflict outside the batch, at %s, acks the batch only if its hash proves it",
     (conflict) => {
       const said = (hash: string): AckWire => ackShape.parse({ ...named, hash, conflict });
       expect(outcomeOf(said(named.hash), batch, true)?.kind).toBe("acked");
@@ -106,7 +112,7 @@ describe("an ack of a batch", () => {
     },
   );
 
-  it("means the same with any values in the fields that are only hints", () => {
+  it("has the same meaning with any values in the fields that are only hints", () => {
     const nonsense = fc.oneof(fc.anything({ maxDepth: 1 }), fc.double(), fc.constantFrom(-1, 0, 1e300, "", null));
     const hints = fc.record({ acked_seq: nonsense, newest_seq: nonsense, server_time: nonsense, window: nonsense });
     fc.assert(
@@ -117,7 +123,7 @@ describe("an ack of a batch", () => {
     );
   });
 
-  it("with any content acks no record that isn't stored, and rejects no record of another batch", () => {
+  it("with any content acks no record that is not stored, and rejects no record of another batch", () => {
     const seqs = fc.integer({ min: -2, max: 12 });
     const lie = fc.record(
       {
@@ -158,19 +164,22 @@ describe("an ack of a batch", () => {
     [{ error: "something new" }, true, "keep"],
     [{ s0: 8 }, true, undefined],
     [{ st: "other" }, true, undefined],
-  ])("rejecting with %o (alone: %s) means: %s", (change, alone, kind) => {
-    expect(outcome(refusal(change), alone)?.kind).toBe(kind);
-  });
+  ])(
+    "with the rejection fields %o (only batch in flight: %s) is interpreted as %s (undefined means ignored)",
+    (change, alone, kind) => {
+      expect(outcome(refusal(change), alone)?.kind).toBe(kind);
+    },
+  );
 });
 
-describe("an ack of a chunk", () => {
+describe("an ack of a chunk (compressed block of records)", () => {
   const HASH = sha256("the message");
   const CHUNK = { stream: "s", hash: HASH, from: 11, to: 14, first_seq: 12 };
   const said = { chunk: HASH, st: "s", s0: 12, n: 4, newest_seq: 14 };
   const chunkAck = (change: object): AckWire => ackShape.parse({ ...said, ...change });
   const chunkOutcome = (change: object) => chunkOutcomeOf(chunkAck(change), CHUNK);
 
-  it("means that the chunk is stored if it names its message and its range", () => {
+  it("means that the chunk is stored if it has the hash of the sent message and its range", () => {
     expect(chunkOutcome({})).toEqual({ kind: "acked", rejected: [], is_proven: true, held_seq: 14 });
   });
 
@@ -180,7 +189,7 @@ describe("an ack of a chunk", () => {
     expect(outcomeOf(chunkAck({ s0: 5, n: 3 }), batch, true)).toBe(null);
   });
 
-  it("acks all but the records that it rejects, and rejects only records of the chunk", () => {
+  it("acks all records except those that it rejects, and rejects only records of the chunk", () => {
     const reject = rejectionOf(11, 14, 15);
     expect(chunkOutcome({ reject })).toMatchObject({ kind: "acked", is_proven: true, rejected: reject.slice(0, 2) });
     const all = rejectionOf(11, 12, 13, 14);
@@ -197,11 +206,11 @@ describe("an ack of a chunk", () => {
     [{ n: 3 }, "refused"],
     [{ s0: 11 }, "refused"],
     [{ st: "other" }, "refused"],
-  ])("with %o means that nothing is stored: %s", (change, kind) => {
+  ])("with %o acks nothing and is interpreted as %s", (change, kind) => {
     expect(chunkOutcome(change)?.kind).toBe(kind);
   });
 
-  it("with any content acks nothing unless message, range and fields fit", () => {
+  it("with any content acks nothing unless its message hash, its range and its fields match", () => {
     const seq = fc.oneof(fc.integer({ min: -2, max: 20 }), fc.anything({ maxDepth: 1 }));
     const lie = fc.record(
       {
@@ -255,23 +264,23 @@ describe("a message on down/ack", () => {
     return { window: acking.window, takes: acking.takes, times, settled };
   }
 
-  it("sets time, window and accepted formats if its hash is of what was sent", () => {
+  it("sets the time, the window and the accepted formats if its hash matches what was sent", () => {
     expect(received({})).toMatchObject({ window: 3, takes: ["chunk/1"], times: [T0], settled: [{ kind: "acked" }] });
     expect(received({ takes: undefined }).takes).toEqual([]);
   });
 
   it.each([
     ["another hash", { hash: "x" }],
-    ["all records rejected and the hash of nothing", { hash: hashOf([]), reject: rejectionOf(5, 6, 7) }],
+    ["only rejected records and the hash of nothing", { hash: hashOf([]), reject: rejectionOf(5, 6, 7) }],
     ["a conflict at the first record", { hash: hashOf([]), conflict: 5 }],
     ["another stream", { st: "other" }],
     ["another batch", { s0: 4 }],
     ["an error", { error: "generation" }],
-  ])("sets none of them with %s", (_, change) => {
+  ])("changes neither the time, the window nor the accepted formats if it has %s", (_, change) => {
     expect(received(change)).toMatchObject({ window: 2, takes: ["before"], times: [] });
   });
 
-  it("settles nothing of another stream", () => {
+  it("settles no batch of another stream", () => {
     expect(received({ st: "other" }).settled).toEqual([]);
   });
 
@@ -281,7 +290,7 @@ describe("a message on down/ack", () => {
     [1, 1],
     [3, 3],
     [1_000_000, 4],
-  ])("with the window %s allows %i batches in flight, at least one", (window, expected) => {
+  ])("with the window %s limits the batches in flight to %i", (window, expected) => {
     expect(received({ window }).window).toBe(expected);
   });
 });

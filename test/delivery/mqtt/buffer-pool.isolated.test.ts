@@ -22,7 +22,7 @@ function heldBytes(): number {
   return process.memoryUsage().arrayBuffers;
 }
 
-it("packets of many different lengths don't each keep a buffer pool in memory", async () => {
+it("MQTT packets of many different lengths do not each keep a buffer pool in memory", async () => {
   keepPoolSmall();
   const sink = Object.assign(new Writable(), { write: () => true, cork: () => undefined, uncork: () => undefined });
   const publish = (length: number): void => {

@@ -26,7 +26,7 @@ async function muteBroker() {
 
 const never = new AbortController().signal;
 
-it("a session of an output or a notice ends with DISCONNECT although confirmations are missing", async () => {
+it("an MQTT session of an output or a notice ends with DISCONNECT even if confirmations are missing", async () => {
   const { url, hex } = await muteBroker();
   const will = { topic: "gone", payload: Buffer.from("offline"), qos: 1, retain: true } as const;
   const connected = await connectOnce({ url, client_id: "c", protocol: 5, own_pings: true, will }, never);
@@ -40,7 +40,7 @@ it("a session of an output or a notice ends with DISCONNECT although confirmatio
   await sent;
 });
 
-it("a session with the service ends with DISCONNECT although the broker confirms nothing", async () => {
+it("an MQTT session with the service ends with DISCONNECT even if the broker confirms nothing", async () => {
   const { url, hex } = await muteBroker();
   const link = createMqttLink({
     clock: systemClock(),
@@ -58,6 +58,6 @@ it.each([
   [30, 15_000],
   [10, 5_000],
   [600, 20_000],
-])("a session whose broker allows %i s without a packet pings every %i ms", (keep_alive_s, every_ms) => {
+])("an MQTT session whose broker sets a keep-alive of %i s sends a ping every %i ms", (keep_alive_s, every_ms) => {
   expect(pingEveryMs(keep_alive_s)).toBe(every_ms);
 });

@@ -14,7 +14,7 @@ function packet(length: number): Uint8Array {
   return Uint8Array.from([...head, ...new Uint8Array(length)]);
 }
 
-it("packetSizes accepts packets up to the limit in any segments, and stops at the header of a longer one", () => {
+it("packetSizes accepts packets up to the limit, however they are split, and stops at the header of a longer one", () => {
   const lengths = fc.array(fc.integer({ min: 0, max: LIMIT }), { maxLength: 8 });
   fc.assert(
     fc.property(lengths, fc.integer({ min: 1, max: 300 }), (sizes, cut) => {
@@ -28,7 +28,7 @@ it("packetSizes accepts packets up to the limit in any segments, and stops at th
   );
 });
 
-it("packetSizes rejects a length of more than four bytes", () => {
+it("packetSizes rejects a length field of more than four bytes", () => {
   expect(packetSizes(2 ** 31)(Uint8Array.from([0x30, 0xff, 0xff, 0xff]))).toBe(false);
   expect(packetSizes(2 ** 31)(Uint8Array.from([0x30, 0xff, 0xff, 0xff, 0xff]))).toBe(true);
 });

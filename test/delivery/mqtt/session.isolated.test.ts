@@ -30,7 +30,7 @@ function inUse(): number {
   return process.memoryUsage().heapUsed;
 }
 
-it("a long session keeps no sent messages in memory", async () => {
+it("a long MQTT session keeps no sent messages in memory", async () => {
   const broker = await Aedes.createBroker();
   onTestFinished(() => new Promise<void>((resolve) => broker.close(resolve)));
   const url = await brokerOn((socket) => broker.handle(socket));
@@ -47,7 +47,7 @@ it("a long session keeps no sent messages in memory", async () => {
   await session.close();
 });
 
-it("a stop doesn't wait for a broker that never answers the subscription", async () => {
+it("stopping the MQTT link does not wait for a broker that never answers the subscription", async () => {
   const stopping = new AbortController();
   const url = await brokerOn((socket) => {
     socket.once("data", () => {
@@ -60,7 +60,7 @@ it("a stop doesn't wait for a broker that never answers the subscription", async
 });
 
 it.each(["mqtt:", "mqtts:", "ws:", "wss:"])(
-  "a stop doesn't wait until a broker accepts the connection, %s",
+  "stopping the MQTT link does not wait until a broker accepts the connection over %s",
   async (way) => {
     const url = `${way}//127.0.0.1:${await deafPort()}`;
     const stopping = new AbortController();
@@ -75,14 +75,17 @@ it.each(["mqtt:", "mqtts:", "ws:", "wss:"])(
   },
 );
 
-it.each(["mqtt:", "mqtts:", "ws:"])("a broker that accepts no connection in time is unreachable, %s", async (way) => {
-  const url = `${way}//127.0.0.1:${await deafPort()}`;
-  await expect(link(200).connect(accountAt(url), new AbortController().signal)).rejects.toMatchObject({
-    fault: "unreachable",
-  });
-});
+it.each(["mqtt:", "mqtts:", "ws:"])(
+  "a broker that accepts no connection in time is reported as unreachable over %s",
+  async (way) => {
+    const url = `${way}//127.0.0.1:${await deafPort()}`;
+    await expect(link(200).connect(accountAt(url), new AbortController().signal)).rejects.toMatchObject({
+      fault: "unreachable",
+    });
+  },
+);
 
-it("the end of a session rejects messages in transit and all later ones", async () => {
+it("the end of an MQTT session rejects unconfirmed messages and all later ones", async () => {
   const url = await brokerOn((socket) => {
     socket.once("data", () => acceptSession(socket, () => socket.once("data", () => socket.destroy())));
   });

@@ -66,7 +66,7 @@ it.each([
   ["reset", /^since the broker closes the connection at MQTT 5/],
   ["refuse", /^$/],
 ] as const)(
-  "a broker of 3.1.1 that answers MQTT 5 by %s gets 3.1.1, which is remembered for hours",
+  "a broker that does not accept MQTT 5 (%s) gets MQTT 3.1.1, which the gateway remembers for six hours",
   async (way, why) => {
     const broker = await oldBroker();
     broker.way = way;
@@ -83,7 +83,7 @@ it.each([
   },
 );
 
-it("another broker is asked for MQTT 5 first, whatever the previous one accepted", async () => {
+it("a different broker is first asked for MQTT 5, whatever version the previous broker accepted", async () => {
   const old = await oldBroker();
   const other = await oldBroker();
   other.takes = [5];
@@ -93,7 +93,7 @@ it("another broker is asked for MQTT 5 first, whatever the previous one accepted
   expect(other.asked).toEqual([5]);
 });
 
-it("a broker that accepts no version is reported as such, and asked for 5 first the next time", async () => {
+it("a broker that accepts no MQTT version is reported as such, and the next attempt starts with MQTT 5", async () => {
   const broker = await oldBroker();
   const link = linkAt(clockOf());
   await connect(link, broker.url);
@@ -109,13 +109,13 @@ it("a broker that accepts no version is reported as such, and asked for 5 first 
 });
 
 it.each(["mqtt://broker.example:1883", "ws://10.0.0.1/mqtt", "http://127.0.0.1.example"])(
-  "the credential is never sent without TLS to another machine: %s",
+  "the credential is never sent to another machine without TLS: %s",
   async (url) => {
     await expect(connect(linkAt(clockOf()), url)).rejects.toThrow("without TLS the gateway sends no data");
   },
 );
 
-it("a stop while the broker is silent tries neither an older version nor another URL", async () => {
+it("stopping while the broker does not answer tries neither an older MQTT version nor another URL", async () => {
   const broker = await oldBroker();
   Object.assign(broker, { way: "silence", takes: [] });
   const stop = new AbortController();

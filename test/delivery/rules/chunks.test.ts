@@ -30,15 +30,15 @@ const range = (from: number, to: number): SentRange => ({
   sendable_seq: to,
 });
 
-describe("the backlog", () => {
-  it("is sent in chunks if the service accepts them, and only once the service isn't ahead", () => {
+describe("the sending of a backlog (old unsent records)", () => {
+  it("uses chunks (compressed blocks) if the service accepts them and is known to have no newer records", () => {
     expect(nextAction(split(50_000), NOW)).toEqual({ kind: "chunk", from: 1, end: 50_000 });
     expect(nextAction(split(50_000), { ...NOW, chunks: null })).toEqual({ kind: "send", lane: "backlog", limit: null });
     for (const ahead of [{ kind: "unknown" }, { kind: "yes" }, { kind: "probe", seq: 9 }] as const)
       expect(nextAction({ ...sendingFrom(EMPTY), ahead }, NOW).kind).not.toBe("chunk");
   });
 
-  it("in chunks has its own limits, so that new records are still sent in batches as usual", () => {
+  it("counts chunks against their own limits, so that new records are still sent in batches", () => {
     const later = { ...NOW, sendable_seq: 50_010 };
     const begun = split(50_000);
     expect(nextAction(begun, later)).toEqual({ kind: "send", lane: "live", limit: null });
@@ -56,11 +56,11 @@ describe("the backlog", () => {
     [1, { under_way: 3, bytes: 16_383 }, "chunk"],
     [1, { under_way: 4, bytes: 4 }, "acks"],
     [1, { under_way: 1, bytes: 16_384 }, "acks"],
-  ])("with a window of %i and %o in flight sends next: %s", (window, chunks, kind) => {
+  ])("with the window %i and the chunks %o in flight continues with the action %s", (window, chunks, kind) => {
     expect(nextAction(split(50_000), { ...NOW, window, chunks }).kind).toBe(kind);
   });
 
-  it("is sent in chunks, except for records over which sessions ended", () => {
+  it("uses chunks except for records over which earlier sessions ended without an ack", () => {
     const silence = { from: 4_001, to: 8_000, limit: 2_000 };
     const silent = { ...split(50_000), silence };
     expect(nextAction(silent, NOW)).toEqual({ kind: "chunk", from: 1, end: 4_000 });
@@ -70,7 +70,7 @@ describe("the backlog", () => {
     expect(nextAction(at(8_000), NOW)).toEqual({ kind: "chunk", from: 8_001, end: 50_000 });
   });
 
-  it("is sent in chunks except for acked ranges", () => {
+  it("uses chunks before and after ranges that are already acked", () => {
     const acked = { acked_seq: 0, ahead: [[3_001, 5_000] as const] };
     const begun = split(50_000, sendingFrom(acked));
     expect(nextAction(begun, NOW)).toEqual({ kind: "chunk", from: 1, end: 3_000 });
@@ -79,7 +79,7 @@ describe("the backlog", () => {
     expect(nextAction(at(5_000), NOW)).toEqual({ kind: "chunk", from: 5_001, end: 50_000 });
   });
 
-  it("is sent first in batches if no chunk holds it, then in chunks again", () => {
+  it("uses batches for records that no chunk holds, and then chunks again", () => {
     const loose = byRecord(split(50_000), { from: 1, to: 4_000 });
     expect(nextAction(loose, NOW)).toEqual({ kind: "send", lane: "backlog", limit: null });
     expect(stretchOf(loose.lanes, "backlog", 50_000)).toEqual({ seq: 0, end: 4_000 });
@@ -87,20 +87,20 @@ describe("the backlog", () => {
     expect(nextAction(done, NOW)).toEqual({ kind: "chunk", from: 4_001, end: 50_000 });
   });
 
-  it("keeps to the configured rate with chunks too", () => {
+  it("keeps to the configured rate, also with chunks", () => {
     const sent = afterSending(split(50_000), "backlog", { to: 4_000, records: 4_000, mono: 1_000, rate: 1_000 });
     expect(nextAction(sent, { ...NOW, mono: 4_999 })).toEqual({ kind: "news", ms: 1 });
     expect(nextAction(sent, { ...NOW, mono: 5_000 }).kind).toBe("chunk");
   });
 });
 
-describe("a chunk", () => {
+describe("a sent chunk (compressed block of records)", () => {
   const begun = split(50_000);
 
   it.each([
     { kind: "refused", reason: "malformed: n" },
     { kind: "conflict", rejected: [], is_proven: false, held_seq: 0, seq: 7 },
-  ] as const)("is sent again in batches after $kind, and doesn't change the log's name", (outcome) => {
+  ] as const)("is sent again in batches after the outcome $kind, and the log keeps its stream name", (outcome) => {
     const sent = afterSending(begun, "backlog", { to: 4_000, records: 4_000, mono: 0, rate: null });
     const { sending, verdict } = verdictOf(sent, range(1, 4_000), outcome);
     expect(verdict).toEqual({ kind: "by_record" });
@@ -108,14 +108,14 @@ describe("a chunk", () => {
     expect(nextAction(sending, NOW)).toEqual({ kind: "send", lane: "backlog", limit: null });
   });
 
-  it("moves the cursor when acked, out of order only together with earlier ones", () => {
+  it("advances the cursor when it is acked, and if acked out of order only together with earlier chunks", () => {
     const acked = (to: number) => ({ kind: "acked", rejected: [], is_proven: true, held_seq: to }) as const;
     const later = verdictOf(begun, range(4_001, 8_000), acked(8_000));
     expect(later.sending.cursor.acked_seq).toBe(0);
     expect(verdictOf(later.sending, range(1, 4_000), acked(8_000)).sending.cursor.acked_seq).toBe(8_000);
   });
 
-  it("ends the session if unanswered, and is sent in batches in the next one", () => {
+  it("ends the session if it gets no ack, and is sent in batches in the next session", () => {
     const keep = { kind: "keep", reason: "no ack in time", is_silent: true } as const;
     const { sending, verdict } = verdictOf(begun, range(1, 4_000), keep);
     expect(verdict.kind).toBe("end");
@@ -125,7 +125,7 @@ describe("a chunk", () => {
   });
 });
 
-it("batches and chunks together send every record once, whatever the store holds as chunks and the service accepts", () => {
+it("batches and chunks together send every record exactly once, for any mix of stored chunks and accepted formats", () => {
   const story = fc.record({
     newest: fc.integer({ min: 2_000, max: 30_000 }),
     rows: fc.array(fc.integer({ min: 200, max: 6_000 }), { minLength: 3, maxLength: 20 }),

@@ -17,7 +17,7 @@ const BATCHES = thriftFor(80, 100);
 const BACKLOG = thriftFor(90, 100);
 
 describe("the data budget", () => {
-  it("holds readings for ten minutes, releases all of them, and then holds the next ones", () => {
+  it("holds new readings for ten minutes, releases all of them, and then holds the next ones", () => {
     const gone = releaseAfter(null, NOW, BATCHES);
     expect(gone.up_to).toBe(100);
     const later = { ...NOW, mono: 599_999, sendable_seq: 150 };
@@ -28,7 +28,7 @@ describe("the data budget", () => {
     expect(heldOf(due, { ...later, mono: 600_001, live_seq: 150 }, BATCHES)).toMatchObject({ live: true });
   });
 
-  it("releases all readings at a change of mode", () => {
+  it("releases all held readings when the mode changes", () => {
     const gone = releaseAfter(null, NOW, BATCHES);
     const changed = { ...NOW, mono: 5_000, mode: "cool_down", sendable_seq: 130 };
     const now = releaseAfter(gone, changed, BATCHES);
@@ -36,7 +36,7 @@ describe("the data budget", () => {
     expect(heldOf(now, changed, BATCHES).live).toBe(false);
   });
 
-  it("releases the backlog at night according to the booth's own clock", () => {
+  it("releases the backlog at night in the booth's time zone", () => {
     const gone = releaseAfter(null, NOW, BACKLOG);
     expect(heldOf(gone, NOW, BACKLOG).backlog).toBe(true);
     expect(heldOf(gone, { ...NOW, at: Date.UTC(2026, 2, 3, 5) }, BACKLOG).backlog).toBe(false);
@@ -45,7 +45,7 @@ describe("the data budget", () => {
     expect(isNight("America/Denver", Date.UTC(2026, 2, 3, 12))).toBe(false);
   });
 
-  it("holds nothing if the store is full within two days", () => {
+  it("holds nothing if the store will be full within two days", () => {
     const gone = releaseAfter(null, NOW, BACKLOG);
     expect(heldOf(gone, { ...NOW, hours_to_full: 47 }, BACKLOG)).toEqual(NOTHING_HELD);
   });
@@ -55,7 +55,7 @@ describe("the sending of a log", () => {
   const free = { sendable_seq: 150, mono: 0, window: 4, under_way: 0, chunks: null };
   const known = (sending: Sending): Sending => ({ ...sending, ahead: { kind: "no" } });
 
-  it("waits for news while its readings are held, or until they are due", () => {
+  it("waits while the data budget holds the readings, at most until they are due", () => {
     const sending = known(sendingFrom({ acked_seq: 100, ahead: [] }));
     expect(nextAction(sending, free)).toMatchObject({ kind: "send", lane: "live" });
     const held = { live: true, backlog: false, ms: 7_000 };
@@ -63,7 +63,7 @@ describe("the sending of a log", () => {
     expect(nextAction(sending, { ...free, under_way: 2, held })).toEqual({ kind: "news", ms: 7_000 });
   });
 
-  it("sends new records but no chunk while its backlog is held", () => {
+  it("sends new records but no chunk (compressed block) while the data budget holds the backlog", () => {
     const base = known(sendingFrom({ acked_seq: 100, ahead: [] }));
     const lanes = { ...base.lanes, live_seq: 5_000, backlog: { seq: 100, end: 5_000 } };
     const held = { live: false, backlog: true, ms: 600_000 };

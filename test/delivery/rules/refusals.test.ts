@@ -42,30 +42,33 @@ describe("a rejected record", () => {
     ["unanswered", 25, true],
     ["too_long", 1_000, false],
     ["silence", 1_000, false],
-  ] as const)("(%s) after %i attempts, one per hour, is set aside: %s", (cause, offers, isFinal) => {
-    const waiting = refusedHourly(Array.from({ length: offers }, () => cause));
-    expect(waiting !== undefined && isRefusedForGood(waiting, { mono: (offers - 1) * HOUR_MS, isEnding: false })).toBe(
-      isFinal,
-    );
-  });
+  ] as const)(
+    "with the cause %s and %i hourly attempts counts as permanently rejected: %s",
+    (cause, offers, isFinal) => {
+      const waiting = refusedHourly(Array.from({ length: offers }, () => cause));
+      expect(
+        waiting !== undefined && isRefusedForGood(waiting, { mono: (offers - 1) * HOUR_MS, isEnding: false }),
+      ).toBe(isFinal);
+    },
+  );
 
   it.each([
     ["named", true],
     ["unanswered", true],
     ["silence", false],
     ["too_long", false],
-  ] as const)("(%s) while the binding ends is set aside at once: %s", (cause, isFinal) => {
+  ] as const)("with the cause %s counts as permanently rejected while the binding ends: %s", (cause, isFinal) => {
     const waiting = waitingAfter(undefined, record(cause), { mono: 0, at: T0 });
     expect(isRefusedForGood(waiting, { mono: 0, isEnding: true })).toBe(isFinal);
   });
 
-  it("isn't blamed if the whole service is silent, which restarts its day", () => {
+  it("restarts its day of attempts if the service answers no record at all", () => {
     const causes = Array.from({ length: 30 }, (_, hour) => (hour === 20 ? "silence" : "unanswered") as RefusalCause);
     const waiting = refusedHourly(causes);
     expect(waiting?.since).toBe(20 * HOUR_MS);
   });
 
-  it("counts among the rejected records while it waits; one that is too long is shown separately", () => {
+  it("counts among the rejected records while it waits, and a record that is too long is shown separately", () => {
     const now = { mono: 0, at: T0 };
     const waiting = new Map(
       (["named", "too_long", "silence", "whole"] as const).map((cause, index) => [
@@ -81,10 +84,10 @@ describe("a rejected record", () => {
   });
 });
 
-describe("a conflict", () => {
+describe("a conflict (the service has a different record with the same number)", () => {
   const named = conflictAfter(null, { seq: 50, held_seq: 80 }, 1_000);
 
-  it("gives the log a new name if the service names the same seq for an hour", () => {
+  it("gives the log a new stream name after the service reports the same record for an hour", () => {
     const again = conflictAfter(named, { seq: 50, held_seq: 90 }, 5_000);
     expect(again).toEqual({ seq: 50, held_seq: 90, since: 1_000 });
     expect(newNameAt(again, null, { mono: 1_000 + HOUR_MS - 1, at: T0 })).toBe(T0 + 1);
@@ -99,11 +102,11 @@ describe("a conflict", () => {
     [T0 - DAY_MS, T0],
     // The time was stored by a clock that was years ahead.
     [T0 + 1, T0],
-  ])("gives a log that got a new name at %s another one at %s", (forked_at, at) => {
+  ])("with the last new stream name at %s (Unix ms) permits the next one at %s", (forked_at, at) => {
     expect(newNameAt(named, label(forked_at), { mono: 2 * HOUR_MS, at: T0 })).toBe(at);
   });
 
-  it("gives one new name a day at most, however often the service claims it", () => {
+  it("gives the log at most one new stream name a day, however often the service reports a conflict", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: DAY_MS }), { maxLength: 50 }), (waits) => {
         const forks: number[] = [];
@@ -117,7 +120,7 @@ describe("a conflict", () => {
     );
   });
 
-  it("is shown with its seqs and the time of the new name; after that the new name is shown for a month", () => {
+  it("is shown with its record numbers and the time of the new stream name, which is then shown for a month", () => {
     const now = { mono: 1_000, at: T0 };
     expect(render(forkTrouble(label(), named, now)?.reason ?? "")).toMatch(
       /different records than this gateway from seq 50 to 80: .*until/,
@@ -135,7 +138,7 @@ describe("a conflict", () => {
     [50, "at seq 50: since"],
     [49, "from seq 50 on: since"],
     [0, "from seq 50 on: since"],
-  ])("names the records that differ at the service, with its newest at %i: %s", (held_seq, words) => {
+  ])("with the service's newest record %i is reported with the words: %s", (held_seq, words) => {
     const forked = { ...label(T0), forked_seqs: heldSeqs({ seq: 50, held_seq, since: 0 }) };
     const now = { mono: 0, at: T0 };
     expect(render(forkTrouble(forked, null, now)?.reason ?? "")).toContain(
@@ -146,8 +149,8 @@ describe("a conflict", () => {
   });
 });
 
-describe("the stored name of a log", () => {
-  it("is corrected if it begins before the log, to begin after the last record under the previous name", () => {
+describe("the stored stream name of a log", () => {
+  it("is corrected if it starts before the log, so that it starts after the last record of the previous name", () => {
     const bogus = { id: "b", from_seq: 0, predecessor: { stream_id: "a", last_seq: -1 }, booth_from_seq: 1 };
     const mended = { id: "b", from_seq: 51, predecessor: { stream_id: "a", last_seq: 50 }, booth_from_seq: 1 };
     expect(mendedLabel(bogus, 50)).toEqual(mended);
@@ -159,7 +162,7 @@ describe("the stored name of a log", () => {
     label(),
     { ...label(), predecessor: null },
     { ...label(), from_seq: 1, predecessor: { stream_id: "a", last_seq: 0 } },
-  ])("stays as it is if it is valid: %o", (sound) => {
+  ])("is unchanged if it is valid: %o", (sound) => {
     expect(mendedLabel(sound, 60)).toBe(sound);
   });
 });

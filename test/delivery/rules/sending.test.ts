@@ -40,8 +40,8 @@ const acked = (held_seq: number, rejected: readonly number[] = []) =>
 const conflict = (seq: number, held_seq = 0) =>
   ({ kind: "conflict", rejected: [], is_proven: false, seq, held_seq }) as const;
 
-describe("the cursor", () => {
-  it("ends where everything is acked, in whatever order the acks come and however often", () => {
+describe("the ack cursor of a log", () => {
+  it("reaches the last record once all records are acked, in any order and with repeated acks", () => {
     const lengths = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 30 });
     const stories = lengths.chain((sizes) => {
       const ranges = sizes.map((size, index) => {
@@ -64,13 +64,13 @@ describe("the cursor", () => {
     );
   });
 
-  it("stops before a gap", () => {
+  it("stops before the first record that is not acked", () => {
     const cursor = withAcked(at(10), [16, 20], [11, 14]);
     expect(cursor).toEqual({ acked_seq: 14, ahead: [[16, 20]] });
     expect(withAcked(cursor, [15, 15])).toEqual(at(20));
   });
 
-  it("keeps joined ranges after a record that waits, and the lanes skip them", () => {
+  it("joins adjacent acked ranges after an unacked record, and the sending lanes skip them", () => {
     const sending = verdictOf(
       verdictOf(sendingFrom(at(10)), range(12, 14), acked(14)).sending,
       range(15, 18),
@@ -83,7 +83,7 @@ describe("the cursor", () => {
   });
 });
 
-describe("the lanes of a log", () => {
+describe("the sending lanes of a log (live, backlog and context)", () => {
   const FREE = { records: 100, mono: 0, rate: null };
   const split = (seq: number, sendable_seq: number): Lanes =>
     splitOnce({ ...sendingFrom(at(seq)), ahead: { kind: "no" } }, sendable_seq).lanes;
@@ -110,11 +110,11 @@ describe("the lanes of a log", () => {
     [1_999, null],
     [2_000, { seq: 10, end: 2_010 }],
     [2_001, { seq: 10, end: 2_011 }],
-  ])("have with %i waiting records this backlog: %o", (waiting, backlog) => {
+  ])("have for %i unsent records the backlog %o", (waiting, backlog) => {
     expect(split(10, 10 + waiting).backlog).toEqual(backlog);
   });
 
-  it("send the backlog's context records first, then three batches of the backlog for each live one, while there are live records", () => {
+  it("send the backlog's context records first, and then three backlog batches for each live batch", () => {
     const context = run(split(0, 5_000), 5_030, () => 0).map(({ lane }) => lane[0]);
     expect(context.join("")).toBe(`${"c".repeat(50)}l${"b".repeat(50)}`);
     const order = run(afterContext(split(0, 5_000)), 5_000, (turn) => (turn < 20 ? 30 : 0)).map(({ lane }) => lane[0]);
@@ -122,7 +122,7 @@ describe("the lanes of a log", () => {
     expect(order.slice(-20).join("")).toBe("b".repeat(20));
   });
 
-  it("are each in seq order, and together send everything once", () => {
+  it("send every record exactly once, each lane in sequence order", () => {
     const stories = fc.record({
       sendable: fc.integer({ min: 0, max: 9_000 }),
       grows: fc.array(fc.integer({ min: 0, max: 250 }), { maxLength: 60 }),
@@ -142,7 +142,7 @@ describe("the lanes of a log", () => {
     );
   });
 
-  it("keep to the backlog's rate, which doesn't delay new records", () => {
+  it("limit the backlog to its rate, which does not delay new records", () => {
     const sent = { to: 100, records: 100, mono: 1_000, rate: 50 };
     const lanes = withSent(afterContext(split(0, 5_000)), "backlog", sent);
     expect(nextLane(lanes, { sendable_seq: 5_000, mono: 2_999 })).toBe(null);
@@ -150,7 +150,7 @@ describe("the lanes of a log", () => {
     expect(nextLane(lanes, { sendable_seq: 5_001, mono: 1_001 })).toBe("live");
   });
 
-  it("skip rejected records until they are due for another attempt", () => {
+  it("skip rejected records until their next attempt is due", () => {
     const sending = sendingFrom({ acked_seq: 10, ahead: [[13, 15]] }, { waiting: [11, 12, 17] });
     expect(sending.cursor.acked_seq).toBe(10);
     expect(openStretch(sending, 10, 20).acked_to).toBe(15);
@@ -159,10 +159,10 @@ describe("the lanes of a log", () => {
   });
 });
 
-describe("the next action", () => {
+describe("the sender's next action", () => {
   const live = { kind: "send", lane: "live", limit: null };
 
-  it("is one batch at a time until the service is known not to be ahead, then as many as the window allows", () => {
+  it("is one batch at a time until the service is known to have no newer records, and then as many as the window allows", () => {
     const begun = sendingFrom(at(0));
     expect(nextAction(begun, NOW)).toEqual(live);
     expect(nextAction(begun, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });
@@ -173,20 +173,20 @@ describe("the next action", () => {
     expect(nextAction(level, { ...NOW, under_way: 4 })).toEqual({ kind: "acks" });
   });
 
-  it("is to wait for news if no record waits, and otherwise no longer than the backlog's rate requires", () => {
+  it("is to wait for new records if all are sent, and otherwise at most as long as the backlog's rate requires", () => {
     expect(nextAction(sendingFrom(at(20)), NOW)).toEqual({ kind: "news", ms: null });
     const split = splitOnce({ ...sendingFrom(at(0)), ahead: { kind: "no" } }, 5_000);
     const slow: Sending = { ...split, lanes: { ...split.lanes, context: null, backlog_at: 700 } };
     expect(nextAction(slow, { ...NOW, sendable_seq: 5_000, mono: 200 })).toEqual({ kind: "news", ms: 500 });
   });
 
-  it("gives the backlog its own lane once, and only after the service is known not to be ahead", () => {
+  it("creates the backlog's lane only once, and only after the service is known to have no newer records", () => {
     expect(splitOnce(sendingFrom(at(0)), 5_000).lanes.backlog).toBe(null);
     const level = splitOnce({ ...sendingFrom(at(4_000)), ahead: { kind: "no" } }, 5_000);
     expect(splitOnce(level, 50_000).lanes.backlog).toBe(null);
   });
 
-  it("sends the service's newest record again, alone, if this store has a record with that seq", () => {
+  it("resends the service's newest record alone if this store has a record with that number", () => {
     const probing = verdictOf(sendingFrom(at(0)), range(1, 5), acked(12)).sending;
     expect(nextAction(probing, NOW)).toEqual({ kind: "probe", seq: 12 });
     expect(nextAction(probing, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });
@@ -201,16 +201,16 @@ describe("the next action", () => {
   });
 });
 
-describe("an outcome", () => {
+describe("the outcome of a batch", () => {
   const begun = sendingFrom(at(10));
 
-  it("acked out of order moves the cursor only together with earlier ones", () => {
+  it("advances the cursor only together with earlier batches if it is acked out of order", () => {
     const later = verdictOf(begun, range(16, 20), acked(20)).sending;
     expect(later.cursor.acked_seq).toBe(10);
     expect(verdictOf(later, range(11, 15), acked(20)).sending.cursor.acked_seq).toBe(20);
   });
 
-  it("acked without some records leaves the cursor before the first of them, and the lanes continue", () => {
+  it("leaves the cursor before the first rejected record of an acked batch, and the sending lanes continue", () => {
     const { sending, verdict } = verdictOf(begun, range(11, 20), acked(20, [17, 13]));
     expect(sending.cursor).toEqual({
       acked_seq: 12,
@@ -227,7 +227,7 @@ describe("an outcome", () => {
   it.each([
     ["refused", "whole"],
     ["too_long", "too_long"],
-  ] as const)("%s halves a batch, and a record alone waits while the cursor stays", (kind, cause) => {
+  ] as const)("of kind %s halves the batch, or lets a single record wait while the cursor stays", (kind, cause) => {
     const outcome = { kind, reason: "900 of 300 bytes" };
     expect(verdictOf(begun, range(11, 15), outcome)).toEqual({ sending: begun, verdict: { kind: "halve" } });
     const { sending, verdict } = verdictOf(begun, range(11, 11), outcome);
@@ -236,14 +236,14 @@ describe("an outcome", () => {
     expect(verdictOf(begun, { ...range(11, 15), is_chunk: true }, outcome).verdict).toEqual({ kind: "by_record" });
   });
 
-  it("conflict moves the cursor up to it", () => {
+  it("of kind conflict advances the cursor up to the conflicting record", () => {
     const { sending, verdict } = verdictOf(begun, range(11, 15), conflict(13, 40));
     expect(verdict).toEqual({ kind: "conflict", seq: 13, held_seq: 40, refused: [] });
     expect(sending.cursor.acked_seq).toBe(12);
     expect(verdictOf(begun, range(11, 15), conflict(11)).sending.cursor.acked_seq).toBe(10);
   });
 
-  it("conflict before acked records counts as a rejection, because a new name would store those records twice", () => {
+  it("of kind conflict before acked records counts as a rejection, because a new stream name would store those records twice", () => {
     const later = verdictOf(begun, range(16, 20), acked(20)).sending;
     const { sending, verdict } = verdictOf(later, range(11, 15), conflict(13));
     expect(verdict).toMatchObject({ kind: "refused", refused: { seq: 13 } });
@@ -251,7 +251,7 @@ describe("an outcome", () => {
     expect(sending.lanes.by_record).toEqual([{ seq: 13, end: 15 }]);
   });
 
-  it("keep ends the session, and only the first of several such outcomes is blamed", () => {
+  it("of kind keep (no ack) ends the session, and only the first such batch is blamed", () => {
     const keep = { kind: "keep", reason: "no ack in time" } as const;
     const end = { kind: "end", reason: "no ack in time", refused: null };
     const once = verdictOf(begun, range(11, 15), keep);
@@ -261,7 +261,7 @@ describe("an outcome", () => {
   });
 });
 
-describe("records that the service never answers", () => {
+describe("records that the service does not answer", () => {
   type Answer = "acked" | "silent" | "lost";
 
   interface Life {
@@ -315,7 +315,7 @@ describe("records that the service never answers", () => {
     return { waiting: [...life.waiting], acked: life.acked.size, sessions };
   }
 
-  it("are found and wait, and all other records arrive", () => {
+  it("are isolated and wait for another attempt, and all other records arrive", () => {
     const lives = fc.record({
       newest: fc.integer({ min: 2, max: 400 }),
       poison: fc.uniqueArray(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 3 }),
@@ -333,7 +333,7 @@ describe("records that the service never answers", () => {
     );
   });
 
-  it("aren't blamed for connections that break: all records arrive in the end", () => {
+  it("are not blamed if the connection breaks, and all of them arrive in the end", () => {
     const lives = fc.record({ newest: fc.integer({ min: 1, max: 300 }), odds: fc.array(fc.nat(9), { minLength: 20 }) });
     fc.assert(
       fc.property(lives, ({ newest, odds }) => {

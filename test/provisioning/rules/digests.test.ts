@@ -18,7 +18,7 @@ function runsOf(records: readonly Placed[], before: number | null = null): reado
   return hourRuns(records, before).map(({ hour, records: own }) => [hour / HOUR_MS, ...own.map(({ seq }) => seq)]);
 }
 
-it("hourRuns puts the records of an hour into one run", () => {
+it("hourRuns groups consecutive records of one hour into one run", () => {
   const records = [reading(1, HOUR_MS), reading(2, 2 * HOUR_MS - 1), reading(3, 2 * HOUR_MS)];
   expect(runsOf(records)).toEqual([
     [1, 1, 2],
@@ -26,12 +26,12 @@ it("hourRuns puts the records of an hour into one run", () => {
   ]);
 });
 
-it("hourRuns puts a record with an earlier time into the hour of the record before it", () => {
+it("hourRuns puts a record with an earlier time into the hour of the previous record", () => {
   expect(runsOf([reading(1, 2 * HOUR_MS), reading(2, HOUR_MS)])).toEqual([[2, 1, 2]]);
   expect(runsOf([reading(1, HOUR_MS)], 5 * HOUR_MS)).toEqual([[5, 1]]);
 });
 
-it("hourRuns starts another run after a gap in seq", () => {
+it("hourRuns starts another run after a gap in the sequence numbers", () => {
   expect(runsOf([reading(1, HOUR_MS), reading(3, HOUR_MS), reading(4, HOUR_MS)])).toEqual([
     [1, 1],
     [1, 3, 4],

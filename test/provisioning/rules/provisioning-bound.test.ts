@@ -6,7 +6,7 @@ import { boothFromSeq, labelOf } from "../../../src/domain/stream-label.ts";
 import type { ServiceRecord } from "../../../src/domain/service.ts";
 import { after, around, away, by, entered, looking, lookedUp, ok, record } from "./provisioning-events.ts";
 
-describe("bound booth", () => {
+describe("a booth", () => {
   const bound = after([
     entered,
     looking,
@@ -22,7 +22,7 @@ describe("bound booth", () => {
     [3, "claimed"],
     [4, "claimed"],
     [5, "suspended"],
-  ])("with generation 4, whose record names another gateway at generation %i, is %s", (generation, state) => {
+  ])("bound at generation 4, whose record names another gateway at generation %i, is %s", (generation, state) => {
     expect(seen({ ...other, generation })).toMatchObject({ state });
   });
 
@@ -30,7 +30,7 @@ describe("bound booth", () => {
     ["taken over", { ...other, generation: 5 }],
     ["released", { ...record, generation: 4, status: "released" as const }],
     ["decommissioned", { ...record, generation: 4, status: "decommissioned" as const }],
-  ])("continues after a wrong record called it %s, once the record names this gateway again", (_, wrong) => {
+  ])("that a wrong record reported as %s becomes active again once the record names this gateway", (_, wrong) => {
     const ended = seen(wrong);
     expect(isBound(ended)).toBe(false);
     const ours = { ...other, generation: 4, gateway: { id: "gw-1", last_seen_at: null } };
@@ -46,12 +46,12 @@ describe("bound booth", () => {
     expect(seen(ours, after([entered], ended)).state).toBe("serial_entered");
   });
 
-  describe("decommissioned by the service's record", () => {
+  describe("that the service's record shows as decommissioned", () => {
     const over = { ...record, generation: 4, status: "decommissioned" as const };
     const again = (said: ServiceRecord, ended_for_ms: number, row = seen(over)) =>
       after([{ kind: "record_seen", record: said, newest_seq: 99, ended_for_ms }], row);
 
-    it("counts the time between readings with the same status, and remembers the newest record", () => {
+    it("counts how long consecutive readings show this status, and remembers the newest record", () => {
       expect(seen(over).wipe).toEqual({ by: "record", for_ms: 0, last_seq: 70 });
       expect(again(over, 5_000, again(over, 1_000)).wipe).toEqual({ by: "record", for_ms: 6_000, last_seq: 70 });
     });
@@ -60,11 +60,11 @@ describe("bound booth", () => {
       ["released", { ...over, status: "released" as const }],
       ["unprovisioned", record],
       ["decommissioned under another generation", { ...over, generation: 5 }],
-    ])("counts from zero after a reading with the status %s", (_, other) => {
+    ])("restarts this count after a reading with the status %s", (_, other) => {
       expect(again(other, 0, again(over, 1_000)).wipe?.for_ms).toBe(0);
     });
 
-    it("may not be wiped once its serial number is entered again, or its record names the gateway again", () => {
+    it("must not be wiped after its serial number is entered again or its record names the gateway again", () => {
       expect(after([entered], again(over, 1_000)).wipe).toBeUndefined();
       const gateway = { id: "gw-1", last_seen_at: null };
       const ours = { ...over, status: "provisioned" as const, gateway };
@@ -75,7 +75,7 @@ describe("bound booth", () => {
   it.each([
     [true, { by: "root", for_ms: 0, last_seq: 70 }],
     [undefined, undefined],
-  ])("decommissioned here, by root: %s, may be wiped: %o", (by_root, wipe) => {
+  ])("that is decommissioned on the gateway may be wiped only if root did it (by root: %s)", (by_root, wipe) => {
     const leave = { kind: "leave", leaving: { to: "decommissioned", reason: "", last_seq: 70, by_root } } as const;
     const left = after([leave, { kind: "left", answer: ok(), name }], bound);
     expect(left).toMatchObject({ state: "decommissioned" });
@@ -86,7 +86,7 @@ describe("bound booth", () => {
   it.each([
     [true, message("bind.lost_todo")],
     [undefined, message("bind.key_refused_todo")],
-  ])("gives advice if its key is denied, with a lost identity: %s", (is_lost, advice) => {
+  ])("shows the fitting advice if its key is denied (gateway identity lost: %s)", (is_lost, advice) => {
     const looked = after([entered, looking]);
     const answer = { kind: "denied", reason: "401" } as const;
     expect(transition(looked, lookedUp(answer), { ...around, is_lost })).toMatchObject({ state: "denied", advice });
@@ -98,7 +98,7 @@ describe("bound booth", () => {
     expect(stepOf(refused)).toBe("look_up");
   });
 
-  it("still delivers the records before a take-over, and none after it", () => {
+  it("still delivers the records from before a take-over, but no later ones", () => {
     const suspended = seen({ ...other, generation: 5 });
     expect(suspended).toMatchObject({ last_seq: 70, generation: 4 });
     expect(isBound(suspended)).toBe(false);
@@ -121,17 +121,17 @@ describe("bound booth", () => {
     expect(denied).toMatchObject({ state: "claimed", leaving, wait_ms: 900_000 });
   });
 
-  it("without a binding leaves at once", () => {
+  it("leaves at once if it is not bound", () => {
     const leaving = { to: "released" as const, reason: "", last_seq: 0 };
     expect(after([entered, { kind: "leave", leaving }])).toMatchObject({ state: "released", serial: null });
   });
 
-  it("delivers nothing more while it leaves because of a mistyped serial number", () => {
+  it("delivers no more records while it leaves because of a mistyped serial number", () => {
     const leaving = { to: "released" as const, reason: WRONG_SERIAL, last_seq: 70 };
     expect(speaksFor(after([{ kind: "leave", leaving }], bound), 3)).toBe(false);
   });
 
-  it("reports a denied key once, and its recovery, and stays bound", () => {
+  it("reports a denied key once, reports its recovery, and stays bound", () => {
     const active = after([{ kind: "configuring" }, { kind: "configured", answer: ok() }, { kind: "verified" }], bound);
     const refused = after([{ kind: "key_refused", reason: "revoked" }], active);
     expect(refused).toMatchObject({ state: "active", reason: message("bind.key_refused", { reason: "revoked" }) });
@@ -155,12 +155,12 @@ describe("bound booth", () => {
     expect(seen({ ...record, generation: null, ...plain.record }, plain)).toBe(plain);
   });
 
-  it("ends when the service's record ends the binding of its generation", () => {
+  it("ends its binding when the service's record ends the binding of the same generation", () => {
     expect(seen({ ...record, generation: 4, status: "released" })).toMatchObject({ state: "released", serial: null });
     expect(seen({ ...record, generation: 3, status: "released" })).toBe(bound);
   });
 
-  it("gets another stream name from the first record at which the service has another one", () => {
+  it("gets another stream name from the first record on that differs at the service", () => {
     const once = after([{ kind: "renamed", name }], bound);
     const before = { stream_id: "log-1", last_seq: 70 };
     expect(once.stream).toEqual({ id: "name-2", from_seq: 71, predecessor: before, booth_from_seq: 1 });
@@ -182,7 +182,7 @@ describe("bound booth", () => {
     });
   });
 
-  it("knows its first seq in the log across stream names; an older row without it uses the start of the name", () => {
+  it("keeps its first sequence number across stream names, and uses 1 if an older row does not store this number", () => {
     const leaving = { to: "released" as const, reason: "moved", last_seq: 70 };
     const gone = after(
       [
@@ -198,7 +198,7 @@ describe("bound booth", () => {
     expect(boothFromSeq({ id: "n", from_seq: 90, predecessor: { stream_id: "m", last_seq: 89 } })).toBe(1);
   });
 
-  it("starts with the serial number of the booth that it leaves for", () => {
+  it("starts provisioning with the corrected serial number when it leaves because of a mistyped one", () => {
     const then = { serial: "ABCD-123-124", confirmed: by };
     const leaving = { to: "released" as const, reason: WRONG_SERIAL, last_seq: 70, then };
     const gone = after(
@@ -211,7 +211,7 @@ describe("bound booth", () => {
     expect(gone).toMatchObject({ state: "serial_entered", ...then, generation: null, stream: { id: "name-2" } });
   });
 
-  it("tries a configuration, and restores the one before if it fails", () => {
+  it("tries a new configuration, and restores the previous one if it fails", () => {
     const tried = { ...record, generation: 4, config: { revision: 2, filters: {} } };
     const trying = after([{ kind: "config_tried", record: tried, revision: 2 }], bound);
     expect(trying).toMatchObject({ state: "claimed", record: tried, trial: { revision: 2 } });

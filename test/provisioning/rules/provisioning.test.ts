@@ -24,7 +24,7 @@ describe("provisioning", () => {
     expect(stepOf(active)).toBe("wait");
   });
 
-  it("waits for a person if nobody has confirmed the serial number", () => {
+  it("waits for a person's confirmation if nobody has confirmed the serial number", () => {
     const waiting = after([{ ...entered, confirmed: null }, looking, lookedUp(ok())]);
     expect(waiting).toMatchObject({ state: "awaiting_confirm", record: { facility_name: "Denver" } });
     expect(stepOf(waiting)).toBe("wait");
@@ -34,7 +34,7 @@ describe("provisioning", () => {
     });
   });
 
-  it("keeps the claim id in every retry, so that the service sees one claim", () => {
+  it("keeps the claim id in every retry, so that the service sees a single claim", () => {
     const once = after([entered, looking, lookedUp(ok(), "claim-1"), { kind: "claimed", answer: away }]);
     expect(once).toMatchObject({ state: "claiming", attempt: 1, claim: { id: "claim-1" } });
     const again = after(
@@ -47,18 +47,18 @@ describe("provisioning", () => {
     expect(again).toMatchObject({ state: "claimed", claim: { id: "claim-1" } });
   });
 
-  it("is queued after a network error, which doesn't count as an unknown serial number", () => {
+  it("is queued after a network error, which is not treated as an unknown serial number", () => {
     const queued = after([entered, looking, lookedUp(away)]);
     expect(queued).toMatchObject({ state: "queued", reason: "no route", attempt: 1 });
     expect(stepOf(queued)).toBe("look_up");
     expect(queued.wait_ms).toBeLessThanOrEqual(1_000);
   });
 
-  it("waits as long as the service asks in Retry-After", () => {
+  it("waits as long as the service's Retry-After requires", () => {
     expect(after([entered, looking, lookedUp({ ...away, after_ms: 90_000 })]).wait_ms).toBe(90_000);
   });
 
-  it("retries an unknown serial number after about 15 min, and accepts a corrected one at any time", () => {
+  it("retries an unknown serial number after about 15 min, and accepts a corrected number at any time", () => {
     const unknown = after([entered, looking, lookedUp({ kind: "not_found" })]);
     expect(unknown).toMatchObject({ state: "not_found", wait_ms: 900_000 });
     expect(render(unknown.reason)).toContain("ABCD-123-123");
@@ -69,14 +69,14 @@ describe("provisioning", () => {
     });
   });
 
-  it("has a conflict with a booth of another gateway, and claims a booth of this gateway again", () => {
+  it("reports a conflict for a booth of another gateway, and claims a booth of this gateway again", () => {
     const held = (id: string) =>
       ok({ ...record, status: "provisioned", gateway: { id, last_seen_at: "2026-03-02 08:00:00Z" } });
     expect(after([entered, looking, lookedUp(held("gw-2"))])).toMatchObject({ state: "conflict" });
     expect(after([entered, looking, lookedUp(held("gw-1"))])).toMatchObject({ state: "claiming" });
   });
 
-  it("returns to claimed with the same claim if verifying fails", () => {
+  it("returns to the state claimed with the same claim if verification fails", () => {
     const verifying = after([
       entered,
       looking,
@@ -90,7 +90,7 @@ describe("provisioning", () => {
     expect(isBound(back)).toBe(true);
   });
 
-  it("stores a changed record of its own binding, and no other record", () => {
+  it("stores a changed record of its own binding, and ignores any other record", () => {
     const bound = after([entered, looking, lookedUp(ok()), { kind: "claimed", answer: ok() }]);
     const own = { ...record, generation: bound.generation, gateway: { id: "gw-1", last_seen_at: "later" } };
     const mqtt = { url: "mqtt://127.0.0.1:2", client_id: null, username: null, topic_prefix: null };
@@ -113,12 +113,12 @@ describe("provisioning", () => {
     { kind: "record_seen", record, newest_seq: 0 },
     { kind: "key_refused", reason: "" },
     { kind: "left", answer: ok(), name: { from_seq: 1, stream: "log-1", id: "name-2" } },
-  ])("ignores the event $kind if it doesn't fit the state", (event) => {
+  ])("ignores the event $kind if it does not fit the state", (event) => {
     const row = emptyRow(0);
     expect(after([event], row)).toBe(row);
   });
 
-  it("keeps the last stream of the gateway before in the claim", () => {
+  it("keeps the previous gateway's last stream in the claim", () => {
     const claiming = after([entered, looking, lookedUp(ok())]);
     const predecessor = { stream_id: "log-0", last_seq: 17 };
     const told = after([{ kind: "predecessor_known", predecessor }], claiming);
@@ -136,18 +136,18 @@ describe("provisioning", () => {
       { state: "conflict", reason: "malformed" },
     ],
     [{ kind: "not_found" }, { state: "not_found" }],
-  ])("handles the answer %j to the configuration", (answer, expected) => {
+  ])("after the answer %j to the configuration has the result %j", (answer, expected) => {
     const claimed = after([entered, looking, lookedUp(ok()), { kind: "claimed", answer: ok() }]);
     expect(after([{ kind: "configuring" }, { kind: "configured", answer }], claimed)).toMatchObject(expected);
   });
 });
 
-describe("booth of another gateway", () => {
+describe("a booth of another gateway", () => {
   const held = ok({ ...record, status: "provisioned", gateway: { id: "gw-2", last_seen_at: null } });
   const replace = { ...by, replace: true };
   const conflict = after([entered, looking, lookedUp(held)]);
 
-  it("is taken over only after a confirmation, by a claim of the record that is read then", () => {
+  it("is taken over only after a confirmation, with a claim based on the record that is read then", () => {
     expect(after([{ kind: "confirmed", confirmation: by, claim_id: "c" }], conflict)).toBe(conflict);
     const again = after([{ kind: "confirmed", confirmation: replace, claim_id: "c" }], conflict);
     expect(again).toMatchObject({ state: "serial_entered", claim: null, confirmed: replace });
@@ -160,7 +160,7 @@ describe("booth of another gateway", () => {
     expect(retried).toMatchObject({ state: "claiming", claim: claiming.claim });
   });
 
-  it("is free if the record names no gateway", () => {
+  it("can be claimed if the record names no gateway", () => {
     const nameless = ok({ ...record, status: "provisioned", gateway: { id: null, last_seen_at: null } });
     expect(after([entered, looking, lookedUp(nameless)])).toMatchObject({ claim: { intent: "claim" } });
   });
@@ -170,7 +170,7 @@ describe("booth of another gateway", () => {
     expect(after([looking, lookedUp(ok())], again)).toMatchObject({ state: "claiming", claim: { intent: "claim" } });
   });
 
-  it("is claimed again once its holder has been silent for long enough", () => {
+  it("is claimed again once its current gateway has been silent for long enough", () => {
     const seen = (last_seen_at: string) =>
       ok({ ...record, status: "provisioned", gateway: { id: "gw-2", last_seen_at } });
     const deniedAfter = (before_ms: number): ProvisioningRow =>
@@ -196,7 +196,7 @@ describe("booth of another gateway", () => {
     expect(deniedAfter(601_000)).toMatchObject({ state: "denied", possible_at: undefined });
   });
 
-  it("gives advice if the key is denied", () => {
+  it("shows advice to enter another key if the key is denied", () => {
     const claiming = after([{ ...entered, confirmed: replace }, looking, lookedUp(held)]);
     const denied = after([{ kind: "claimed", answer: { kind: "denied", reason: "seen" } }], claiming);
     expect(render(denied.advice)).toContain("enter a key that may provision");

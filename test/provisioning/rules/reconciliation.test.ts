@@ -4,7 +4,7 @@ import { daysFromCivil } from "../../../src/domain/time-zone.ts";
 
 const figures = (body: unknown): ReadonlyMap<string, number | string> => figuresIn("runtime", body);
 
-it("figuresIn names values independently of the order of a list, and leaves out ids and windows", () => {
+it("figuresIn names list items independently of their order, and leaves out ids and time windows", () => {
   const answer = {
     booth_id: "b",
     start: 1,
@@ -25,7 +25,7 @@ it("figuresIn names values independently of the order of a list, and leaves out 
   });
 });
 
-it("differencesOf compares the use of a filter that was fitted before the first contact like any other figure", () => {
+it("differencesOf also compares the use of a filter that was installed before the first contact", () => {
   const record = { filter_type: "pre_filter", maintenance_date: "2026-03-02" };
   const [ours, theirs] = [90, 91].map((minutes) => figures([{ ...record, booth_in_use_time: minutes }]));
   expect(differencesOf(ours ?? new Map(), theirs ?? new Map())).toEqual([
@@ -33,28 +33,28 @@ it("differencesOf compares the use of a filter that was fitted before the first 
   ]);
 });
 
-it("figuresIn names an item by both its names", () => {
+it("figuresIn names a list item by both of its naming fields", () => {
   const item = { filter_type: "pre_filter", maintenance_date: "2026-03-02", cycles: 5 };
   expect(figures([item]).get("runtime.pre_filter 2026-03-02.cycles")).toBe(5);
 });
 
-it("figuresIn and differencesOf cut names and texts of the service to 200 characters at every level", () => {
+it("figuresIn and differencesOf cut the service's names and texts to 200 characters at every level", () => {
   const long = "x".repeat(1_000);
   const found = differencesOf(figures({}), figures({ [long]: { [long]: long } }));
   expect(found).toEqual([{ figure: `runtime.${long}`.slice(0, 200), gateway: null, service: long.slice(0, 200) }]);
 });
 
 it.each([
-  ["equal values", { minutes: 5 }, { minutes: 5 }, []],
-  ["rounding noise", { minutes: 0 }, { minutes: 1e-6 }, []],
-  ["a tenth of a millisecond", { minutes: 0 }, { minutes: 2e-6 }, ["runtime.minutes"]],
-  ["zero and not listed", { minutes: 0 }, {}, []],
-  ["not listed by the gateway", {}, { minutes: 1 }, ["runtime.minutes"]],
-  ["not listed by the service", { minutes: 1 }, {}, ["runtime.minutes"]],
-  ["different texts", { state: "late" }, { state: "on_time" }, ["runtime.state"]],
-  ["a text and a number", { state: "5" }, { state: 5 }, ["runtime.state"]],
-  ["a mode without time that one side lists", [{ mode: "idle", minutes: 0 }], [], []],
-])("differencesOf compares %s", (...[, gateway, service, expected]) => {
+  ["finds no difference between equal values", { minutes: 5 }, { minutes: 5 }, []],
+  ["ignores rounding noise", { minutes: 0 }, { minutes: 1e-6 }, []],
+  ["finds a difference of a tenth of a millisecond", { minutes: 0 }, { minutes: 2e-6 }, ["runtime.minutes"]],
+  ["finds no difference between zero and an unlisted figure", { minutes: 0 }, {}, []],
+  ["finds a figure that the gateway does not list", {}, { minutes: 1 }, ["runtime.minutes"]],
+  ["finds a figure that the service does not list", { minutes: 1 }, {}, ["runtime.minutes"]],
+  ["finds a difference between texts", { state: "late" }, { state: "on_time" }, ["runtime.state"]],
+  ["finds a difference between a text and a number", { state: "5" }, { state: 5 }, ["runtime.state"]],
+  ["ignores a mode without time that only one side lists", [{ mode: "idle", minutes: 0 }], [], []],
+])("differencesOf %s", (...[, gateway, service, expected]) => {
   const found = differencesOf(figures(gateway), figures(service));
   expect(found.map(({ figure }) => figure)).toEqual(expected);
 });
@@ -73,7 +73,7 @@ it.each([
   expect([local.day, (local.end - local.start) / 3_600_000]).toEqual([day, hours]);
 });
 
-it("dayBefore returns the local day", () => {
+it("dayBefore returns the previous day in the local time zone", () => {
   expect(dayBefore("America/Denver", Date.UTC(2026, 0, 2, 6)).day).toBe("2025-12-31");
   expect(dayBefore("America/Denver", Date.UTC(2026, 0, 2, 7)).day).toBe("2026-01-01");
 });

@@ -25,23 +25,23 @@ describe("configTrial", () => {
   const tried = serviceRecord({ config: config(2) });
   const begun = configTrial(row({ refused_revision: 9 }), { kind: "config_tried", record: tried, revision: 2 });
 
-  it("puts a configuration in force, and keeps the one before", () => {
+  it("applies a new configuration, and keeps the previous one", () => {
     expect(begun).toMatchObject({ record: tried, trial: { revision: 2, before: KNOWN }, refused_revision: null });
   });
 
-  it("keeps the first configuration during a second trial", () => {
+  it("keeps the original configuration during a second trial", () => {
     const record = serviceRecord({ config: config(3) });
     const second = configTrial(begun, { kind: "config_tried", record, revision: 3 });
     expect(second.trial).toEqual({ revision: 3, before: KNOWN });
   });
 
-  it("ends a proved trial, and ignores a proof without a trial", () => {
+  it("ends a successful trial, and ignores a success without a trial", () => {
     expect(configTrial(begun, { kind: "config_proved" })).toMatchObject({ record: tried, trial: null });
     const calm = row();
     expect(configTrial(calm, { kind: "config_proved" })).toBe(calm);
   });
 
-  it("restores the configuration before after a failed trial, and changes nothing without a trial", () => {
+  it("restores the previous configuration after a failed trial, and changes no configuration without a trial", () => {
     const back = configTrial(begun, { kind: "config_refused", revision: 2 });
     expect(back).toMatchObject({ record: KNOWN, trial: null, refused_revision: 2 });
     const never = configTrial(row(), { kind: "config_refused", revision: 2 });
@@ -65,15 +65,20 @@ describe("sifted", () => {
       { booth_id: "b-2" },
     ],
     [
-      "neither filters nor place of a rejected revision",
+      "neither the filters nor the time zone and hours of a rejected revision",
       { refused_revision: 2 },
       { config: config(2), tz: "Europe/Berlin", working_hours: [] },
       { config: KNOWN.config, tz: "America/Denver", working_hours: hours },
     ],
-    ["the known zone instead of an unknown one", {}, { config: config(1), tz: "Mars/Base" }, { tz: "America/Denver" }],
-    ["the known zone if the record has none", {}, { config: config(1), tz: null }, { tz: "America/Denver" }],
     [
-      "an unknown zone if none was known",
+      "the known time zone instead of an unknown one",
+      {},
+      { config: config(1), tz: "Mars/Base" },
+      { tz: "America/Denver" },
+    ],
+    ["the known time zone if the record has none", {}, { config: config(1), tz: null }, { tz: "America/Denver" }],
+    [
+      "an unknown time zone if none was known",
       { record: serviceRecord({ tz: null, config: config(1) }) },
       { config: config(1), tz: "Mars/Base" },
       { tz: "Mars/Base" },
@@ -92,7 +97,7 @@ describe("sifted", () => {
       { mqtt: { ...mqtt, url: null }, unread: ["mqtt.url"] },
       { mqtt },
     ],
-  ])("takes %s", (...[, change, record, expected]) => {
+  ])("returns %s", (...[, change, record, expected]) => {
     expect(sifted(row(change), serviceRecord({ mqtt, ...record }))).toMatchObject(expected);
   });
 });
@@ -103,15 +108,15 @@ describe("driftOf", () => {
     ["a missing generation", { generation: null }, "generation"],
     ["a missing broker", { mqtt: null }, "mqtt"],
     ["no broker of a booth that isn't provisioned", { mqtt: null, status: "released" }, ""],
-    ["a missing zone", { tz: null }, "tz"],
-    ["a zone that only the facility has", { place_from: "facility" }, "tz"],
+    ["a missing time zone", { tz: null }, "tz"],
+    ["a time zone that only the facility has", { place_from: "facility" }, "tz"],
     ["a missing configuration", { config: null }, "config"],
     ["an unreadable field once", { config: null, unread: ["config", "brand_name"] }, "config, brand_name"],
-  ])("names %s", (_, change, expected) => {
+  ])("reports %s", (_, change, expected) => {
     expect(driftOf(row(), { ...KNOWN, ...change })).toBe(expected);
   });
 
-  it("names no field that the record never had", () => {
+  it("reports no field that the record never had", () => {
     const bare = serviceRecord({ generation: null, tz: null });
     expect(driftOf(row({ record: bare, generation: 0 }), bare)).toBe("");
     expect(driftOf(row({ record: null, generation: null }), bare)).toBe("");
@@ -121,26 +126,26 @@ describe("driftOf", () => {
 });
 
 it.each<[string, Partial<ProvisioningRow>, ServiceRecord["config"], number | null]>([
-  ["another revision", {}, config(2), 2],
-  ["the revision in force", {}, config(1), null],
-  ["a rejected revision", { refused_revision: 2 }, config(2), null],
-  ["no configuration", {}, null, null],
-  ["a configuration without a number", {}, config(null), null],
-  ["the first record, which counts at once", { record: null }, config(2), null],
-])("offeredRevision of %s", (...[, change, offered, expected]) => {
+  ["the number of a revision that is not in force", {}, config(2), 2],
+  ["null for the revision in force", {}, config(1), null],
+  ["null for a rejected revision", { refused_revision: 2 }, config(2), null],
+  ["null without a configuration", {}, null, null],
+  ["null for a configuration without a number", {}, config(null), null],
+  ["null for the first record, which is applied at once", { record: null }, config(2), null],
+])("offeredRevision returns %s", (...[, change, offered, expected]) => {
   expect(offeredRevision(row(change), serviceRecord({ config: offered }))).toBe(expected);
 });
 
 it.each<[string, Partial<ServiceRecord>, readonly string[]]>([
   [
-    "a valid configuration",
+    "no problem of a valid configuration",
     { working_hours: hours, config: { revision: 1, filters: { pre_filter: { limits: { minutes: 5_256_000 } } } } },
     [],
   ],
-  ["no zone", { tz: null }, []],
-  ["an unknown zone", { tz: "Mars/Base" }, ["there is no time zone Mars/Base"]],
+  ["no problem of a record without a time zone", { tz: null }, []],
+  ["an unknown time zone", { tz: "Mars/Base" }, ["there is no time zone Mars/Base"]],
   [
-    "invalid hours",
+    "invalid working hours",
     {
       working_hours: [
         { day: "monday", start: "24:00", stop: "17:00", enabled: true },
@@ -159,10 +164,10 @@ it.each<[string, Partial<ServiceRecord>, readonly string[]]>([
     },
     ["pre_filter: 5256001 minutes are more than 5256000"],
   ],
-])("configProblems of %s", (_, change, expected) => {
+])("configProblems reports %s", (_, change, expected) => {
   expect(configProblems(serviceRecord(change))).toEqual(expected);
 });
 
-it("configProblems names unreadable fields", () => {
+it("configProblems reports unreadable fields", () => {
   expect(configProblems(serviceRecord({ unread: ["config.filters"] }))).toEqual(["config.filters can't be read"]);
 });

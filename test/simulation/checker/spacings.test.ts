@@ -26,34 +26,34 @@ const seen = (covers: readonly Covered[]) => ({
 const stage = (mode: Mode, start: number, end: number) => ({ mode, start, end });
 const shown = (mode: Mode, start: number, end: number) => ({ mode: wireNameOf(mode), start, end });
 
-describe("a transition between two polls within the bridge", () => {
+describe("a mode change between two late polls (a bridged gap)", () => {
   const truth = { stages: [stage("spray", 0, LEFT), stage("off", LEFT, END)] };
   const told = (covers: readonly Covered[], mode: Mode, until: number): readonly string[] =>
     modeFaults(truth, [shown("spray", 0, LEFT), shown(mode, LEFT, until), shown("off", until, END)], seen(covers));
 
-  it("may be shown by the second poll", () => {
+  it("is accepted if the service shows it at the second poll", () => {
     expect(told(BRIDGED, "spray", NEXT_POLL)).toEqual([]);
     // The same holds inside a coverage record that contains a distance of 29 s between polls.
     expect(told([covered(0, END, 29 * SECOND_MS)], "spray", NEXT_POLL)).toEqual([]);
   });
 
   it.each<[string, readonly Covered[], Mode, number]>([
-    ["if polls were on time", [covered(0, END)], "spray", NEXT_POLL],
+    ["at the second poll although polls were on time", [covered(0, END)], "spray", NEXT_POLL],
     ["long after the second poll", BRIDGED, "spray", NEXT_POLL + 6 * SECOND_MS],
-    ["as another mode than the one before it", BRIDGED, "bake", NEXT_POLL],
+    ["as a mode other than the previous one", BRIDGED, "bake", NEXT_POLL],
     ["later than the distance between the polls", [covered(0, END, 29 * SECOND_MS)], "spray", LEFT + 35 * SECOND_MS],
     [
-      "if the distant polls were at another time",
+      "at a poll although the late polls were at another time",
       [...BRIDGED.slice(0, 1), covered(LAST_POLL, END)],
       "spray",
       NEXT_POLL,
     ],
-  ])("may not be shown %s", (...[, covers, mode, until]) => {
+  ])("is reported as a fault if it is shown %s", (...[, covers, mode, until]) => {
     expect(told(covers, mode, until)).toEqual([expect.stringContaining(`the service shows ${wireNameOf(mode)}`)]);
   });
 });
 
-describe("a cycle that ends between two polls within the bridge", () => {
+describe("a cycle that ends between two late polls (a bridged gap)", () => {
   const cycle = { start: 30 * MINUTE_MS, end: LEFT, counted: true, spray_ms: 30 * MINUTE_MS, bake_ms: 0 };
   const stages = [stage("idle", 0, cycle.start), stage("spray", cycle.start, LEFT), stage("off", LEFT, END)];
   const truth = { from: 0, to: END, stages, cycles: [{ ...cycle, result: "complete_no_bake", reason: "" }] } as const;
@@ -64,7 +64,7 @@ describe("a cycle that ends between two polls within the bridge", () => {
     return cycleFaults(truth, [row], seen(covers));
   };
 
-  it("may end by the second poll, and no later", () => {
+  it("may end up to the second poll, and any other end is reported as a fault", () => {
     expect(told(BRIDGED, NEXT_POLL)).toEqual([]);
     expect(told(BRIDGED, NEXT_POLL + 6 * SECOND_MS)).toHaveLength(2);
     expect(told([covered(0, END)], NEXT_POLL)).toHaveLength(2);
@@ -72,13 +72,13 @@ describe("a cycle that ends between two polls within the bridge", () => {
   });
 });
 
-it("a bake that polls may see as a full one is a close call", () => {
+it("a bake that late polls may show as a full bake is a close call (the polls cannot decide it)", () => {
   const bake = stage("bake", LEFT - 280 * SECOND_MS, LEFT);
   expect(closeCalls({ stages: [bake], cycles: [] }, seen(BRIDGED))).toEqual([{ start: bake.start, end: bake.end }]);
   expect(closeCalls({ stages: [bake], cycles: [] }, seen([covered(0, END)]))).toEqual([]);
 });
 
-it("a stage that may lie between two polls is a close call", () => {
+it("a stage that may lie between two polls is a close call (the polls cannot decide it)", () => {
   const pause = stage("cool_down", LEFT, LEFT + SECOND_MS);
   const long = stage("cool_down", LEFT, LEFT + 60 * SECOND_MS);
   expect(closeCalls({ stages: [pause], cycles: [] }, seen([covered(0, END)]))).toEqual([

@@ -189,11 +189,11 @@ function deepRecords(): Pick<Bug, "http" | "parts" | "watch"> {
 
 export const FIELD_BUGS: readonly Bug[] = [
   { name: "outputs that are frozen until the clock is confirmed", seed: 6, outputs: frozen },
-  { name: "unconfirmed values told as good", seed: 21, outputs: unmarked },
+  { name: "values with an unconfirmed time that are published as good", seed: 21, outputs: unmarked },
   { name: "a tag of the wrong type that leaves the link up", seed: 1, parts: unreported },
-  { name: "a close after a response counted as a failure of the link", seed: 19, parts: closedIsFailed },
-  { name: "a session held off after one that ended soon", seed: 9, parts: heldOff },
+  { name: "a connection close after a response that counts as a link failure", seed: 19, parts: closedIsFailed },
+  { name: "a session that is delayed after a short session", seed: 9, parts: heldOff },
   { name: "a fatal error that leaves the process alive", seed: 3, watch: unheard },
-  { name: "a fatal error whose end waits for a call that hangs", seed: 31, parts: unlimitedEnd },
+  { name: "a shutdown after a fatal error that waits for a hanging call", seed: 31, parts: unlimitedEnd },
   { name: "a deeply nested record that ends the agent", seed: 77, ...deepRecords() },
 ];

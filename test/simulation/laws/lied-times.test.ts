@@ -57,17 +57,20 @@ const believed = (off: number, until: number): readonly Held[] =>
     [until, 0],
   ]);
 
-describe("spans in which a time may be wrong", () => {
-  it("last from a proven lie of up to an hour to the service's next true time", () => {
+describe("spans in which a simulated time may be wrong", () => {
+  it("last from a provable false time of up to an hour to the service's next true time", () => {
     expect(spansOf("ack_time", believed(20 * MINUTE_MS, 75 * MINUTE_MS))).toEqual(["62 to 95"]);
     expect(spansOf("http_date", believed(-20 * MINUTE_MS, 75 * MINUTE_MS))).toEqual(["42 to 75"]);
   });
 
-  it.each(["unhashed_time", "any_field", "conflict"] as const)("don't follow from %s, which proves nothing", (lie) => {
-    expect(spansOf(lie, believed(20 * MINUTE_MS, 75 * MINUTE_MS))).toEqual([]);
-  });
+  it.each(["unhashed_time", "any_field", "conflict"] as const)(
+    "are not derived from the false answer %s, which proves nothing",
+    (lie) => {
+      expect(spansOf(lie, believed(20 * MINUTE_MS, 75 * MINUTE_MS))).toEqual([]);
+    },
+  );
 
-  it("exclude lies of more than an hour, unless the time is marked as unsure", () => {
+  it("exclude false times of more than an hour, unless the time is marked as unsure", () => {
     expect(spansOf("ack_time", believed(100 * MINUTE_MS, 75 * MINUTE_MS))).toEqual([]);
     const marked = heldOf([
       [0, 24 * HOUR_MS, true],
@@ -76,7 +79,7 @@ describe("spans in which a time may be wrong", () => {
     expect(spansOf("unhashed_time", marked)).toEqual(["0 to 90", "1440 to 1530"]);
   });
 
-  it("don't contain a lie that is over, and end some time after a lie", () => {
+  it("do not cover a false time that is already corrected or too long ago", () => {
     expect(
       spansOf(
         "ack_time",

@@ -111,12 +111,12 @@ function obedient(given: GivenOutputs): GivenOutputs {
 }
 
 export const OUTPUT_BUGS: readonly Bug[] = [
-  { name: "an output's cursor moved before the broker has it", seed: 1, outputs: unconfirmed },
-  { name: "records that an output passed over without a word", seed: 4, outputs: silentPasses },
-  { name: "a death that names another session's birth", seed: 1, outputs: oldDeath },
-  { name: "history told as of the present", seed: 1, outputs: presentHistory },
-  { name: "a message of an output swallowed", seed: 2, outputs: swallowed },
-  { name: "entities that are never taken back", seed: 4, outputs: keptEntities },
-  { name: "an output that the service's delivery notices", seed: 25, ...noticed() },
-  { name: "a retained command obeyed", seed: 57, outputs: obedient },
+  { name: "an output cursor that advances before the broker confirms a message", seed: 1, outputs: unconfirmed },
+  { name: "records that an output skips without a log entry", seed: 4, outputs: silentPasses },
+  { name: "a Sparkplug death message that refers to another session's birth message", seed: 1, outputs: oldDeath },
+  { name: "old readings that are published as current", seed: 1, outputs: presentHistory },
+  { name: "an output message that is dropped", seed: 2, outputs: swallowed },
+  { name: "Home Assistant entities that are never removed", seed: 4, outputs: keptEntities },
+  { name: "an output that delays the delivery to the service", seed: 25, ...noticed() },
+  { name: "a retained command that is executed", seed: 57, outputs: obedient },
 ];

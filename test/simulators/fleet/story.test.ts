@@ -5,7 +5,7 @@ import { MINUTE_MS } from "../../../src/domain/time.ts";
 
 const KINDS: readonly FaultKind[] = ["offline", "outage", "clock", "duplicates", "fork", "replaced", "slow"];
 
-describe("a fleet's story", () => {
+describe("the fault story of a simulated fleet", () => {
   const options = fc.record({
     seed: fc.nat(),
     gateways: fc.integer({ min: 1, max: 1_000 }),
@@ -13,7 +13,7 @@ describe("a fleet's story", () => {
     outage_ms: fc.integer({ min: 1, max: 60 * MINUTE_MS }),
   });
 
-  it("is in order of time, has every fault, ends before the last fifth, and is the same for the same seed", () => {
+  it("contains every kind of fault in time order, ends before the last fifth, and is the same for the same seed", () => {
     fc.assert(
       fc.property(options, (given) => {
         const story = storyOf(given);
@@ -30,7 +30,7 @@ describe("a fleet's story", () => {
     );
   });
 
-  it("gives no gateway two faults if there are enough gateways", () => {
+  it("assigns at most one fault to each gateway if there are enough gateways", () => {
     const story = storyOf({ seed: 3, gateways: 200, length_ms: 60 * MINUTE_MS, outage_ms: 0 });
     const struck = story.flatMap((event) => ("gateway" in event ? [event.gateway] : []));
     expect(new Set(struck).size).toBe(struck.length);

@@ -18,8 +18,8 @@ import { CHANGES_PER_POLL } from "../../support/sixty-tags.ts";
 const START = Date.UTC(2026, 2, 2, 15);
 const LOG: VirtualLog = { seed: 7, start: START, clock_steps: [], variants: [] };
 
-describe("a virtual log", () => {
-  it("is the same in one read or two", () => {
+describe("the simulated record log of a fleet gateway", () => {
+  it("returns the same records whether they are read at once or in two parts", () => {
     fc.assert(
       fc.property(
         fc.nat(),
@@ -38,7 +38,7 @@ describe("a virtual log", () => {
     );
   });
 
-  it("is accepted by the service, in order of time, with each tag once per poll", () => {
+  it("contains only records that the service accepts, in time order and with each tag at most once per poll", () => {
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 1, max: 100_000 }), (seed, from) => {
         const records = recordsOf({ ...LOG, seed }, from, from + 2 * COMMIT_RECORDS);
@@ -53,12 +53,12 @@ describe("a virtual log", () => {
     );
   });
 
-  it("has as many readings a commit as the bench's booth of sixty tags", () => {
+  it("has as many readings per poll as the benchmark's booth with sixty tags", () => {
     const readings = recordsOf(LOG, seqAfter(10) + 1, seqAfter(11)).filter(({ kind }) => kind === "r");
     expect(readings.length / (COMMIT_MS / 1_000)).toBeCloseTo(CHANGES_PER_POLL, 1);
   });
 
-  it("is split into chunks of one boot and clock offset, and single records", () => {
+  it("is split into chunks (compressed blocks) of one boot and one clock offset, and into single records", () => {
     const log: VirtualLog = {
       ...LOG,
       clock_steps: [{ commit: 150, off_ms: -3_600_000 }],
@@ -81,7 +81,7 @@ describe("a virtual log", () => {
     expect(packed).toBe(seqAfter(400) - seqAfter(1));
   });
 
-  it("converts between commits and seqs", () => {
+  it("converts between commit numbers and sequence numbers", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1_000_000 }), (commits) => {
         expect(commitsUpTo(seqAfter(commits))).toBe(commits);
@@ -90,7 +90,7 @@ describe("a virtual log", () => {
     );
   });
 
-  it("differs after an old copy was put back, and has other times after a clock step", () => {
+  it("has other records after an old copy is restored, and other times after a clock step", () => {
     const from_seq = seqAfter(3) + 1;
     const log = { ...LOG, clock_steps: [{ commit: 4, off_ms: 3_600_000 }], variants: [{ from_seq, variant: 1 }] };
     expect(hashOf(recordsOf(log, 1, from_seq - 1))).toBe(hashOf(recordsOf(LOG, 1, from_seq - 1)));

@@ -25,8 +25,8 @@ function run(argv: readonly string[], signal?: AbortSignal) {
   return { out, err, status };
 }
 
-describe("booth-sim plc", () => {
-  it("plays until it is stopped", async () => {
+describe("the command booth-sim plc", () => {
+  it("serves the simulated PLC until it is stopped", async () => {
     const stop = new AbortController();
     const { out, err, status } = run(["--modbus-port", "0", "--speed", "1000", "--serial", "AB12"], stop.signal);
     await until(() => out.length > 0, "the first line");
@@ -41,7 +41,7 @@ describe("booth-sim plc", () => {
     expect(err).toEqual([]);
   });
 
-  it("also serves the booth over OPC UA, and prints the certificate", async () => {
+  it("also serves the booth over OPC UA if --opcua-port is given, and prints the server's certificate fingerprint", async () => {
     const stop = new AbortController();
     const { out, status } = run(["--modbus-port", "0", "--opcua-port", "0"], stop.signal);
     await until(() => out.length > 1, "the second line");
@@ -50,7 +50,7 @@ describe("booth-sim plc", () => {
     expect(await status).toBe(0);
   });
 
-  it("says in one sentence what is wrong", async () => {
+  it("reports each invalid argument in one sentence", async () => {
     const cases: readonly (readonly [readonly string[], string])[] = [
       [["--scenario", "nonsense"], SCENARIOS.map(({ name }) => name).join(", ")],
       [["--speed", "0"], "--speed must be a number from"],
@@ -71,7 +71,7 @@ describe("booth-sim plc", () => {
     }
   });
 
-  it("names an occupied port", async () => {
+  it("reports an occupied port together with the options that change it", async () => {
     const holder = createServer();
     await new Promise<void>((resolve) => holder.listen(0, "127.0.0.1", resolve));
     const address = holder.address();
@@ -90,7 +90,7 @@ describe("booth-sim plc", () => {
     holder.close();
   });
 
-  it("prints its help and the list of scenarios", async () => {
+  it("prints its help for --help and the list of scenarios for --list", async () => {
     const help = run(["--help"]);
     expect(await help.status).toBe(0);
     expect(help.out[0]).toContain("--modbus-port");

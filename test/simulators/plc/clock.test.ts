@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { clockFileText, clockFromNow, readClockFile, scaledClock } from "../../../simulators/clock.ts";
 
 describe("the simulated clock", () => {
-  it("passes simulated time between its wall and monotonic clock alike", async () => {
+  it("advances its wall time and its monotonic time by the same amount", async () => {
     const clock = scaledClock(clockFromNow(1000, 5_000_000));
     const wall = clock.wall();
     const mono = clock.mono();
@@ -15,7 +15,7 @@ describe("the simulated clock", () => {
     expect(Math.abs(clock.wall() - 5_000_000 - clock.mono())).toBeLessThan(1000);
   });
 
-  it("ends a sleep with the signal's reason", async () => {
+  it("rejects a sleep with the abort signal's reason, even if the signal was aborted before the sleep", async () => {
     const clock = scaledClock(clockFromNow(1));
     const stop = new AbortController();
     const sleeping = clock.sleep(10_000_000_000, stop.signal);
@@ -24,7 +24,7 @@ describe("the simulated clock", () => {
     await expect(clock.sleep(1, stop.signal)).rejects.toThrow("enough");
   });
 
-  it("is shared through a file, which is checked", () => {
+  it("can be shared through a file, which is rejected if its values are invalid", () => {
     const folder = mkdtempSync(join(tmpdir(), "clock-"));
     const path = join(folder, "clock.json");
     try {

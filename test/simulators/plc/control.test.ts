@@ -5,8 +5,8 @@ import { modbusLine } from "../../../src/acquisition/modbus/wire.ts";
 import { failure, never, readGroup } from "../../acquisition/driver-calls.ts";
 import { plcSite } from "../../cli/plc-site.ts";
 
-describe("a running PLC's manners", () => {
-  it("are changed over HTTP and apply from the next request on", async () => {
+describe("the control interface of the PLC simulator", () => {
+  it("changes the misbehavior settings over HTTP, which apply from the next request on", async () => {
     const { plc, profile } = await plcSite();
     const control = await startControl(plc, 0);
     onTestFinished(() => control.close());
@@ -40,7 +40,7 @@ describe("a running PLC's manners", () => {
       '{"bad_ranges":[{"table":"coil","first":1,"last":2,"code":2}]}',
       { bad_ranges: [{ table: "coil", first: 1, last: 2, code: 2 }] },
     ],
-  ])("accepts %s", (text, changes) => {
+  ])("accepts the settings %s", (text, changes) => {
     expect(changesIn(text)).toEqual(changes);
   });
 
@@ -50,7 +50,7 @@ describe("a running PLC's manners", () => {
     ['{"min_gap_ms":null}', "min_gap_ms can't be null"],
     ['{"drop_answers":1}', "drop_answers can't be 1"],
     ['{"bad_ranges":[{"table":"desk","first":1,"last":2,"code":2}]}', "bad_ranges can't be"],
-  ])("rejects %s", (text, message) => {
+  ])("rejects the settings %s with the message: %s", (text, message) => {
     expect(() => changesIn(text)).toThrow(message);
   });
 });

@@ -15,8 +15,8 @@ const anyInstant = fc.integer({ min: START - HOUR_MS, max: START + SPAN });
 const make = (scenario: Scenario, seed: number): Booth => createBooth({ scenario, seed, start: START });
 const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-describe("the booth model", () => {
-  it("has the same state at an instant, whatever was read before", () => {
+describe("the simulated booth", () => {
+  it("has the same state at an instant, whatever instants were read before", () => {
     fc.assert(
       fc.property(
         anyScenario,
@@ -33,7 +33,7 @@ describe("the booth model", () => {
     );
   });
 
-  it("has the same state, within rounding, after many small steps", () => {
+  it("has the same state after many small steps as after one large step, apart from rounding", () => {
     fc.assert(
       fc.property(anyScenario, anyInstant, fc.integer({ min: 2, max: 50 }), (scenario, at, steps) => {
         const booth = make(scenario, 1);
@@ -50,7 +50,7 @@ describe("the booth model", () => {
     );
   });
 
-  it("tiles every window with stages, and adjacent windows add up", () => {
+  it("divides every time window completely into stages, and the figures of adjacent windows add up", () => {
     fc.assert(
       fc.property(
         anyScenario,
@@ -79,7 +79,7 @@ describe("the booth model", () => {
     );
   });
 
-  it("never decreases a total, and a counter only by a power cycle that loses it", () => {
+  it("never decreases a total, and decreases a counter only in a power cycle that loses it", () => {
     fc.assert(
       fc.property(anyScenario, anySeed, fc.tuple(anyInstant, anyInstant), (...[scenario, seed, [x, y]]) => {
         const booth = make(scenario, seed);
@@ -94,14 +94,14 @@ describe("the booth model", () => {
     );
   });
 
-  it("changes modes at arbitrary milliseconds", () => {
+  it("changes modes at arbitrary milliseconds, not only on full seconds", () => {
     const { stages } = make(SCENARIOS[3] as Scenario, 5).truth(START, START + 24 * HOUR_MS);
     const onSecond = stages.filter((stage) => stage.start % 1000 === 0);
     expect(stages.length).toBeGreaterThan(40);
     expect(onSecond.length).toBeLessThan(5);
   });
 
-  it("yields the exact instant of the next change", () => {
+  it("returns the exact instant of its next change", () => {
     const booth = make(SCENARIOS[0] as Scenario, 9);
     let at = booth.origin;
     for (let next = booth.nextChange(at); next < Infinity; next = booth.nextChange(at)) {
@@ -112,7 +112,7 @@ describe("the booth model", () => {
     expect(booth.stateAt(at).mode).toBe("off");
   });
 
-  it("computes the story again after a button press in the computed future", () => {
+  it("recomputes its story after a button is pressed in the part that was already computed", () => {
     const booth = make(SCENARIOS[3] as Scenario, 5);
     const before = booth.truth(START, START + 48 * HOUR_MS);
     booth.press("exhaust_filter", START + 12 * HOUR_MS);

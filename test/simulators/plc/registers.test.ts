@@ -26,8 +26,8 @@ const quirks = (word_order: "high_first" | "low_first", string_order = word_orde
   quirks: { ...profile.quirks, word_order, string_order },
 });
 
-describe("encoding", () => {
-  it("has the profile's order of words and characters", () => {
+describe("the PLC simulator's register encoding", () => {
+  it("uses the word and character order of the profile", () => {
     const big = tag({ type: "uint32" });
     expect(encodePoint(quirks("high_first"), big, 0x1234_5678)).toEqual([0x1234, 0x5678]);
     expect(encodePoint(quirks("low_first"), big, 0x1234_5678)).toEqual([0x5678, 0x1234]);
@@ -39,7 +39,7 @@ describe("encoding", () => {
     expect(encodePoint(quirks("low_first"), text, "AB1")).toEqual([0x4241, 0x0031, 0]);
   });
 
-  it("scales, counts full steps, wraps, and writes negative numbers in two's complement", () => {
+  it("scales values, counts only full steps, wraps counters, and writes negative numbers in two's complement", () => {
     const counter = { step: 0.1, retained: true };
     expect(encodePoint(profile, tag({ type: "uint16", scale: 0.1 }, { counter }), 12.39)).toEqual([123]);
     expect(encodePoint(profile, tag({ type: "uint16", scale: 0.1 }), 12.39)).toEqual([124]);
@@ -50,7 +50,7 @@ describe("encoding", () => {
     expect(encodePoint(profile, tag({ type: "bool", bit: 9 }), true)).toEqual([512]);
   });
 
-  it("distinguishes ramp and soak if the profile has two codes for bake", () => {
+  it("uses different mode codes for ramp and soak if the profile has two codes for bake", () => {
     const code = modeCoder(profile);
     expect(code({ mode: "bake", phase: "ramp" })).toBe(6);
     expect(code({ mode: "bake", phase: "soak" })).toBe(7);
@@ -59,10 +59,10 @@ describe("encoding", () => {
   });
 });
 
-describe("the click-booth image", () => {
+describe("the simulated register image of the profile click-booth", () => {
   const stages = booth.truth(START, START + 180 * MINUTE_MS).stages;
 
-  it("shows the mode's code from its exact instant on", () => {
+  it("shows a mode's code from the exact start of its stage", () => {
     for (const stage of stages.filter(({ start }) => start > START)) {
       const [before] = holding(0, 1, stage.start - 1);
       const [after] = holding(0, 1, stage.start);
@@ -71,7 +71,7 @@ describe("the click-booth image", () => {
     }
   });
 
-  it("shows counters low word first and text low character first", () => {
+  it("stores counters with the low word first and text with the low character first", () => {
     const at = START + 170 * MINUTE_MS;
     const [low = 0, high = 0] = holding(16_384, 2, at);
     expect(low + high * 65_536).toBe(1843);
@@ -82,7 +82,7 @@ describe("the click-booth image", () => {
     expect(String.fromCharCode(...text)).toBe("ABCD-123-123");
   });
 
-  it("can tear a 32-bit value at its carry", () => {
+  it("can return a torn 32-bit value when the low word overflows into the high word", () => {
     const wrapping = createBooth({ scenario: scenario("counter-wrap"), seed: 3, start: START });
     const torn = registerImage(profile, wrapping);
     const gas = { table: "holding", address: 16_388, count: 2 } as const;
@@ -98,7 +98,7 @@ describe("the click-booth image", () => {
     expect(valueAt(at + 10_000, true)).toBe(valueAt(at + 10_000, false));
   });
 
-  it("has holes only outside its tags", () => {
+  it("has unreadable addresses only outside its tags", () => {
     expect(holding(190, 10, START)).toHaveLength(10);
     expect(image.read({ table: "holding", address: 199, count: 2 }, START)).toBeNull();
     expect(image.read({ table: "holding", address: 16_383, count: 1 }, START)).toBeNull();
@@ -107,7 +107,7 @@ describe("the click-booth image", () => {
     expect(image.read({ table: "input", address: 0, count: 1 }, START)).toBeNull();
   });
 
-  it("reads the same parts whether read in one block or piece by piece", () => {
+  it("returns the same values whether a block is read at once or word by word", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 1, max: 40 }), (offset, count) => {
         const at = START + 47 * MINUTE_MS;
@@ -122,10 +122,10 @@ describe("the click-booth image", () => {
   });
 });
 
-describe("the virtual driver", () => {
+describe("the virtual driver (reads the simulated booth without a network)", () => {
   const signal = new AbortController().signal;
 
-  it("gives the samples of a group that the registers hold, in the profile's order", async () => {
+  it("returns a group's samples in the profile's order, with the values of the registers", async () => {
     const clock = handClock(START + 30 * MINUTE_MS);
     const driver = virtualDriver({ booth, profile, clock });
     await driver.open(signal);
@@ -137,7 +137,7 @@ describe("the virtual driver", () => {
     expect(slow.find((sample) => sample.tag === "plc_program_revision")?.value).toBe("14C");
   });
 
-  it("fails by its switches, and must be opened again", async () => {
+  it("fails with the fault that is switched on, and must be opened again after a failure", async () => {
     const link = virtualLink();
     const clock = handClock(START);
     const driver = virtualDriver({ booth, profile, clock, link });
@@ -156,7 +156,7 @@ describe("the virtual driver", () => {
     expect(mode).toMatchObject({ tag: "mode", value: null, quality: "bad" });
   });
 
-  it("follows the story: refused without power, bad quality for a faulty sensor", async () => {
+  it("refuses to open while the booth has no power, and reports bad quality for a faulty sensor", async () => {
     const dark = createBooth({ scenario: scenario("power-cycle"), seed: 3, start: START });
     const [outage] = dark.truth(START, START + 300 * MINUTE_MS).outages;
     const clock = handClock((outage?.start ?? 0) + 1000);
@@ -174,7 +174,7 @@ describe("the virtual driver", () => {
     expect(air).toMatchObject({ quality: "bad", reason: "nan" });
   });
 
-  it("shows a stuck sensor that doesn't move", () => {
+  it("uses a register image in which a stuck sensor keeps its value", () => {
     const faulty = createBooth({ scenario: scenario("sensor-faults"), seed: 3, start: START });
     const shown = (at: number): readonly number[] | null =>
       registerImage(profile, faulty).read(

@@ -16,8 +16,8 @@ function booth(name: string, seed = 7, start = MIDNIGHT): Booth {
 const results = (truth: Truth): readonly string[] =>
   truth.cycles.map(({ result, reason }) => (reason ? `${result}(${reason})` : result));
 
-describe("standard cycle", () => {
-  it("takes 97 min, 79 of them in use, about 4.6 therm and 21 kWh", () => {
+describe("the scenario standard-cycle", () => {
+  it("takes 97 min with 79 min in use, and consumes about 4.6 therm of gas and 21 kWh", () => {
     for (const seed of [1, 2, 3]) {
       const b = booth("standard cycle", seed);
       const all = b.truth(MIDNIGHT, MIDNIGHT + DAY_MS);
@@ -43,8 +43,8 @@ describe("standard cycle", () => {
   });
 });
 
-describe("busy day", () => {
-  it("is 395 of 570 working minutes in use, five cycles, every day", () => {
+describe("the scenario busy-day", () => {
+  it("has 395 of 570 working minutes in use and five cycles on every day", () => {
     const b = booth("busy day");
     for (let day = 0; day < 4; day++) {
       const opens = MIDNIGHT + day * DAY_MS + 8 * HOUR_MS;
@@ -56,29 +56,29 @@ describe("busy day", () => {
     }
   });
 
-  it("never misses a filter change over a year", () => {
+  it("has no late filter change in a year", () => {
     const truth = booth("busy day").truth(MIDNIGHT, MIDNIGHT + 365 * DAY_MS);
     expect(truth.overuse).toEqual({ ms: 0, cycles: 0, episodes: 0 });
     expect(truth.filters.exhaust_filter?.length).toBeGreaterThan(23);
     expect(truth.filters.intake_filter?.length).toBe(3);
   });
 
-  it("adds up over 200 days", () => {
+  it("has 200 times the daily use and cycles after 200 days", () => {
     const truth = booth("busy day").truth(MIDNIGHT, MIDNIGHT + 200 * DAY_MS);
     expect(truth.in_use_ms).toBe(200 * 395 * MINUTE_MS);
     expect(truth.cycle_increments).toBe(1000);
   });
 });
 
-describe("other stories", () => {
-  it("short bakes: only the bake of 6 min completes a cycle", () => {
+describe("PLC simulator scenarios", () => {
+  it("in short-bakes, only the third cycle is complete, although the second bakes for more than 7 min in total", () => {
     const truth = booth("short-bakes").truth(MIDNIGHT, MIDNIGHT + DAY_MS);
     expect(results(truth)).toEqual(["short_bake", "short_bake", "complete"]);
     expect(truth.cycles[1]?.bake_ms).toBeGreaterThan(7 * MINUTE_MS);
     expect(truth.cycle_increments).toBe(1);
   });
 
-  it("filter overdue: 12 h late, the pre filter overlaps by 5 h, the union counts once", () => {
+  it("in filter-overdue, two filters are overdue, and the 5 h in which both are overdue count only once", () => {
     const truth = booth("filter-overdue").truth(MIDNIGHT, MIDNIGHT + 4 * DAY_MS);
     const [exhaust] = truth.filters.exhaust_filter ?? [];
     const [pre] = truth.filters.pre_filter ?? [];
@@ -91,7 +91,7 @@ describe("other stories", () => {
     expect(exhaust?.overuse_cycles).toBe(10);
   });
 
-  it("filter change: two presses within 10 min are one change, in time", () => {
+  it("in filter-change, two button presses within 10 min count as one filter change, which is on time", () => {
     const b = booth("filter-change");
     const truth = b.truth(MIDNIGHT, MIDNIGHT + DAY_MS);
     expect(truth.filters.exhaust_filter).toHaveLength(2);
@@ -102,14 +102,14 @@ describe("other stories", () => {
     expect(fresh?.minutes).toBe(3 * 79);
   });
 
-  it("flame lockout, E-stop and fire contact abort or end the cycle; the bake that follows opens none", () => {
+  it("in flame-lockout, estop and fire-contact, the event aborts or ends the cycle, and the next bake starts no cycle", () => {
     expect(results(booth("flame-lockout").truth(MIDNIGHT, MIDNIGHT + DAY_MS))).toEqual(["aborted(fault)", "complete"]);
     expect(results(booth("estop").truth(MIDNIGHT, MIDNIGHT + DAY_MS))).toEqual(["aborted(estop)", "complete"]);
     const fire = results(booth("fire-contact").truth(MIDNIGHT, MIDNIGHT + DAY_MS));
     expect(fire).toEqual(["complete", "aborted(short)", "complete"]);
   });
 
-  it("power cycle: counters are retained or lost, the filter's real use goes on", () => {
+  it("in power-cycle and power-cycle-lost, counters are retained or lost, and the filter's real use continues", () => {
     for (const [name, lost] of [
       ["power-cycle", false],
       ["power-cycle-lost", true],
@@ -130,7 +130,7 @@ describe("other stories", () => {
     }
   });
 
-  it("program update: a new revision after 90 s without power", () => {
+  it("in program-update, the PLC shows a new program revision after 90 s without power", () => {
     const truth = booth("program-update").truth(MIDNIGHT, MIDNIGHT + DAY_MS);
     expect(truth.ms_by_mode.no_data).toBe(90_000);
     const [, update] = truth.revisions;
@@ -142,7 +142,7 @@ describe("other stories", () => {
     expect(truth.cycle_count).toBe(5);
   });
 
-  it("night shift: the elapsed time is right on both DST nights", () => {
+  it("in night-shift, the time in use is right on both nights of a daylight-saving change", () => {
     for (const [month, day] of [
       [3, 7],
       [10, 31],
@@ -154,13 +154,13 @@ describe("other stories", () => {
     }
   });
 
-  it("summer burns less gas than winter", () => {
+  it("in summer, a day uses less than half the gas of a winter day (busy-day)", () => {
     const gas = (name: string): number => booth(name).truth(MIDNIGHT, MIDNIGHT + DAY_MS).gas_therm;
     expect(gas("summer")).toBeCloseTo(5 * (8 / 6 + (1.9 * 20) / 60), 1);
     expect(gas("summer")).toBeLessThan(gas("busy day") / 2);
   });
 
-  it("waterborne cycles have a longer flash", () => {
+  it("in waterborne, the flash phase takes more than 35 min", () => {
     const truth = booth("waterborne").truth(MIDNIGHT, MIDNIGHT + DAY_MS);
     expect(truth.ms_by_mode.flash).toBeGreaterThan(35 * MINUTE_MS);
     expect(truth.cycle_count).toBe(1);

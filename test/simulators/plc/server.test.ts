@@ -34,8 +34,8 @@ afterEach(async () => {
   await plc.stop();
 });
 
-describe("the Modbus server", () => {
-  it("answers whole, split and merged requests, several in one segment, in order", async () => {
+describe("the simulated Modbus server", () => {
+  it("answers requests in order, whether they arrive whole, split or several in one segment", async () => {
     const peer = await client();
     const bytes = Buffer.concat([request(1, 3, [0, 2]), request(2, 1, [16_384, 7]), request(3, 3, [16_384, 10])]);
     for (const byte of bytes.subarray(0, 15)) {
@@ -53,7 +53,7 @@ describe("the Modbus server", () => {
     expect(plc.counts).toMatchObject({ connections: 1, requests: 3, values: 19, exceptions: 0, writes: 0 });
   });
 
-  it("answers holes, bad counts, unknown and writing function codes with exceptions, and counts them", async () => {
+  it("answers invalid addresses, counts and function codes, and all writes, with exceptions, and counts them", async () => {
     const peer = await client();
     const answers: number[][] = [];
     const write = request(9, 6, [0, 1]);
@@ -78,14 +78,14 @@ describe("the Modbus server", () => {
     expect(plc.counts).toMatchObject({ requests: 5, exceptions: 5, writes: 1, values: 0 });
   });
 
-  it("closes a connection that doesn't speak Modbus", async () => {
+  it("closes a connection that does not send Modbus", async () => {
     const peer = await client();
     peer.send(Buffer.from("GET / HTTP/1.1\r\n\r\n"));
     await peer.closed;
     expect(plc.counts.malformed).toBe(1);
   });
 
-  it("shows the memory of the instant at which it is asked", async () => {
+  it("returns the register values at the time of each request", async () => {
     const peer = await client();
     const { stages } = plc.truth(START, START + 180 * MINUTE_MS);
     for (const [i, stage] of stages.entries()) {
@@ -96,7 +96,7 @@ describe("the Modbus server", () => {
     }
   });
 
-  it("shows a pressed reset button on its coil for 3 s and a counter at 0", async () => {
+  it("shows a pressed reset button on its coil for 3 s, and the button's counter at 0", async () => {
     const peer = await client();
     clock.set(START + 30 * MINUTE_MS);
     plc.press("exhaust_filter");
@@ -111,8 +111,8 @@ describe("the Modbus server", () => {
   });
 });
 
-describe("bad manners", () => {
-  it("drops, delays, answers late, with exceptions, short and wrong lengths", async () => {
+describe("the PLC simulator with misbehavior settings", () => {
+  it("drops answers, delays them, sends them late, and sends exceptions or wrong lengths", async () => {
     const peer = await client();
     plc.manners.drop_answers = true;
     peer.send(request(1, 3, [0, 1]));
@@ -149,7 +149,7 @@ describe("bad manners", () => {
     expect(peer.pending()).toBe(0);
   });
 
-  it("delays by simulated time and closes idle connections by it", async () => {
+  it("measures answer delays and idle timeouts in simulated time", async () => {
     plc.manners.delay_ms = 2000;
     const peer = await client();
     peer.send(request(1, 3, [0, 1]));
@@ -166,7 +166,7 @@ describe("bad manners", () => {
     await peer.closed;
   });
 
-  it("limits connections, closes on request, refuses while offline and returns on the same port", async () => {
+  it("limits connections, closes on a request, refuses connections while offline, and reopens on the same port", async () => {
     plc.manners.max_connections = 1;
     const first = await client();
     const second = await client();
@@ -187,7 +187,7 @@ describe("bad manners", () => {
     await back.take(11);
   });
 
-  it("refuses connections without power and stays silent without its cable", async () => {
+  it("refuses connections while the booth has no power, and sends nothing while its cable is unplugged", async () => {
     await plc.stop();
     plc = await start({ story: "power-cycle" });
     const early = await client();
@@ -215,8 +215,8 @@ describe("bad manners", () => {
   });
 });
 
-describe("the truth file", () => {
-  it("gets the story's events line by line while simulated time passes", async () => {
+describe("the PLC simulator's truth file", () => {
+  it("receives the story's events line by line as simulated time passes", async () => {
     const folder = mkdtempSync(join(tmpdir(), "plc-truth-"));
     const truthFile = join(folder, "truth.jsonl");
     const lines = (): readonly { kind: string; at: number; mode?: string; result?: string }[] =>

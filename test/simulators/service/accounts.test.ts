@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { lastToken, type Running, startBench } from "./service-http.ts";
 
-describe("resources of an account", () => {
+describe("the account endpoints of the reference service", () => {
   let bench: Running;
   beforeAll(async () => void (bench = await startBench()));
   afterAll(() => bench.running.stop());
 
   const ask: Running["call"] = (...asked) => bench.call(...asked);
 
-  it("are created, changed, listed and filtered", async () => {
+  it("create, change, list and filter resources", async () => {
     const key = "admin";
     const refused = await ask("POST", "/api/facilities", { key, body: { name: "East" } });
     expect(refused.status).toBe(400);
@@ -23,7 +23,7 @@ describe("resources of an account", () => {
     expect(booth.body).toMatchObject({ width: "14", firmware_version: null });
   });
 
-  it("below an account are open to that account, and not the reverse", async () => {
+  it("give a parent account access to its sub-accounts, and a sub-account no access to its parent", async () => {
     const key = "admin";
     const made = await ask("POST", "/api/accounts", { key, body: { name: "A new customer" } });
     const path = `/api/accounts/${String(made.body["id"])}`;
@@ -44,7 +44,7 @@ describe("resources of an account", () => {
     ).toBe(404);
   });
 
-  it("reject an impossible window of a list of facilities", async () => {
+  it("reject a facility list request with an impossible time window", async () => {
     for (const query of [
       "start=yesterday",
       "start=2026-03-02&end=2026-03-01T00:00:00Z",
@@ -81,7 +81,7 @@ describe("resources of an account", () => {
     expect([answer.status, await answer.json()]).toEqual([400, { error: "the body is not UTF-8" }]);
   });
 
-  it("keep the default region and regions in use", async () => {
+  it("refuse to delete the default region, and delete an unused region", async () => {
     const key = "admin";
     const path = "/api/accounts/acc-demo-body-shop/regions";
     expect((await ask("DELETE", `${path}/reg-demo-body-shop`, { key })).status).toBe(409);
@@ -90,7 +90,7 @@ describe("resources of an account", () => {
     expect((await ask("DELETE", `${path}/${String(body["id"])}`, { key })).status).toBe(204);
   });
 
-  it("show a key once, and the key works until it is deleted", async () => {
+  it("show an API key only when it is created, and accept it until it is deleted", async () => {
     const { body } = await ask("POST", "/api/api_keys", { key: "admin", body: { name: "k", scope: "user" } });
     const secret = String(body["key"]);
     expect((await ask("GET", "/api/booths", { key: secret })).status).toBe(200);
@@ -100,7 +100,7 @@ describe("resources of an account", () => {
   });
 });
 
-it("the service answers 429 after 100 wrong keys from an address, except for a key that it accepted before", async () => {
+it("the service answers 429 to an address that sent 100 wrong keys, except for a key that it accepted from there before", async () => {
   const bench = await startBench();
   onTestFinished(() => bench.running.stop());
   const statusOf = async (key: string): Promise<number> => (await bench.call("GET", "/api/accounts", { key })).status;

@@ -20,10 +20,10 @@ async function within(act: (bench: Running) => Promise<void>): Promise<void> {
   }
 }
 
-describe("the admin port", () => {
+describe("the service's admin port", () => {
   const paths = ["oracle", "outbox", "fault", "generation", "keys/revoke", "command"];
 
-  it("has its own paths: the public port has none of them, with any key and below any prefix", () =>
+  it("serves paths that do not exist on the public port, whatever key and prefix are used", () =>
     within(async ({ call, running }) => {
       expect(new URL(running.adminUrl).port).not.toBe(new URL(running.url).port);
       for (const path of paths.flatMap((one) => [`/${one}`, `/api/${one}`, `/admin/${one}`])) {
@@ -36,7 +36,7 @@ describe("the admin port", () => {
       expect((await fetch(`${running.adminUrl}/api/booths`)).status).toBe(404);
     }));
 
-  it("shows sent mails", () =>
+  it("shows the sent e-mails", () =>
     within(async ({ call, running }) => {
       await call("POST", "/api/users", { body: { user_name: "Ann", email: "ann@example.com" } });
       const answer = (await (await fetch(`${running.adminUrl}/outbox`)).json()) as { mails: { to: string }[] };
@@ -44,7 +44,7 @@ describe("the admin port", () => {
     }));
 });
 
-describe("a service that departs from its contract", () => {
+describe("a service with planned faults", () => {
   const path = "/api/booths/b1";
   const route = "GET /api/booths/:id";
 
@@ -53,7 +53,7 @@ describe("a service that departs from its contract", () => {
     ["removed", "name", { name: undefined }],
     ["renamed", "name", { name: undefined, name_2: "Booth ABCD1234" }],
     ["retyped", "total_runtime", { total_runtime: "0" }],
-  ])("has a field %s in one answer", (kind, field, fields) =>
+  ])("sends one answer in which a field is %s", (kind, field, fields) =>
     within(async ({ call, running }) => {
       const { body: usual } = await call("GET", path);
       expect(await plan(running.adminUrl, { route, when: "after", drift: { kind, field } })).toBe(204);
@@ -75,7 +75,7 @@ describe("a service that departs from its contract", () => {
       expect(Date.parse(found.headers.get("date") ?? "")).toBe(clock.now + 7_200_000);
     }));
 
-  it("has a planned fault as often as planned, before or after the request was carried out", () =>
+  it("applies a fault as often as planned, before or after it executes the request", () =>
     within(async ({ call, running }) => {
       const list = (): ReturnType<typeof call> => call("GET", "/api/booths");
       const planned = (fault: object): Promise<number> =>
@@ -93,7 +93,7 @@ describe("a service that departs from its contract", () => {
       expect((await call("GET", "/api/accounts")).text).toContain(body.name);
     }));
 
-  it("changes a field at any depth, and leaves its own data unchanged", () => {
+  it("changes a field at any depth of an answer without changing its own data", () => {
     const body = { data: [{ id: 1, more: { id: null } }], page: 1 };
     expect(drifted(body, { kind: "retyped", field: "id" })).toEqual({ data: [{ id: "1", more: { id: 0 } }], page: 1 });
     expect(drifted(body, { kind: "removed", field: "data" })).toEqual({ page: 1 });

@@ -34,7 +34,7 @@ describe("alerts", () => {
   };
   const begun = (): Script => script(parameters).set("mode", 3);
 
-  it("on type tag or time last while the tag is true, and stay open while it still is", async () => {
+  it("of type tag and time last while the tag is true, and remain open until it turns false", async () => {
     await put({ type: "tag", base_tag: "door_open" });
     await put({ name: "long", type: "time", base_tag: "door_open", threshold: 10 });
     const log = begun()
@@ -66,7 +66,7 @@ describe("alerts", () => {
     ]);
   });
 
-  it("on type tag_threshold compare two tags; on type value_threshold a tag, or a counter's increase", async () => {
+  it("of type tag_threshold compare two tags, and alerts of type value_threshold a tag's value or a counter's increase", async () => {
     await put({ name: "ratio", type: "tag_threshold", base_tag: "pressure", extra_tag: "limit", threshold: 0.5 });
     await put({ name: "value", type: "value_threshold", base_tag: "pressure", threshold: 60 });
     await put({ name: "starts", type: "value_threshold", base_tag: "starts", threshold: 3, condition_over: 10 });
@@ -96,7 +96,7 @@ describe("alerts", () => {
     expect(await alerts("&filter=name:eq:starts")).toEqual([[18, 20, 3]]);
   });
 
-  it("end when their type changes; the changed type applies from then on", async () => {
+  it("end when their alert type changes, and the changed type applies only to later data", async () => {
     const { body } = await put({ type: "tag", base_tag: "door_open" });
     feed(bench, begun().set("door_open", true).wait(HOUR));
     expect(await alerts()).toEqual([[0, null, 1]]);
@@ -104,7 +104,7 @@ describe("alerts", () => {
     expect(await alerts()).toEqual([[0, 60, 1]]);
   });
 
-  it("reject a type that makes no sense", async () => {
+  it("cannot have an alert type with missing or impossible fields", async () => {
     const full = await put({ type: "tag", base_tag: "x", severity: "high", nonsense: 1 });
     expect(full.body).toEqual({
       id: expect.any(String) as string,
@@ -127,8 +127,8 @@ describe("alerts", () => {
   });
 });
 
-describe("the outbox", () => {
-  it("is a folder of mails that only their owner can read", async () => {
+describe("the service's outbox", () => {
+  it("is a folder of e-mail files that only the owner can read", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "outbox-"));
     const bench = await startBench({ dataDir });
     const body = { user_name: "Änn", email: "ann@example.com" };

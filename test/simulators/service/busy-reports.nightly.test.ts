@@ -21,7 +21,7 @@ const HEAVY = [
 /** Requests made meanwhile, one after the other: the account's rows, one booth's log, and a provisioning record. */
 const LIGHT = ["/api/accounts", "/api/booths/BOOTH/duration_by_mode", `/api/booths_provisioning/${demoSerial(0)}`];
 
-it("whoever asks for three reports over years at once, others are answered before them", async () => {
+it("three reports over several years that run at once do not delay the answers to other requests", async () => {
   const bench = await startBench({ dataDir: memoryFolder() });
   onTestFinished(() => bench.running.stop());
   await seedDemo(bench.running.db, { seed: 1, booths: BOOTHS, days: 5, now: bench.clock.now });
@@ -52,7 +52,7 @@ it("whoever asks for three reports over years at once, others are answered befor
 it.each([
   ["/api/utilization?start=1970-01-01T00:00:00Z&limit=1", /^too many days from start to end: at most 5000$/],
   ["/api/booths/b1/utilization_timeline?start=2025-01-01T00:00:00Z&interval=1", /^too many intervals/],
-])("a report that nobody could wait for is refused with what to do: %s", async (path, sentence) => {
+])("a report over too many days or intervals is rejected with the reason: %s", async (path, sentence) => {
   const bench = await startBench();
   onTestFinished(() => bench.running.stop());
   const { status, body } = await bench.call("GET", path);

@@ -47,8 +47,8 @@ function asBatch(records: readonly LogRecord[], s0 = 1): ReturnType<typeof store
   return storedOf(other);
 }
 
-describe("a chunk", () => {
-  it("is stored as it arrived, with its facts as rows, is acked by its hash, and is ignored the second time", () => {
+describe("a chunk (compressed block of records) at the service", () => {
+  it("is stored unchanged with its facts (derived records) as rows, is acked by its hash, and is ignored the second time", () => {
     const bench = boundBench();
     const message = chunkOf(WITH_FACTS);
     const ack = {
@@ -73,7 +73,7 @@ describe("a chunk", () => {
     expect(oracle(bench.db)).toMatchObject([{ count: 14, ranges: [[1, 14]], duplicates_offered: 14, acked_seq: 14 }]);
   });
 
-  it("is ignored if it has the same records in another packing or other cuts", () => {
+  it("is ignored if its records are already stored, however they were packed and split", () => {
     const bench = boundBench();
     give(bench, chunkOf(readings(10)));
     const { head, ...more } = partsOf(readings(10));
@@ -85,7 +85,7 @@ describe("a chunk", () => {
     expect(storedOf(bench)).toEqual(asBatch(readings(20)));
   });
 
-  it("is stored as rows if a seq is missing", () => {
+  it("is stored as single rows if a sequence number is missing", () => {
     const bench = boundBench();
     const { head, ...more } = partsOf(readings(10));
     const message = messageOf({ head: { ...head, to: 12 }, ...more });
@@ -96,13 +96,13 @@ describe("a chunk", () => {
   });
 
   it.each<[string, LogRecord]>([
-    ["parameters", { kind: "t", tag: "", mono: 2_000, value: { wall: EPOCH, state: "synced" }, quality: "good" }],
+    ["a clock record", { kind: "t", tag: "", mono: 2_000, value: { wall: EPOCH, state: "synced" }, quality: "good" }],
     [
       "a gap record",
       { kind: "g", tag: "", mono: 2_000, value: { from: 20, to: 30, reason: "budget" }, quality: "good" },
     ],
-    ["an entry", { kind: "x", tag: "", mono: 2_000, value: { seq: 1 }, quality: "good" }],
-  ])("is stored as rows if it has %s, with the effect of a batch", (_, record) => {
+    ["a withdrawal of an entry", { kind: "x", tag: "", mono: 2_000, value: { seq: 1 }, quality: "good" }],
+  ])("is stored as single rows if it contains %s, with the same effect as a batch", (_, record) => {
     const bench = boundBench();
     const records = [...readings(5), record, ...readings(5, 6)];
     expect(give(bench, chunkOf(records))).toMatchObject({ n: 11, reject: [], conflict: null, acked_seq: 11 });
@@ -115,7 +115,7 @@ describe("a chunk", () => {
     }
   });
 
-  it("is rejected as a whole on a conflict, which the ack names", () => {
+  it("is rejected as a whole if a record conflicts with a stored one, which the ack names", () => {
     const bench = boundBench();
     give(bench, chunkOf(readings(10)));
     const before = [storedOf(bench), counts(bench)];
@@ -134,7 +134,7 @@ describe("a chunk", () => {
     expect(oracle(bench.db)).toMatchObject([{ conflicts_offered: 1, count: 10 }]);
   });
 
-  it("loses only its poison record", () => {
+  it("loses only its invalid record, and all other records are stored", () => {
     const bench = boundBench();
     const bad = WITH_FACTS.with(3, { kind: "r", tag: "gas", mono: 2_000, value: null, quality: "good" });
     const message = chunkOf(bad);
@@ -152,14 +152,14 @@ describe("a chunk", () => {
       "coverage that ends before it begins",
       { kind: "h", tag: "fast", value: { group: "fast", from: 2_000, to: 1_000, polls: 2, max_interval_ms: 1 } },
     ],
-    ["coverage that says nothing", { kind: "h", tag: "fast", value: { group: "fast" } }],
+    ["coverage without a time span", { kind: "h", tag: "fast", value: { group: "fast" } }],
     ["an object as a reading", { value: { a: 1 } }],
-    ["an instant after all time", { mono: 1e15 }],
+    ["a time beyond the maximum", { mono: 1e15 }],
     [
       "a value nested too deeply",
       { kind: "e", tag: "", value: JSON.parse(`${'{"a":'.repeat(40)}1${"}".repeat(40)}`) as unknown },
     ],
-  ])("has the same rejection as a batch for %s", (_, change) => {
+  ])("is rejected for the same reason as a batch if it contains %s", (_, change) => {
     const bad = { ...readings(1, 5)[0], ...change } as LogRecord;
     const bench = boundBench();
     const other = boundBench();
@@ -171,7 +171,7 @@ describe("a chunk", () => {
     expect(storedOf(bench)).toEqual(storedOf(other));
   });
 
-  it("is rejected as a whole if it is malformed or foreign", () => {
+  it("is rejected as a whole if it is malformed or names another gateway, stream or generation", () => {
     const bench = boundBench();
     const { head, ...more } = partsOf(WITH_FACTS);
     const refused = (change: Readonly<Record<string, unknown>>, gateway?: string): unknown =>
@@ -202,7 +202,7 @@ describe("a chunk", () => {
     expect(give(bench, message).error).toBe("withdrawn");
   });
 
-  it("from a replaced gateway is accepted up to the swap", () => {
+  it("from a replaced gateway is accepted only for records from before the replacement", () => {
     const bench = boundBench();
     const { service, caller, db } = bench;
     const now = EPOCH + HOUR;
@@ -216,8 +216,8 @@ describe("a chunk", () => {
   });
 });
 
-describe("a kept chunk", () => {
-  it("is stored as rows once a backfill replaces one of its records", () => {
+describe("a chunk that the service stored whole", () => {
+  it("is split into rows when a backfill (requested resend) replaces one of its records", () => {
     const bench = boundBench();
     const { db } = bench;
     const ours = readings(12).map((record, i) => (i === 6 ? { ...record, value: 99 } : record));
@@ -237,7 +237,7 @@ describe("a kept chunk", () => {
     expect(again?.args).toMatchObject({ ranges: [] });
   });
 
-  it("can be the answer to a backfill", () => {
+  it("can be the answer to a backfill (a resend that the service requested)", () => {
     const bench = boundBench();
     const { db } = bench;
     give(bench, chunkOf(readings(8, 100)));
@@ -248,7 +248,7 @@ describe("a kept chunk", () => {
     expect(storedOf(bench)).toEqual(asBatch(readings(8)));
   });
 
-  it("gets the same corrected times as rows", () => {
+  it("gives its records the same corrected times as a batch", () => {
     const clock = (mono: number, wall: number, state: string): LogRecord => {
       return { kind: "t", tag: "", mono, value: { wall, state, witness: "service" }, quality: "good" };
     };
@@ -288,15 +288,15 @@ describe("a kept chunk", () => {
   });
 });
 
-describe("a batch in zstd", () => {
+describe("a zstd-compressed batch", () => {
   const text = JSON.stringify(batchOf(readings(50)));
 
-  it("is recognized by its first bytes", () => {
+  it("is recognized by its first bytes, and rejected as malformed if truncated", () => {
     expect(unpack(zstdCompressSync(text))).toEqual({ batch: JSON.parse(text) as unknown });
     expect(unpack(zstdCompressSync(text).subarray(0, 40))).toEqual({ error: "malformed" });
   });
 
-  it("is rejected if its length or its memory exceeds the limit", () => {
+  it("is rejected if its decompressed length or the memory that it requires exceeds the limit", () => {
     expect(unpack(zstdCompressSync(Buffer.alloc(64 * 1024 * 1024)))).toEqual({ error: "too_large" });
     // A frame that asks for 2^(10 + exponent) bytes of memory; in it one last block, raw (RFC 8878, 3.1.1).
     const frame = (exponent: number): Buffer => {

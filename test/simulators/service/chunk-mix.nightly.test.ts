@@ -116,9 +116,9 @@ function segments({ db }: Bench): number {
   return row<{ n: number }>(db, "SELECT count(*) AS n FROM segments")?.n ?? -1;
 }
 
-describe("the same log, in batches and in chunks", () => {
+describe("a log sent in chunks (compressed blocks)", () => {
   it.each(SCENARIOS.map((scenario) => [scenario.name, scenario] as const))(
-    "%s: gives the same answers",
+    "gives the same answers as the same log sent in batches, in scenario %s",
     async (_, scenario) => {
       const random = seededRandom(seed);
       const draw = (): number => random.next();
@@ -154,7 +154,7 @@ describe("the same log, in batches and in chunks", () => {
     },
   );
 
-  it("differs if a chunk is missing", async () => {
+  it("gives different answers if a chunk is missing", async () => {
     const random = seededRandom(seed);
     const [scenario] = SCENARIOS;
     if (scenario === undefined) throw new Error("no scenario");

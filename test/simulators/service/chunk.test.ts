@@ -63,8 +63,8 @@ function read(body: Uint8Array, from: { readonly s0: number; readonly mono0: num
   return recordsOfChunk(readChunk(body, from));
 }
 
-describe("a chunk's body, read by the service's own code", () => {
-  it("has every record of the gateway", () => {
+describe("the service's chunk reader", () => {
+  it("returns every record that the gateway packed", () => {
     fc.assert(
       fc.property(fc.array(drawn, { minLength: 1, maxLength: 80 }), (life) => {
         const records = chunkOf(life);
@@ -82,7 +82,7 @@ describe("a chunk's body, read by the service's own code", () => {
     );
   });
 
-  it("has every record after the service's own packing", () => {
+  it("returns every record that the service packed", () => {
     fc.assert(
       fc.property(fc.array(drawn, { minLength: 1, maxLength: 80 }), (life) => {
         const told = chunkOf(life).map(({ seq, kind, tag, mono, value: one, quality }) => {
@@ -96,7 +96,7 @@ describe("a chunk's body, read by the service's own code", () => {
     );
   });
 
-  it("is read or rejected as malformed if any byte is changed", () => {
+  it("returns records or reports a malformed chunk if any byte is changed", () => {
     const random = seededRandom(4);
     const polls = sixtyTags("s", () => random.next());
     const taken = recordsOf(Array.from({ length: 12 }, polls), () => 5_000);

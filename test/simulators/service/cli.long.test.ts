@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { clockFileText, clockFromNow } from "../../../simulators/clock.ts";
 import { serviceCommand } from "../../../simulators/service/cli.ts";
 
-describe("booth-sim service", () => {
+describe("the command booth-sim service", () => {
   let folder = "";
   beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "service-"))));
   afterEach(() => rmSync(folder, { recursive: true }));
@@ -20,7 +20,7 @@ describe("booth-sim service", () => {
   };
   const free = ["--port", "0", "--mqtt-port", "0"];
 
-  it("prints help, and starts and stops", async () => {
+  it("prints its help, and starts and stops the service", async () => {
     expect(await runCommand(["--help"])).toMatchObject({ code: 0, err: [] });
     const { code, out } = await runCommand([...free, "--data", folder, "--serial", "ABCD1234", "--api-key", "k"]);
     expect([code, out[0]]).toEqual([
@@ -29,7 +29,7 @@ describe("booth-sim service", () => {
     ]);
   });
 
-  it("says in one sentence what is wrong", async () => {
+  it("reports each invalid argument in one sentence", async () => {
     expect(await runCommand(["--port", "x"])).toMatchObject({
       code: 2,
       err: ["--port must be a port from 0 to 65535 (see --help)"],
@@ -60,7 +60,7 @@ describe("booth-sim service", () => {
     });
   });
 
-  it("stops at once while it seeds the demo", async () => {
+  it("stops at once while it seeds the demo data", async () => {
     const stopping = new AbortController();
     const shown: string[] = [];
     const out: string[] = [];
@@ -76,7 +76,7 @@ describe("booth-sim service", () => {
     expect(shown[0]).toMatch(/^\[=> {23}\] 1 of 50 booths, [\d,]+ records$/);
   });
 
-  it("uses the clock of a file", async () => {
+  it("takes its time from the file given with --clock-file", async () => {
     const clock = join(folder, "clock.json");
     writeFileSync(clock, clockFileText(clockFromNow(1, Date.UTC(2030, 0, 1))));
     const ended = new AbortController();

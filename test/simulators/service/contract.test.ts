@@ -35,11 +35,11 @@ function expectError(reply: Reply, status: number): void {
   ]);
 }
 
-describe("each of the 75 operations", () => {
+describe("the service's API", () => {
   beforeAll(async () => void (site = await contractSite()));
   afterAll(() => site.running.stop());
 
-  it.each(ROWS)("%s answers as its schema says, field by field", async (_, row) => {
+  it.each(ROWS)("answers %s with every field as its schema requires", async (_, row) => {
     const reply = await ask(row);
     expect(reply.status, reply.text).toBe(row.status);
     const type = reply.headers.get("content-type") ?? "";
@@ -52,26 +52,26 @@ describe("each of the 75 operations", () => {
     expect(reply.headers.get("deprecation")).toBe(row.is_deprecated ? "true" : null);
   });
 
-  it.each(ROWS)("%s needs a key, before it says whether an item exists", async (_, row) => {
+  it.each(ROWS)("answers 401 to %s without a valid key, even if the item does not exist", async (_, row) => {
     expectError(await ask(row, { key: null }), 401);
     expectError(await ask(row, { key: "no such key" }), 401);
     expectError(await ask(row, { key: null, path: row.path.replaceAll(/\{\w+\}/g, "NONE-1") }), 401);
   });
 
-  it.each(ROWS)("%s rejects other roles", async (_, row) => {
+  it.each(ROWS)("answers 403 to %s from every role that may not use it", async (_, row) => {
     for (const scope of ["admin", "user", "provision", "gateway"] as const) {
       if (!row.scopes.includes(scope)) expectError(await ask(row, { key: site.keys[scope] }), 403);
     }
   });
 
-  it.each(WITH_ID)("%s answers 404 for an unknown item and for another account's", async (_, row) => {
+  it.each(WITH_ID)("answers 404 to %s for an unknown item and for an item of another account", async (_, row) => {
     const path = row.path.replaceAll(/\{\w+\}/g, "NONE-1");
     expectError(await ask(row, { path: row.query.includes("tags") ? `${path}?tags=mode` : path }), 404);
     expectError(await ask(row, { key: site.stranger }), 404);
   });
 
   it.each(ROWS.filter(([, row]) => !row.path.includes("{") && row.method === "GET"))(
-    "%s shows an account only its own data",
+    "answers %s only with data of the caller's account",
     async (_, row) => {
       const reply = await ask(row, { key: site.stranger });
       expect(reply.status).toBe(200);
@@ -88,14 +88,14 @@ describe("each of the 75 operations", () => {
     ["POST /api/login/verify", 401, undefined],
     ["POST /api/users/change_password", 401, undefined],
   ];
-  it.each(FOREIGN)("%s rejects ids of another account", async (name, status, body) => {
+  it.each(FOREIGN)("rejects %s if it refers to ids of another account", async (name, status, body) => {
     const row = ROWS.find(([known]) => known === name)?.[1];
     if (row === undefined) throw new Error(name);
     expectError(await ask(row, { key: site.stranger, ...(body === undefined ? {} : { body }) }), status);
   });
 
   it.each(["POST /api/accounts", "POST /api/api_keys", "POST /api/help", "POST /api/users", "POST /api/facilities"])(
-    "%s creates an item of the caller's account only",
+    "creates items only in the caller's account for %s",
     async (name) => {
       const row = ROWS.find(([known]) => known === name)?.[1];
       if (row === undefined) throw new Error(name);
@@ -106,12 +106,12 @@ describe("each of the 75 operations", () => {
     },
   );
 
-  it.each(WITH_BODY)("%s answers 400 to an impossible body", async (_, row) => {
+  it.each(WITH_BODY)("answers 400 to %s with an impossible body", async (_, row) => {
     expectError(await ask(row, { body: [1] }), 400);
     expectError(await ask(row, { body: "{" }), 400);
   });
 
-  it.each(WITH_WINDOW)("%s answers 400 to an impossible window", async (_, row) => {
+  it.each(WITH_WINDOW)("answers 400 to %s with an impossible time window", async (_, row) => {
     for (const query of [
       "start=yesterday",
       "end=2026-02-30T00:00:00Z",
@@ -123,7 +123,7 @@ describe("each of the 75 operations", () => {
     }
   });
 
-  it.each(PAGES)("%s answers 400 to an impossible page", async (_, row) => {
+  it.each(PAGES)("answers 400 to %s with an impossible page, filter or sort", async (_, row) => {
     for (const query of ["limit=0", "limit=-2", "limit=x", "page=0", "page=1.5"])
       expectError(await ask(row, { query }), 400);
     const isResource = row.query.includes("filter");
@@ -137,7 +137,7 @@ describe("each of the 75 operations", () => {
   });
 
   it.each(PAGES.filter(([name]) => !name.endsWith("/history")))(
-    "%s has the same items page by page in a stable order",
+    "returns for %s the same items in the same order, on one page or page by page",
     async (_, row) => {
       const whole = (await ask(row)).body as { data: unknown[]; total: number };
       expect(whole.data).toHaveLength(whole.total);
@@ -153,7 +153,7 @@ describe("each of the 75 operations", () => {
   );
 
   it.each(PAGES.filter(([, row]) => row.query.includes("filter")))(
-    "%s sorts and filters by every field",
+    "sorts and filters the items of %s by every field",
     async (_, row) => {
       const { path } = await site.requestFor(row);
       const bare = path.replace(/&includes=[^&]*/, "");

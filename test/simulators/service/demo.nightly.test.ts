@@ -33,8 +33,8 @@ async function demo(options: Partial<typeof SIZE> = {}): Promise<Db> {
   return db;
 }
 
-describe("the demo", () => {
-  it("is the same to the byte with the same seed, and another with another", async () => {
+describe("the demo data", () => {
+  it("is identical byte for byte with the same seed, and differs with another seed", async () => {
     const first = await demo();
     const again = await demo();
     const other = await demo({ seed: 2 });
@@ -42,7 +42,7 @@ describe("the demo", () => {
     expect(hashOf(other)).not.toBe(hashOf(first));
   });
 
-  it("can be broken off and taken up again", async () => {
+  it("is complete if seeding is interrupted and then continued", async () => {
     const stopping = new AbortController();
     const db = openDb(freshStore());
     const onBooth = (): void => stopping.abort(new Error("stopped"));
@@ -53,7 +53,7 @@ describe("the demo", () => {
     expect(await seedDemo(db, SIZE)).toBe(0);
   });
 
-  it("tells of every booth what the model says happened", async () => {
+  it("gives every booth the figures of its simulation model", async () => {
     const db = await demo();
     const window = { start: NOW - 9 * DAY_MS, end: NOW };
     const found = rows<{ id: string; tz: string }>(
@@ -73,7 +73,7 @@ describe("the demo", () => {
     expect(oracle(db).every(({ gaps, count, acked_seq }) => gaps.length === 0 && acked_seq === count)).toBe(true);
   });
 
-  it("shows how far it is", () => {
+  it("is seeded with a progress bar that counts booths and records", () => {
     expect(barOf(0, 50, 0)).toBe("[>                        ] 0 of 50 booths, 0 records");
     expect(barOf(10, 50, 129_455)).toBe("[=====>                   ] 10 of 50 booths, 129,455 records");
     expect(barOf(50, 50, 647_278)).toBe("[=========================] 50 of 50 booths, 647,278 records");

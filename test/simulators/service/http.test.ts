@@ -19,7 +19,7 @@ function cycle(): Script {
     .stage("idle", 12 * MINUTE);
 }
 
-describe("HTTP side of the reference service", () => {
+describe("the reference service's HTTP API", () => {
   let bench: Running;
   beforeAll(async () => {
     bench = await startBench();
@@ -35,7 +35,7 @@ describe("HTTP side of the reference service", () => {
   });
   afterAll(() => bench.running.stop());
 
-  it("gives the same use for the booth and for the fleet", async () => {
+  it("reports the same use for the booth and for the fleet", async () => {
     const get = async (path: string) => (await bench.call("GET", path)).body;
     const window = "start=2026-03-02T14:00:00Z&end=2026-03-02T15:37:00Z";
     expect(await get(`/api/booths/b1/utilization_summary?${window}`)).toMatchObject({
@@ -67,7 +67,7 @@ describe("HTTP side of the reference service", () => {
     ]);
   });
 
-  it("finds booths, with the known parts of `includes`", async () => {
+  it("finds booths by search text, and adds the known parts of `includes` to each booth", async () => {
     const { body } = await bench.call(
       "GET",
       "/api/booths?search=abcd&includes=cycle_count:utilization_times:energy_usage:bake_time:overuse_data:nonsense",
@@ -87,7 +87,7 @@ describe("HTTP side of the reference service", () => {
     expect((await bench.call("GET", "/api/booths?search=nope")).body).toMatchObject({ data: [], total: 0 });
   });
 
-  it("shows latest updates and the facility", async () => {
+  it("shows each booth's latest update and its facility", async () => {
     const { body } = await bench.call("GET", "/api/booths/latest_updates");
     expect(body["data"]).toMatchObject([
       {
@@ -106,7 +106,7 @@ describe("HTTP side of the reference service", () => {
     expect(facility.body["working_hours"]).toHaveLength(5);
   });
 
-  it("opens a session, which ends", async () => {
+  it("opens a session for an API key, and rejects the session's token after two hours", async () => {
     const opened = await bench.call("POST", "/api/authenticate", { body: { api_key: "user" } });
     const key = `Bearer ${String(opened.body["session_token"])}`;
     expect((await bench.call("GET", "/api/booths", { key })).status).toBe(200);

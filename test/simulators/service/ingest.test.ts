@@ -28,8 +28,8 @@ const hashOf = (records: readonly LogRecord[]): string => {
   return createHash("sha256").update(lines.join("")).digest("hex");
 };
 
-describe("ingest of the reference service", () => {
-  it("acks what it stored with its hash, and ignores the same batch the second time", () => {
+describe("the reference service's ingest", () => {
+  it("acks a batch with the hash of what it stored, and ignores the same batch the second time", () => {
     const { db, ingest } = boundBench();
     const batch = batchOf(readings(10));
     const ack = {
@@ -49,7 +49,7 @@ describe("ingest of the reference service", () => {
     expect(oracle(db)).toMatchObject([{ count: 10, ranges: [[1, 10]], duplicates_offered: 10 }]);
   });
 
-  it("sorts keys of values at every depth before it hashes", () => {
+  it("sorts the keys of values at every depth before it computes the hash", () => {
     const { ingest } = boundBench();
     const value = { reason: "x", event: "y", detail: { b: [{ d: 1, c: 2 }], a: null } };
     const sorted = { detail: { a: null, b: [{ c: 2, d: 1 }] }, event: "y", reason: "x" };
@@ -65,7 +65,7 @@ describe("ingest of the reference service", () => {
     expect(oracle(db)).toMatchObject([{ count: 30, ranges: [[1, 30]], duplicates_offered: 5 }]);
   });
 
-  it("stores nothing from the first conflict on, and keeps its records", () => {
+  it("stores nothing from the first conflicting record on, and keeps the records that it has", () => {
     const { db, ingest } = boundBench();
     ingest(batchOf(readings(10)));
     const other = readings(20).map((record, i) => (i === 7 ? { ...record, value: 99 } : record));
@@ -73,7 +73,7 @@ describe("ingest of the reference service", () => {
     expect(oracle(db)).toMatchObject([{ count: 10, conflicts_offered: 1 }]);
   });
 
-  it("ignores a predecessor that ends before seq 1, and lets such a stream start at 1", () => {
+  it("ignores a predecessor stream that ends before sequence number 1, and lets the stream start at 1", () => {
     const { db, ingest } = boundBench();
     const bogus = { stream_id: "stream-1", serial: "abcd1234", generation: 1, oldest_seq: 1 };
     run(db, "UPDATE streams SET first_seq = 0, acked_seq = -1");
@@ -86,7 +86,7 @@ describe("ingest of the reference service", () => {
     expect(rows(db, "SELECT predecessor_stream_id FROM streams")).toEqual([{ predecessor_stream_id: null }]);
   });
 
-  it("continues the seqs of a forked stream", () => {
+  it("continues the sequence numbers of the predecessor in a forked stream", () => {
     const { db, ingest } = boundBench();
     ingest(batchOf(readings(10)));
     const forked = { stream_id: "stream-2", serial: "abcd1234", generation: 1, oldest_seq: 1, newest_seq: 12 };
@@ -98,7 +98,7 @@ describe("ingest of the reference service", () => {
     expect(ingest(batchOf(readings(5, 50), { stream: "stream-2", s0: 8 })).acked_seq).toBe(12);
   });
 
-  it("rejects a poison record and accepts the rest", () => {
+  it("rejects an invalid record and accepts the rest of the batch", () => {
     const { db, ingest } = boundBench();
     const bad = readings(5);
     bad[2] = { kind: "h", tag: "fast", mono: 2000, value: { group: "fast" }, quality: "good" };
@@ -111,8 +111,8 @@ describe("ingest of the reference service", () => {
 
   it.each<[string, LogRecord]>([
     ["an unknown kind", { kind: "z", tag: "", mono: 0, value: {}, quality: "good" }],
-    ["null of good quality", { kind: "r", tag: "mode", mono: 0, value: null, quality: "good" }],
-    ["an object as a reading", { kind: "r", tag: "mode", mono: 0, value: {}, quality: "good" }],
+    ["the value null and good quality", { kind: "r", tag: "mode", mono: 0, value: null, quality: "good" }],
+    ["an object as its reading", { kind: "r", tag: "mode", mono: 0, value: {}, quality: "good" }],
     ["an unknown quality", { kind: "r", tag: "mode", mono: 0, value: 1, quality: "best" }],
     [
       "a value nested too deeply",
@@ -124,19 +124,19 @@ describe("ingest of the reference service", () => {
         quality: "good",
       },
     ],
-  ])("rejects %s", (_, record) => {
+  ])("rejects a record with %s", (_, record) => {
     const { ingest } = boundBench();
     expect(ingest(batchOf([record])).reject).toHaveLength(1);
   });
 
-  it("moves the acked seq over a dropped range", () => {
+  it("advances the acked sequence number over a range that the gateway dropped", () => {
     const { ingest } = boundBench();
     ingest(batchOf(readings(5)));
     const gap = { kind: "g", tag: "", mono: 99_000, value: { from: 6, to: 90, reason: "budget" }, quality: "good" };
     expect(ingest(batchOf([...readings(2, 90), gap], { s0: 91 })).acked_seq).toBe(93);
   });
 
-  it("rejects a malformed or foreign batch as a whole", () => {
+  it("rejects a batch as a whole if it is malformed or names another gateway, stream or generation", () => {
     const { db, ingest } = boundBench();
     expect(ingest({ ...batchOf(readings(3)), dt: [0] })).toMatchObject({
       st: "stream-1",
@@ -155,7 +155,7 @@ describe("ingest of the reference service", () => {
     expect(oracle(db)).toMatchObject([{ count: 0 }]);
   });
 
-  it("accepts from a replaced gateway only records from before the swap", () => {
+  it("accepts from a replaced gateway only records from before the replacement", () => {
     const { service, caller, ingest, db } = boundBench();
     const now = EPOCH + HOUR;
     provision(service, {
@@ -170,7 +170,7 @@ describe("ingest of the reference service", () => {
     expect(oracle(db).map((stream) => stream.count)).toEqual([1, 2]);
   });
 
-  it("binds by hello only what the gateway holds", () => {
+  it("binds a stream announced in a hello message only if the gateway holds the booth", () => {
     const { db } = bench();
     const booths = [{ stream_id: "s", serial: "ABCD1234", generation: 1, oldest_seq: 1, newest_seq: 0 }];
     expect(takeHello(db, { id: "gw-1", nowMs: EPOCH }, { booths })).toEqual([]);
@@ -179,7 +179,7 @@ describe("ingest of the reference service", () => {
     expect(takeHello(bound.db, { id: "gw-2", nowMs: EPOCH }, { booths })).toEqual([]);
   });
 
-  it("ignores a result for another gateway's command", () => {
+  it("ignores a command result that another gateway sends", () => {
     const { db } = boundBench();
     const command = { gateway_id: "gw-2", type: "digest", args: {}, expires_at: EPOCH + HOUR } as const;
     const { id } = storeCommand(db, command, EPOCH);
@@ -192,7 +192,7 @@ describe("ingest of the reference service", () => {
     expect(stateAfter("gw-2")).toEqual([{ state: "done" }]);
   });
 
-  it("limits size before and after unzipping", () => {
+  it("limits the size of a batch before and after decompression", () => {
     expect(unpack(gzipSync(Buffer.alloc(MAX_UNZIPPED_BYTES + 1, 32)))).toEqual({ error: "too_large" });
     expect(unpack(Buffer.alloc(300 * 1024))).toEqual({ error: "too_large" });
     expect(unpack(Buffer.from("not gzip"))).toEqual({ error: "malformed" });
@@ -207,7 +207,7 @@ describe("ingest of the reference service", () => {
   });
 });
 
-describe("messages that arrive together", () => {
+describe("uplink messages that arrive together", () => {
   /** Ten records each, one behind the other, of gateway gw-1. */
   const messages = (count: number): Uplink[] =>
     Array.from({ length: count }, (_, nth) => {
@@ -234,7 +234,7 @@ describe("messages that arrive together", () => {
     return { counts, store: { ...db, transaction, run: insert } };
   }
 
-  it("are committed in one transaction, with the same acks as one by one", async () => {
+  it("are committed in one transaction, with the same acks as if they arrived one by one", async () => {
     const { db } = boundBench();
     const { counts, store } = watched(db);
     const uplinks = uplinksHere(store);
@@ -250,7 +250,7 @@ describe("messages that arrive together", () => {
     expect(oracle(db)).toMatchObject([{ count: 40, ranges: [[1, 40]], duplicates_offered: 0 }]);
   });
 
-  it("are acked even if one of them can't be written", async () => {
+  it("are acked except for one that cannot be written", async () => {
     const { db } = boundBench();
     const uplinks = uplinksHere(watched(db, 25).store);
     const taken = await Promise.allSettled(messages(4).map((one) => uplinks.take(one)));
@@ -267,7 +267,7 @@ describe("messages that arrive together", () => {
     ]);
   });
 
-  it("are all answered when the service stops; later ones are rejected", async () => {
+  it("are all answered before the service stops, and later messages are rejected", async () => {
     const { db } = boundBench();
     const uplinks = uplinksHere(db);
     const [one = { gateway: "gw-1", topic: "batch", payload: Buffer.of(), now: EPOCH }] = messages(1);

@@ -7,7 +7,7 @@ import { killService } from "./service-kills.ts";
 
 const KILLS = 100;
 
-it(`a service that is killed ${KILLS} times during ingest has every acked record once, and only whole batches`, async () => {
+it(`a service that is killed ${KILLS} times during ingest keeps every acked record exactly once, and only whole batches`, async () => {
   const counts = await killService(temporaryFolder(), KILLS, seededRandom(seedOf("service kills")));
   process.stdout.write(`service kill -9: ${JSON.stringify(counts)}\n`);
   const { missing: lost, doubled, torn, equal } = counts;

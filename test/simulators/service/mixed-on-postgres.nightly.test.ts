@@ -74,8 +74,8 @@ function shown({ ack, commands }: Downlink): unknown {
   return { commands, ack: ack && { ...ack, acked_seq: 0, newest_seq: 0 } };
 }
 
-describe("messages over many gateways in one transaction", () => {
-  it("are acked as SQLite acks them one by one, and leave the same records", async () => {
+describe("messages of many gateways in one PostgreSQL transaction", () => {
+  it("get the same acks and leave the same records as in SQLite one by one", async () => {
     const here = openDb(":memory:");
     const there = openDb(freshStore());
     const gateways = boundGateways(here, 6);

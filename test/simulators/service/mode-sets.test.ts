@@ -5,8 +5,8 @@ import { EPOCH, figuresOf, HOUR, MINUTE, PARAMETERS, script } from "./service-lo
 
 const { mode_sets } = PARAMETERS;
 
-describe("changed mode sets", () => {
-  it("apply from their change on", () => {
+describe("changed mode sets (which modes count as in use)", () => {
+  it("apply only to the time after the change", () => {
     const log = script()
       .stage("spray", 10 * MINUTE)
       .stage("cool_down", 10 * MINUTE);

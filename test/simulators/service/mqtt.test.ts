@@ -9,7 +9,7 @@ import { claim, type Running, startBench } from "./service-http.ts";
 
 const UP = "bg/v1/gw-1/up";
 
-describe("MQTT side of the reference service", () => {
+describe("the reference service over MQTT", () => {
   let bench: Running;
   let clients: MqttClient[] = [];
   beforeEach(async () => {
@@ -49,7 +49,7 @@ describe("MQTT side of the reference service", () => {
 
   const batch = gzipSync(JSON.stringify(batchOf(script().stage("spray", 60_000).records())));
 
-  it("acks a batch after its commit, and again when the ack was lost", async () => {
+  it("acks a batch after its commit, and again if the ack was lost and the batch is resent", async () => {
     const client = await connect();
     const received = await messages(client);
     bench.running.faults.add({ topic: "down/ack", lose_ack: true });
@@ -64,7 +64,7 @@ describe("MQTT side of the reference service", () => {
     });
   });
 
-  it("accepts a chunk and a batch in zstd, and names both formats in each ack", async () => {
+  it("accepts a chunk (compressed block) and a zstd-compressed batch, and names both formats in each ack", async () => {
     const client = await connect();
     const received = await messages(client);
     const records = script().stage("spray", 60_000).stage("bake", 60_000).records();
@@ -83,7 +83,7 @@ describe("MQTT side of the reference service", () => {
     expect(bench.running.oracle()).toMatchObject([{ count: acked_seq, ranges: [[1, acked_seq]] }]);
   });
 
-  it("loses a chunk and an ack by planned faults", async () => {
+  it("loses a chunk (compressed block) and an ack if such faults are planned", async () => {
     const client = await connect();
     const received = await messages(client);
     const chunk = chunkOf(script().stage("spray", 60_000).records().slice(1));
@@ -94,7 +94,7 @@ describe("MQTT side of the reference service", () => {
     expect(bench.running.oracle()).toMatchObject([{ count: 3, duplicates_offered: 3 }]);
   });
 
-  it("rejects a wrong password, a foreign name and a provision key", async () => {
+  it("rejects a connection with a wrong password, another gateway's name or a provisioning key", async () => {
     await expect(connect({ password: "wrong" })).rejects.toThrow();
     await expect(connect({ username: "gw-2", clientId: "gw-2" })).rejects.toThrow();
     await expect(connect({ username: "prov", clientId: "prov", password: "prov" })).rejects.toThrow();
@@ -110,7 +110,7 @@ describe("MQTT side of the reference service", () => {
     expect(bench.running.oracle()).toMatchObject([{ count: 0 }]);
   });
 
-  it("knows who is online by heartbeat and will", async () => {
+  it("derives a booth's status from the gateway's heartbeats and its MQTT last will", async () => {
     const status = async (): Promise<unknown> =>
       (await bench.call("GET", "/api/booths/b1")).body["connectivity_status"];
     const until = (wanted: string) => eventually(wanted, async () => ((await status()) === wanted ? true : undefined));
@@ -137,7 +137,7 @@ describe("MQTT side of the reference service", () => {
     await until("Offline");
   });
 
-  it("ignores the late will of an older session", async () => {
+  it("ignores the last will of an older session if it arrives late", async () => {
     const status = async (): Promise<unknown> =>
       (await bench.call("GET", "/api/booths/b1")).body["connectivity_status"];
     const until = (wanted: string) => eventually(wanted, async () => ((await status()) === wanted ? true : undefined));
@@ -157,7 +157,7 @@ describe("MQTT side of the reference service", () => {
     await until("Offline");
   });
 
-  it("sends commands and keeps their results, and binds streams by hello", async () => {
+  it("sends commands, stores their results, and binds streams announced in a hello message", async () => {
     const client = await connect();
     const received = await messages(client);
     const booths = [
@@ -188,7 +188,7 @@ describe("MQTT side of the reference service", () => {
     await eventually("the result is kept", () => (state() === "done" ? true : undefined));
   });
 
-  it("cuts the session of a revoked key", async () => {
+  it("disconnects a gateway whose key is revoked", async () => {
     const client = await connect();
     const closed = new Promise((resolve) => client.once("close", () => resolve(true)));
     const body = JSON.stringify({ gateway_id: "gw-1" });

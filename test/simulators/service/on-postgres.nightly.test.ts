@@ -6,7 +6,7 @@ import { storesOnPostgres } from "./stores-on-postgres.ts";
 
 const serverUrl = storesOnPostgres();
 
-it("passes every test of the service on PostgreSQL", async () => {
+it("the reference service passes all of its tests on PostgreSQL", async () => {
   const short = readdirSync(import.meta.dirname).flatMap((name) => /^([a-z-]+)\.test\.ts$/.exec(name)?.[1] ?? []);
   const names = [...short, "cli.long", "demo.nightly"];
   const counted = await runServiceTests(names);
@@ -20,7 +20,7 @@ const ASKING_THREADS = 4;
 /** Enough questions to see an answer that belongs to the question before, which happened once in ten thousand. */
 const QUESTIONS = 30_000;
 
-it("threads that wait for PostgreSQL in parallel get the answers to their own questions", async () => {
+it("threads that query PostgreSQL in parallel each get the answers to their own queries", async () => {
   const file = new URL("asking-thread.ts", import.meta.url);
   const asked = Array.from({ length: ASKING_THREADS }, () => {
     const thread = new Worker(file, { workerData: { url: serverUrl(), questions: QUESTIONS } });

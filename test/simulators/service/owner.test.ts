@@ -12,7 +12,7 @@ async function service(): Promise<string> {
   return running.url;
 }
 
-it("serves the owner's page to everybody, under a strict policy, and data to nobody without a key", async () => {
+it("the service gives the owner's page to everyone, under a strict content security policy, but data only with a key", async () => {
   const url = await service();
   const page = await fetch(`${url}/`);
   expect(page.url).toBe(`${url}/owner/`);
@@ -34,7 +34,7 @@ it("serves the owner's page to everybody, under a strict policy, and data to nob
   }
 });
 
-it("lets a user in by e-mail and password, and nobody by anything else", async () => {
+it("the owner's page signs a user in with e-mail and password, and rejects anything else", async () => {
   const url = await service();
   const signIn = (body: unknown): Promise<Response> =>
     fetch(`${url}/owner/session`, {
@@ -54,17 +54,20 @@ it("lets a user in by e-mail and password, and nobody by anything else", async (
   expect((await signIn(null)).status).toBe(400);
 });
 
-it.each(["es", "de"])("the owner's page says everything in %s, filled in with the same", async (language) => {
-  const textsOf = async (name: string) => {
-    const file = new URL(`../../../simulators/service/owner/page/${name}.js`, import.meta.url);
-    return ((await import(file.href)) as { readonly TEXTS: Readonly<Record<string, string>> }).TEXTS;
-  };
-  const namesIn = (text = ""): string[] => [...text.matchAll(/\{\w+\}/g)].map(([name]) => name).toSorted();
-  const english = await textsOf("en");
-  const texts = await textsOf(language);
-  expect(Object.keys(texts)).toEqual(Object.keys(english));
-  for (const [key, text] of Object.entries(english)) {
-    expect([key, namesIn(texts[key])]).toEqual([key, namesIn(text)]);
-    if (/[a-z]{3,} [a-z]{2,}/.test(text)) expect(texts[key], key).not.toBe(text);
-  }
-});
+it.each(["es", "de"])(
+  "the owner's page has every text in %s, with the same placeholders as in English",
+  async (language) => {
+    const textsOf = async (name: string) => {
+      const file = new URL(`../../../simulators/service/owner/page/${name}.js`, import.meta.url);
+      return ((await import(file.href)) as { readonly TEXTS: Readonly<Record<string, string>> }).TEXTS;
+    };
+    const namesIn = (text = ""): string[] => [...text.matchAll(/\{\w+\}/g)].map(([name]) => name).toSorted();
+    const english = await textsOf("en");
+    const texts = await textsOf(language);
+    expect(Object.keys(texts)).toEqual(Object.keys(english));
+    for (const [key, text] of Object.entries(english)) {
+      expect([key, namesIn(texts[key])]).toEqual([key, namesIn(text)]);
+      if (/[a-z]{3,} [a-z]{2,}/.test(text)) expect(texts[key], key).not.toBe(text);
+    }
+  },
+);

@@ -57,7 +57,7 @@ function counted(
   recordFault({ row, fault, injected, lost, doubled: twice, wrong: 0, passed: lost + twice === 0 });
 }
 
-it("row 52: a server that is killed acks nothing that isn't committed, and goes on when it is back", async () => {
+it("fault matrix row 52: if PostgreSQL is killed under load, the service acks no uncommitted message and continues after the restart", async () => {
   const { cluster, db, gateways, uplinks } = await storeIn();
   const delivered = deliverAll(gateways, () => uplinks, ofAll(60));
   for (let kills = 0; kills < 3; kills += 1) {
@@ -80,7 +80,7 @@ function beatOf({ id }: Gateway) {
   return { gateway: id, topic: "state", payload: Buffer.from('{"online":true,"session":"s"}'), now: EPOCH };
 }
 
-it("row 52: a commit of 100 ms holds messages up, and many share one", async () => {
+it("fault matrix row 52: if each PostgreSQL commit takes 100 ms, many messages share a commit and no message is lost", async () => {
   const slow = { fsync: "on", commit_delay: "100000", commit_siblings: "0" };
   const { cluster, db, gateways, uplinks } = await storeIn({ settings: slow });
   const before = transactions(db);
@@ -96,7 +96,7 @@ function transactions(db: Db): number {
   return row<{ n: number }>(db, "SELECT xact_commit AS n FROM pg_stat_database WHERE datname = 'booth'")?.n ?? 0;
 }
 
-it("row 52: a full disk acks nothing that isn't committed, and goes on once there is room", async () => {
+it("fault matrix row 52: if PostgreSQL's disk is full, the service acks no uncommitted message and continues once there is space", async () => {
   const folder = mkdtempSync(join(tmpdir(), "booth-full-"));
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=110m", "tmpfs", folder]);
   undo.push(
@@ -123,7 +123,7 @@ it("row 52: a full disk acks nothing that isn't committed, and goes on once ther
   expect(found).toMatchObject({ lost: 0, twice: 0 });
 });
 
-it("row 53: after a restore of an older backup what is missing is asked again, and nothing wrong is kept", async () => {
+it("fault matrix row 53: after an older database backup is restored, the service requests the missing records again and keeps no wrong ones", async () => {
   const { cluster, db, gateways, uplinks } = await storeIn();
   await deliverAll(gateways, () => uplinks, ofAll(5));
   await cluster.stop();
@@ -168,7 +168,7 @@ function digestOf({ id, stream }: Gateway, last: number): Buffer {
   return Buffer.from(JSON.stringify({ id: `digest of ${id}`, stream_id: stream, serial: "x", hours }));
 }
 
-it("takes batches that gzip can't have made like any other", async () => {
+it("a gzip payload with invalid JSON is acked as malformed by the PostgreSQL ingest", async () => {
   const { gateways, uplinks } = await storeIn();
   const [gateway] = gateways;
   if (gateway === undefined) throw new Error("no gateway");
@@ -176,7 +176,7 @@ it("takes batches that gzip can't have made like any other", async () => {
   expect(ack).toMatchObject({ n: 0, error: "malformed" });
 });
 
-it("row 54: a late will of an older session says nothing of a gateway that is back, whatever it comes together with", async () => {
+it("fault matrix row 54: a late last will of an older session never marks a reconnected gateway as offline", async () => {
   const { db, gateways, uplinks } = await storeIn();
   const say = (id: string, online: boolean, session: string) =>
     uplinks.take({

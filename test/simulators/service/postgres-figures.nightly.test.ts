@@ -51,8 +51,8 @@ function ask(bench: Bench, report: string, few_booths: number): Promise<unknown>
   return answerOf(bench, path, { service, now: END, query: Object.fromEntries(new URLSearchParams(query)) });
 }
 
-describe("a finished day", () => {
-  it("is compacted, with the same records under the same seqs and the same held range", () => {
+describe("the service's stored records of a day", () => {
+  it("are compacted after the day ends, and keep their sequence numbers and the held range", () => {
     const bench = boundBench();
     const log = logOf("busy-day");
     deliver(bench, log);
@@ -82,7 +82,7 @@ describe("a finished day", () => {
     expect(storedOf(db)).toEqual(before);
   });
 
-  it("is compacted in parts while it lasts, each part once it has settled and fills a segment", () => {
+  it("are compacted in parts before the day ends, each part once it has settled and fills a segment", () => {
     const bench = boundBench();
     const { db, boothId } = bench;
     const log = Array.from({ length: 25_000 }, (_, nth): LogRecord => {
@@ -104,7 +104,7 @@ describe("a finished day", () => {
     expect(counts(db)).toMatchObject({ held, segments: segments - 39 });
   });
 
-  it("is dropped when it is too old, and its records still count as held", () => {
+  it("are deleted when they are too old, and still count as held", () => {
     const bench = boundBench();
     const log = logOf("busy-day");
     deliver(bench, log);
@@ -141,7 +141,7 @@ const REPORTS = [
 
 describe("reports over many booths", () => {
   it.each(["busy-day", "standard-cycle", "two-bays", "power-cycle", "estop", "night-shift"])(
-    "%s: are the same from facts as from the log, folded at once or in parts",
+    "are the same from facts (stored results) as from the log, computed at once or in parts, in scenario %s",
     async (name) => {
       const log = logOf(name);
       for (const cuts of [
@@ -164,7 +164,7 @@ describe("reports over many booths", () => {
     },
   );
 
-  it("use the days of the facility's zone, also after the zone changed and before any days were made", async () => {
+  it("use the local days of the facility's time zone, also after the zone changes and before daily figures exist", async () => {
     const bench = boundBench();
     const { db, boothId } = bench;
     deliver(bench, logOf("busy-day"));
@@ -186,7 +186,7 @@ describe("reports over many booths", () => {
     }
   });
 
-  it("are folded once by several programs, and again after new records", async () => {
+  it("are computed only once although several programs run, and again after new records arrive", async () => {
     const bench = boundBench();
     const log = logOf("busy-day");
     deliver(bench, log, { last: 600 });

@@ -45,8 +45,8 @@ const put = (at: Bench, body: Update, key = "prov"): number => {
   }
 };
 
-describe("provisioning of the reference service", () => {
-  it("binds a booth at generation 1 and carries the whole record", () => {
+describe("provisioning in the reference service", () => {
+  it("binds a booth at generation 1 and returns its whole record", () => {
     const at = bench();
     const { status, body } = post(at, { body: claimBody("gw-1", { serial_number: " abcd1234 " }) });
     expect(status).toBe(201);
@@ -65,7 +65,7 @@ describe("provisioning of the reference service", () => {
     expect(at.caller("secret of gw-1")).toMatchObject({ scope: "gateway", gateway_id: "gw-1" });
   });
 
-  it("gives the same answer to the same Idempotency-Key, and 422 to another request under it", () => {
+  it("gives the same answer to a repeated Idempotency-Key, and 422 if the request differs", () => {
     const at = bench();
     const first = post(at, { idem: "k1" });
     expect(post(at, { idem: "k1", now: EPOCH + HOUR })).toEqual(first);
@@ -73,14 +73,14 @@ describe("provisioning of the reference service", () => {
     expect(post(at, { idem: "k2" })).toMatchObject({ status: 200, body: { generation: 1 } });
   });
 
-  it("does not keep failures under an Idempotency-Key", () => {
+  it("does not store a failed answer under an Idempotency-Key", () => {
     const at = bench();
     expect(post(at, { idem: "k", body: claimBody("gw-1", { serial_number: "NEW-1" }) }).status).toBe(404);
     seedSite(at.db, { serial: "NEW-1", now: EPOCH });
     expect(post(at, { idem: "k", body: claimBody("gw-1", { serial_number: "NEW-1" }) }).status).toBe(201);
   });
 
-  it("rejects impossible claims", () => {
+  it("rejects a claim with missing, unknown or conflicting fields", () => {
     const at = boundBench();
     expect(post(at, { body: {} }).status).toBe(400);
     expect(post(at, { body: claimBody("gw-1", { serial_number: "??" }) }).status).toBe(422);
@@ -94,7 +94,7 @@ describe("provisioning of the reference service", () => {
     );
   });
 
-  it("lets one of a hundred claims win", () => {
+  it("accepts exactly one of a hundred competing claims", () => {
     const at = bench();
     const statuses = Array.from(
       { length: 100 },
@@ -104,7 +104,7 @@ describe("provisioning of the reference service", () => {
     expect(statuses.filter((status) => status === 409)).toHaveLength(99);
   });
 
-  it("takes over with a raised generation; a holder seen under 10 min ago needs an admin", () => {
+  it("raises the generation at a take-over, which requires an admin if the holder was seen less than 10 min ago", () => {
     const at = boundBench();
     const body = claimBody("gw-2", { intent: "take_over", expected_generation: 1 });
     expect(post(at, { body, now: EPOCH + 9 * MINUTE }).status).toBe(403);
@@ -125,7 +125,7 @@ describe("provisioning of the reference service", () => {
     ]);
   });
 
-  it("completes, and rejects an old generation", () => {
+  it("marks a booth as complete, and rejects an update with another generation", () => {
     const at = boundBench();
     expect(put(at, { completion_status: "COMPLETE", gateway_id: "gw-1", generation: 1 }, "secret of gw-1")).toBe(200);
     expect(post(at).body).toMatchObject({ completion_status: "COMPLETE" });
@@ -135,14 +135,14 @@ describe("provisioning of the reference service", () => {
     expect(put(at, { generation: 1 }, "secret of gw-1")).toBe(409);
   });
 
-  it("ignores an older report", () => {
+  it("ignores a device report that is older than the stored one", () => {
     const at = boundBench();
     put(at, { reported: { seq: 5, firmware_version: "2.0" } });
     put(at, { reported: { seq: 4, firmware_version: "1.0" } });
     expect(post(at).body).toMatchObject({ reported: { seq: 5, firmware_version: "2.0" } });
   });
 
-  it("accepts the old credential for a while after a rotation", () => {
+  it("accepts the old credential for a limited time after a rotation", () => {
     const at = boundBench();
     expect(put(at, { credential_sha256: hashOf("new secret") }, "secret of gw-1")).toBe(200);
     expect(callerOfKey(at.db, "new secret", EPOCH)).toMatchObject({ gateway_id: "gw-1" });
@@ -150,7 +150,7 @@ describe("provisioning of the reference service", () => {
     expect(callerOfKey(at.db, "secret of gw-1", EPOCH + HOUR)).toBeUndefined();
   });
 
-  it("releases a booth; the key ends with the last booth, and the next claim gets the next generation", () => {
+  it("revokes the gateway's key when its last booth is released, and gives the next claim the next generation", () => {
     const at = boundBench();
     expect(put(at, { status: "released", generation: 1 }, "secret of gw-1")).toBe(200);
     expect(put(at, { status: "released", generation: 1 }, "secret of gw-1")).toBe(200);
@@ -161,7 +161,7 @@ describe("provisioning of the reference service", () => {
     });
   });
 
-  it("needs the right gateway and generation to end a binding or change its credential with a first key", () => {
+  it("requires the right gateway and generation if a provisioning key ends a binding or changes its credential", () => {
     const at = boundBench();
     const released = { status: "released" } as const;
     for (const body of [released, { ...released, gateway_id: "gw-1" }, { ...released, generation: 1 }]) {
@@ -173,7 +173,7 @@ describe("provisioning of the reference service", () => {
     expect(put(at, { ...released, gateway_id: "gw-1", generation: 1 })).toBe(200);
   });
 
-  it("withdraws the stream of a wrong serial", () => {
+  it("withdraws the data stream of a booth that is released because of a wrong serial number", () => {
     const at = boundBench();
     put(at, { status: "released", reason: "wrong_serial", gateway_id: "gw-1", generation: 1 });
     expect(rows(at.db, "SELECT 1 FROM streams WHERE withdrawn_at IS NOT NULL")).toHaveLength(1);
@@ -181,14 +181,14 @@ describe("provisioning of the reference service", () => {
     expect(post(at, { body: claimBody("gw-1", { stream_id: "a new one" }) }).status).toBe(201);
   });
 
-  it("keeps the rule of one provisioned gateway per booth in the database itself", () => {
+  it("allows at most one provisioned gateway per booth by a unique index in the database", () => {
     const { db } = boundBench();
     const insert =
       "INSERT INTO provisionings (booth_id, generation, status, completion_status, revision, provisioned_at, created_at, updated_at) VALUES ('b1', 9, 'provisioned', '', 1, 0, 0, 0)";
     expect(() => run(db, insert)).toThrow(/unique/i);
   });
 
-  it("revokes keys by text and by gateway", () => {
+  it("revokes API keys by their text and by their gateway", () => {
     const at = boundBench();
     expect(revokeKeys(at.db, { gateway_id: "gw-1" }, EPOCH)).toEqual(["gw-1"]);
     expect(revokeKeys(at.db, { key: "user" }, EPOCH)).toEqual([]);

@@ -29,7 +29,7 @@ describe("users of the reference service", () => {
     bench.call("POST", "/api/authenticate", { body: { email, password } });
   const bearerOf = (reply: Reply): string => `Bearer ${String(reply.body["session_token"])}`;
 
-  it("get links that work once, also for two simultaneous requests", async () => {
+  it("get a link that works only once, even with two simultaneous requests", async () => {
     const { token, email } = await invited();
     const passwords = [PASSWORD, `${PASSWORD} too`];
     const answers = await Promise.all(passwords.map((new_password) => change({ token, new_password })));
@@ -40,7 +40,7 @@ describe("users of the reference service", () => {
     expect((await change({ token, new_password: PASSWORD })).status).toBe(401);
   });
 
-  it("get links that end after a week, when another is sent, and when a password is set", async () => {
+  it("get a link that expires after a week, when another is sent, and when a password is set", async () => {
     const user = await invited();
     const path = `/api/users/${user.id}/resend_invitation`;
     expect((await bench.call("POST", path)).status).toBe(204);
@@ -55,7 +55,7 @@ describe("users of the reference service", () => {
     expect((await bench.call("POST", "/api/users/none/resend_invitation")).status).toBe(404);
   });
 
-  it("can have their invitation changed until they accept it", async () => {
+  it("can have their invitation changed only until they accept it", async () => {
     const user = await invited();
     const path = `/api/users/${user.id}/update_invitation`;
     const email = `other${people}@example.com`;
@@ -67,7 +67,7 @@ describe("users of the reference service", () => {
     expect((await bench.call("PUT", path, { body: { user_name: "Late" } })).status).toBe(409);
   });
 
-  it("change their own password with the one they have, which ends their sessions", async () => {
+  it("can change their password with the current one, which ends their sessions", async () => {
     const { token, email } = await invited();
     await change({ token, new_password: PASSWORD });
     const one = bearerOf(await signIn(email, PASSWORD));
@@ -85,7 +85,7 @@ describe("users of the reference service", () => {
     expect((await bench.call("GET", "/api/users", { key: bearerOf(session) })).status).toBe(401);
   });
 
-  it("look like unknown users at sign-in until they have a password, and need unique addresses", async () => {
+  it("without a password get the same sign-in answer as unknown users, and cannot share an e-mail address", async () => {
     const { email } = await invited();
     const pending = await signIn(email, PASSWORD);
     const nobody = await signIn("nobody@example.com", PASSWORD);
@@ -95,7 +95,7 @@ describe("users of the reference service", () => {
     expect((await bench.call("POST", "/api/users", { body })).status).toBe(409);
   });
 
-  it("leave no plain-text secret in the database", async () => {
+  it("leave no secret in plain text in the database", async () => {
     const { token, email } = await invited();
     await change({ token, new_password: PASSWORD });
     const opened = await signIn(email, PASSWORD);
@@ -109,7 +109,7 @@ describe("users of the reference service", () => {
     expect(dump).toContain(hashOf(token));
   });
 
-  it("don't hold up others while a password is hashed", async () => {
+  it("do not delay other requests while their password is hashed", async () => {
     const { token, email } = await invited();
     await change({ token, new_password: PASSWORD });
     const done: string[] = [];

@@ -97,8 +97,8 @@ function pairsOfDocument(): string[] {
   return lines.flatMap(([, methods = "", path = ""]) => methods.split(", ").map((method) => `${method} ${path}`));
 }
 
-describe("the interface document", () => {
-  it("has exactly the 75 operations of the table, and all are implemented", () => {
+describe("the service's OpenAPI document", () => {
+  it("lists exactly the 75 operations of the table, all of them implemented", () => {
     const table = CONTRACT.map(({ method, path }) => `${method} ${path}`);
     expect(table.toSorted()).toEqual(pairsOfDocument().toSorted());
     expect([new Set(table).size, shown.length, OPERATIONS.length]).toEqual([75, 75, 75]);
@@ -109,7 +109,7 @@ describe("the interface document", () => {
     expect(Object.keys(answers)).toEqual(["200", "201", "4XX"]);
   });
 
-  it("documents each request body", () => {
+  it("documents each operation's request body", () => {
     const without = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).flatMap(([method, { requestBody }]) =>
         method !== "get" && method !== "delete" && requestBody === undefined ? [`${method} ${path}`] : [],
@@ -124,21 +124,21 @@ describe("the interface document", () => {
     });
   });
 
-  it.each(Object.entries(STATED))("has every stated field in the answer of %s", (name, fields) => {
+  it.each(Object.entries(STATED))("documents every specified field of the answer to %s", (name, fields) => {
     expect(fieldsOf(name)).toEqual(expect.arrayContaining(fields.split(" ")));
   });
 
-  it.each(Object.entries(ASKED))("has every stated parameter of %s", (name, names) => {
+  it.each(Object.entries(ASKED))("documents every specified parameter of %s", (name, names) => {
     expect(parametersOf(name)).toEqual(expect.arrayContaining(names.split(" ")));
   });
 });
 
-describe("breaking changes on record", () => {
+describe("the service's API after its recorded breaking changes", () => {
   let site: ContractSite;
   beforeAll(async () => void (site = await contractSite()));
   afterAll(() => site.running.stop());
 
-  it("left no old field in any answer", () => {
+  it("has no removed field in any answer", () => {
     const all = new Set(shown.flatMap(({ name }) => fieldsOf(name)));
     expect(all.size).toBeGreaterThan(150);
     for (const old of ["btu_usage", "kw_usage", "location", "active_spray", "all_time", "pct_change"]) {
@@ -146,7 +146,7 @@ describe("breaking changes on record", () => {
     }
   });
 
-  it("left no old parameter", () => {
+  it("has no removed parameter", () => {
     const old = shown.flatMap(({ name }) =>
       parametersOf(name).filter((parameter) => ["datapoints", "timezone", "period", "tag"].includes(parameter)),
     );
@@ -159,7 +159,7 @@ describe("breaking changes on record", () => {
     [`/api/facilities/${FACILITY}/utilization_timeline?${window}`, "datapoints=2&timezone=Asia/Tokyo"],
     [`/api/booths/b1/history?tags=mode&${window}`, "datapoints=1&tag=gas"],
     [`/api/filters/overuse_trend?${window}`, "period=month"],
-  ])("gives the same for %s with %s as without", async (path, old) => {
+  ])("gives the same answer to %s with the removed parameters %s as without", async (path, old) => {
     const plain = await site.call("GET", path);
     const more = await site.call("GET", `${path}&${old}`);
     expect(plain.status).toBe(200);
@@ -167,7 +167,7 @@ describe("breaking changes on record", () => {
     expect(more.body).toEqual(plain.body);
   });
 
-  it("are final: history needs tags, the old summary is gone, tz is required, location is ignored", async () => {
+  it("requires tags for history and tz for facilities, ignores location, and has no accounts summary", async () => {
     expect((await site.call("GET", `/api/booths/b1/history?tag=mode&${window}`)).status).toBe(400);
     expect((await site.call("GET", "/api/accounts/summary")).status).toBe(404);
     expect((await site.call("PUT", `/api/facilities/${FACILITY}`, { body: { city: "X" } })).status).toBe(400);
@@ -175,14 +175,14 @@ describe("breaking changes on record", () => {
     expect((await site.call("PUT", `/api/facilities/${FACILITY}`, { body })).text).not.toContain("Main Street 1");
   });
 
-  it("mark one operation as deprecated, in the document and in each answer", async () => {
+  it("marks one operation as deprecated, in the document and in each answer", async () => {
     expect(shown.filter(({ operation }) => operation.deprecated).map(({ name }) => name)).toEqual([
       "GET /api/booths/{id}/recent_stages",
     ]);
     expect((await site.call("GET", `/api/booths/b1/recent_stages?${window}`)).headers.get("deprecation")).toBe("true");
   });
 
-  it("are in the served document, which has all 75 operations", async () => {
+  it("serves a document that lists all 75 operations", async () => {
     const { body } = await site.call("GET", "/api/openapi.json");
     expect(body["x-operations"]).toEqual({ total: 75, built: 75 });
     expect(body).toEqual(JSON.parse(JSON.stringify(document)));

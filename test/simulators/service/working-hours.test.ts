@@ -22,17 +22,29 @@ describe("working time", () => {
   const long = ["2026-11-01T06:00:00Z", "2026-11-02T07:00:00Z"] as const;
   it.each([
     { of: "a shift on an ordinary night", start: "00:00:00", stop: "06:00:00", day: ordinary, minutes: 360 },
-    { of: "the night an hour is skipped", start: "00:00:00", stop: "06:00:00", day: short, minutes: 300 },
-    { of: "the night an hour comes twice", start: "00:00:00", stop: "06:00:00", day: long, minutes: 420 },
-    { of: "a time that doesn't exist: from the jump on", start: "02:30:00", stop: "03:30:00", day: short, minutes: 30 },
-    { of: "a time that exists twice: the earlier", start: "01:30:00", stop: "02:30:00", day: long, minutes: 120 },
-    { of: "24 hours, on a day of 23", start: "00:00:00", stop: "00:00:00", day: short, minutes: 1380 },
-    { of: "24 hours, on a day of 25", start: "06:00:00", stop: "06:00:00", day: long, minutes: 1500 },
-  ])("is right for $of", ({ start, stop, day, minutes }) => {
+    { of: "a night shift with a skipped hour", start: "00:00:00", stop: "06:00:00", day: short, minutes: 300 },
+    { of: "a night shift with a repeated hour", start: "00:00:00", stop: "06:00:00", day: long, minutes: 420 },
+    {
+      of: "a shift from within the skipped hour",
+      start: "02:30:00",
+      stop: "03:30:00",
+      day: short,
+      minutes: 30,
+    },
+    {
+      of: "a shift from within the repeated hour",
+      start: "01:30:00",
+      stop: "02:30:00",
+      day: long,
+      minutes: 120,
+    },
+    { of: "a 24-hour shift on a day of 23 hours", start: "00:00:00", stop: "00:00:00", day: short, minutes: 1380 },
+    { of: "a 24-hour shift on a day of 25 hours", start: "06:00:00", stop: "06:00:00", day: long, minutes: 1500 },
+  ])("is $minutes min for $of", ({ start, stop, day, minutes }) => {
     expect(minutesOf(daily(start, stop), "America/Denver", day)).toBe(minutes);
   });
 
-  it("belongs to the day of the shift's start, and counts overlapping shifts once", () => {
+  it("belongs to the day on which the shift starts, and counts overlapping shifts once", () => {
     const night = daily("22:00:00", "02:00:00", ["friday"]);
     expect(minutesOf(night, "UTC", ["2026-03-06T00:00:00Z", "2026-03-07T00:00:00Z"])).toBe(120);
     expect(minutesOf(night, "UTC", ["2026-03-07T00:00:00Z", "2026-03-08T00:00:00Z"])).toBe(120);
@@ -41,7 +53,7 @@ describe("working time", () => {
   });
 });
 
-describe("working hours that change", () => {
+describe("changed working hours", () => {
   let bench: Running;
   beforeEach(async () => {
     bench = await startBench();
@@ -58,7 +70,7 @@ describe("working hours that change", () => {
     return (await bench.call("GET", `/api/booths/b1/utilization_stats?${window}`)).body;
   };
 
-  it("apply from the facility's updated_at on; earlier time keeps the earlier hours", async () => {
+  it("apply from the facility's updated_at on, and earlier time keeps the earlier hours", async () => {
     // From 08:00 to 17:30; at 12:00 the day is made to end at 15:00, with the box's clock at 18:00 UTC.
     bench.clock.now += 4 * HOUR;
     const changed = await put({ working_hours: daily("10:00:00", "15:00:00") });
@@ -73,7 +85,7 @@ describe("working hours that change", () => {
     expect(await stats()).toMatchObject({ working_minutes: 420, overtime_minutes: 9 * 60 });
   });
 
-  it("apply in a new zone from its change on; the first known hours apply to all earlier time", async () => {
+  it("apply in a new time zone from its change on, and the first known hours apply to all earlier time", async () => {
     const made = await bench.call("POST", "/api/facilities", { body: { name: "East", tz: "America/New_York" } });
     run(bench.running.db, "UPDATE booths SET facility_id = ?", String(made.body["id"]));
     bench.clock.now += 4 * HOUR;

@@ -14,7 +14,7 @@ function traceOf(...lines: readonly string[]) {
   return parseTrace([HEADER, ...lines].join("\n"), "booth.trace");
 }
 
-describe("a trace that can't be played says where and why", () => {
+describe("parseTrace", () => {
   it.each([
     ["", "booth.trace:1: the file is empty"],
     ["{", "booth.trace:1: the line isn't JSON"],
@@ -37,13 +37,13 @@ describe("a trace that can't be played says where and why", () => {
       "booth.trace:3: at_ms 4 comes after 5",
     ],
     [`${HEADER}\n${END}\n${END}`, "booth.trace:3: something follows the end"],
-  ])("%j", (text, message) => {
+  ])("rejects the trace %j with the message: %s", (text, message) => {
     expect(() => parseTrace(text, "booth.trace")).toThrow(TraceError);
     expect(() => parseTrace(text, "booth.trace")).toThrow(message);
   });
 });
 
-describe("a recorded device", () => {
+describe("a PLC recording", () => {
   const trace = traceOf(
     answer(1000, "010300000002", "010304000a000b"),
     answer(1010, "0103000a0004", "018302"),
@@ -59,7 +59,7 @@ describe("a recorded device", () => {
   const { image } = recorded;
   const holding = (address: number, count: number) => ({ table: "holding" as const, address, count });
 
-  it("has the last read values, also in other blocks", () => {
+  it("returns each register's last read value, also when the registers are requested in another block", () => {
     expect(image.read(holding(0, 2), 0)).toEqual([10, 11]);
     expect(image.read(holding(0, 2), 1999)).toEqual([10, 11]);
     expect(image.read(holding(0, 1), 2000)).toEqual([12]);
@@ -68,13 +68,13 @@ describe("a recorded device", () => {
     expect(image.read(holding(1, 2), 2000)).toBeNull();
   });
 
-  it("rejects only the recorded rejected block", () => {
+  it("rejects a block that the recorded PLC rejected, and no other block", () => {
     expect(image.refuses?.(holding(10, 4), 2000)).toBe(2);
     expect(image.refuses?.(holding(0, 2), 2000)).toBeNull();
     expect(image.refuses?.(holding(10, 3), 2000)).toBeNull();
   });
 
-  it("is silent, dark and slow as recorded", () => {
+  it("reproduces the recorded silences, connection failures and response delays", () => {
     expect([0, 2999, 3000, 3999, 4000, 4999, 5000, 6000].map((at) => recorded.linkAt(at))).toEqual([
       "up",
       "up",
@@ -88,7 +88,7 @@ describe("a recorded device", () => {
     expect([1500, 2000].map((at) => recorded.delayAt(at))).toEqual([10, 20]);
   });
 
-  it("plays a recording without an end up to its last line", () => {
+  it("lasts until its last line if it has no end line", () => {
     expect(traceOf(answer(1000, "010300000002", "010304000a000b")).length_ms).toBe(1000);
     expect(trace.length_ms).toBe(9000);
   });
