@@ -36,12 +36,12 @@ describe("drainOf", () => {
   ])("%s", (_, measurements, drain) => {
     expect(drainOf(measurements)).toEqual(drain);
   });
+});
 
-  it("barText draws a bar of 30 characters", () => {
-    expect(barText(0)).toBe(`[${".".repeat(30)}] 0 %`);
-    expect(barText(0.5)).toBe(`[${"#".repeat(15)}${".".repeat(15)}] 50 %`);
-    expect(barText(1)).toBe(`[${"#".repeat(30)}] 100 %`);
-  });
+it("barText draws a bar of 30 characters", () => {
+  expect(barText(0)).toBe(`[${".".repeat(30)}] 0 %`);
+  expect(barText(0.5)).toBe(`[${"#".repeat(15)}${".".repeat(15)}] 50 %`);
+  expect(barText(1)).toBe(`[${"#".repeat(30)}] 100 %`);
 });
 
 const AT = Date.UTC(2026, 2, 2, 15);

@@ -39,7 +39,7 @@ function read(written: string): string {
   }
 }
 
-describe("parseAddress", () => {
+describe("the parser of Modbus addresses", () => {
   test.each<readonly [number | string, string, number]>([
     [40001, "holding", 0],
     [49999, "holding", 9998],

@@ -67,13 +67,13 @@ describe("a profile file", () => {
     });
   });
 
-  test("loads by its name for every shipped profile", () => {
+  test("is found by its name and loads if it is shipped with the gateway", () => {
     expect(profileNames()).toContain("click-booth");
     for (const name of profileNames())
       expect(findProfile(name)).toEqual(loadProfile(join(SHIPPED_PROFILES, `${name}.yaml`)));
   });
 
-  test("has the addresses of the PLC's manual for the shipped profile click-booth", () => {
+  test("for click-booth has the addresses of the PLC's manual", () => {
     const places = Object.fromEntries(findProfile("click-booth").tags.map(({ name, point }) => [name, point]));
     expect(places["mode"]).toMatchObject({ table: "holding", address: 0 });
     expect(places["cycle_count"]).toMatchObject({ table: "holding", address: 16_384, type: "uint32" });

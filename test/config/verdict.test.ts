@@ -61,7 +61,7 @@ async function reloaded(file: string): Promise<string> {
 }
 
 describe("a fault in the configuration", () => {
-  it.each(BAD)("is reported with the same path by check and at the start: $title", async (bad) => {
+  it.each(BAD)("is reported with the same path by check and at startup: $title", async (bad) => {
     const file = written(bad);
     expect(await checked(file)).toEqual({ code: 78, paths: [bad.path] });
     expect(started(file)).toEqual([bad.path]);

@@ -207,7 +207,7 @@ describe("the address base (0 or 1) of a register list", () => {
     expect(read("Name,Address,Type\na,3,BOOL\n", { base: "1" })).toEqual([["asks bit-table: coil discrete"]]);
   });
 
-  it("is asked for after the question whether five digits contain the table's digit if they may be a plain address", () => {
+  it("stays open until the user says whether five digits such as 40002 include the table's digit", () => {
     const sunspec = "Name,FC,Address,Type\na,3,40000,INT\nb,3,40002,INT\n";
     expect(read(sunspec)).toEqual([["asks digits: table address"]]);
     expect(places(sunspec, { digits: "address", base: "0" })).toEqual(["holding:40000", "holding:40002"]);
@@ -237,7 +237,7 @@ describe("a column with register tables", () => {
     ["holding register (FC04)", null],
     ["3", null],
     ["Booth 1", null],
-  ])("has the cell %j read as %s", (cell, table) => {
+  ])("with the cell %j names the table %s", (cell, table) => {
     expect(tableIn(cell)).toBe(table);
   });
 
@@ -248,7 +248,7 @@ describe("a column with register tables", () => {
     ["1, 5, 15", "coil"],
     ["3/4", null],
     ["Read", null],
-  ])("has the function code %j read as %s", (cell, table) => {
+  ])("with the function code %j names the table %s", (cell, table) => {
     expect(tableOfFunction(cell)).toBe(table);
   });
 
@@ -303,7 +303,7 @@ describe("the numbers in a register list", () => {
     ["1.000", true, null],
     ["x10", false, null],
     ["10^-1", false, null],
-  ])("include %j with decimal comma %s, which is read as %s", (text, hasComma, value) => {
+  ])("are parsed from %j (decimal comma: %s) as %s", (text, hasComma, value) => {
     expect(numberIn(text, hasComma)).toBe(value);
   });
 

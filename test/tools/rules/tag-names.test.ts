@@ -9,7 +9,7 @@ describe("a tag's name", () => {
     ["AV-101", "av_101"],
     ["_1st Fan", "st_fan"],
     ["***", ""],
-  ])("is made from %j as %j", (text, name) => {
+  ])("is derived from the text %j as %j", (text, name) => {
     expect(tagNameOf(text)).toBe(name);
   });
 
@@ -34,7 +34,7 @@ describe("a tag's name", () => {
     ["supply_fan_speed_pct", "fan_speed"],
     ["gas_valve", null],
     ["recipe", null],
-  ])("such as %s is recognized as the usual tag %s", (name, usual) => {
+  ])("that is %s suggests the usual tag %s", (name, usual) => {
     expect(usualNameIn(name)).toBe(usual);
   });
 });
