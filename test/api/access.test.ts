@@ -144,7 +144,7 @@ describe("the PIN of the gateway's page", () => {
     expect(new Set(Array.from({ length: 50 }, () => desk.open(1))).size).toBe(50);
   });
 
-  it("is refused for five minutes after five wrong entries from the same sender, unless a new PIN is made", () => {
+  it("is refused to a sender for five minutes after five wrong entries, unless a new PIN is made", () => {
     let now = 0;
     const desk = createSessions(() => now);
     const pin = desk.open(3_600_000);
@@ -169,7 +169,7 @@ describe("the PIN of the gateway's page", () => {
     expect(desk.enter(pin, HERE).kind).toBe("open");
   });
 
-  it("is refused twice as long after each further series of wrong entries", () => {
+  it("is refused to a sender twice as long after each further series of wrong entries", () => {
     let now = 0;
     const desk = createSessions(() => now);
     const wrong = wrongFor(desk.open(12 * 3_600_000));

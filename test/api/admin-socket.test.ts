@@ -32,7 +32,7 @@ const NEW_KEY: AgentCall = {
   body: { serial_number: SERIAL, api_key: "another-key" },
 };
 
-it("the agent's socket has mode 660 and root's socket 600, and root's socket is deleted with its folder at the end", async () => {
+it("the agent's socket has mode 660 and root's socket 600, and root's socket is deleted with its folder when it closes", async () => {
   const { agent, socket } = await sockets({ admin: false });
   const admin = join(temporaryFolder(), ADMIN_SOCKET_NAME);
   const listener = await serveAdminSocket(admin, { control: agent });
@@ -42,7 +42,7 @@ it("the agent's socket has mode 660 and root's socket 600, and root's socket is 
   expect(existsSync(dirname(admin))).toBe(false);
 });
 
-it("the group's socket rejects operations that only root may do with exit code 77, and changes nothing", async () => {
+it("the group's socket rejects root-only operations with exit code 77, and changes nothing", async () => {
   const { site, agent, socket } = await sockets({ admin: false });
   for (const [call, said] of [
     [DECOMMISSION, "Only root can decommission a booth"],

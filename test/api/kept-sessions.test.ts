@@ -28,7 +28,7 @@ function box(text: string | null = null) {
   return { held, kept, sessions, enter, open };
 }
 
-describe("a session of a page that is permanently open", () => {
+describe("a session of the permanently open web page", () => {
   it("survives a restart and expires after exactly 30 days, and its token is not in the session file", () => {
     const one = box();
     const token = one.open();

@@ -77,7 +77,7 @@ it("a chart report that failed with an error is generated again at the next requ
   expect(await bytesOf(await shared(asked(CHART)))).toHaveLength(8);
 });
 
-it("sharedReports keeps only some of a hundred different answers in memory", async () => {
+it("sharedReports limits how many different answers it keeps in memory", async () => {
   const { made, ask } = thread();
   const shared = sharedReports(ask, () => 0);
   for (let nth = 0; nth < 100; nth += 1) await shared(asked(CHART, { unit: nth.toString() }));

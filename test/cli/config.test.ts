@@ -18,7 +18,7 @@ function example(): string {
 
 const text = (file: string): string => readFileSync(file, "utf8");
 
-describe("the config show command", () => {
+describe("booth-gateway config show", () => {
   it("lists every setting with its value and its line in the file, or marks it as default", async () => {
     const file = example();
     const { code, out, err } = await say(["config", "show", "--config", file]);
@@ -47,8 +47,8 @@ describe("the config show command", () => {
   });
 });
 
-describe("the commands config set and config rollback", () => {
-  it("change one setting, keep the previous file as .last-good, and restore it", async () => {
+describe("booth-gateway config", () => {
+  it("set changes one setting and keeps the previous file as .last-good, and rollback restores it", async () => {
     const file = example();
     const changed = await runProgram(GATEWAY, ["config", "set", HOST, "192.0.2.99", "--config", file]);
     expect(changed).toMatchObject({ code: 0, err: "" });
@@ -77,7 +77,7 @@ describe("the commands config set and config rollback", () => {
     [["booths.booth-1.profile", "clik-booth"], /profile "clik-booth" does not exist \(did you mean "click-booth"/],
     [["commit_interval_ms", "fast"], /expected a number, found "fast"|expected a whole number, found "fast"/],
     [["service.url", "http://service.example"], /not encrypted/],
-  ])("reject set %j with exit code 78 and leave the file unchanged", async (words, said) => {
+  ])("set rejects %j with exit code 78, and leaves the file unchanged", async (words, said) => {
     const file = example();
     const { code, out, err } = await say(["config", "set", ...words, "--config", file]);
     expect({ code, out }).toEqual({ code: 78, out: "" });
@@ -93,13 +93,13 @@ describe("the commands config set and config rollback", () => {
     [["show", "a", "b"], '"b" is one word too many'],
     [["rollback", "a"], "rollback takes no setting"],
     [["shwo"], 'ACTION can\'t be "shwo" (did you mean show?)'],
-  ])("report %j as wrong usage with exit code 2", async (words, said) => {
+  ])("exits with 2 for the wrong usage %j", async (words, said) => {
     const { code, err } = await say(["config", ...words, "--config", example()]);
     expect(code).toBe(2);
     expect(err).toContain(said);
   });
 
-  it("let set correct a faulty file, and keep the older valid file as .last-good", async () => {
+  it("set corrects a faulty file, and keeps the older valid file as .last-good", async () => {
     const file = example();
     await say(["config", "set", HOST, "192.0.2.99", "--config", file]);
     writeFileSync(file, EXAMPLE.replace("tz: America/Denver", "tz: Nowhere/Land"));
@@ -107,7 +107,7 @@ describe("the commands config set and config rollback", () => {
     expect(text(`${file}.last-good`)).toBe(EXAMPLE);
   });
 
-  it("fail if rollback has no earlier file to restore, or if set has no right to write the file", async () => {
+  it("rollback fails without an earlier file to restore, and set fails without the right to write", async () => {
     const file = example();
     const none = await say(["config", "rollback", "--config", file]);
     expect(none).toMatchObject({ code: 1, out: "" });

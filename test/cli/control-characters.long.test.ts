@@ -5,7 +5,7 @@ import { GATEWAY, runProgram } from "../support/processes.ts";
 import { HOSTILE, SHOWN } from "./control-characters.ts";
 import { EMPTY_STATUS, scriptedAgent } from "./scripted-agent.ts";
 
-describe("text with control characters from a service or PLC", () => {
+describe("text with control characters", () => {
   const link = { kind: "down", since: 0, reason: HOSTILE, advice: HOSTILE, attempt: 1, next_try_at: null };
   const status = {
     ...EMPTY_STATUS,

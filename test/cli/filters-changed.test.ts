@@ -19,14 +19,14 @@ const boothWith = (filter_entries: readonly FilterEntry[] | null): Pick<BoothSta
   now: filter_entries === null ? null : ({ filter_entries } as unknown as NonNullable<BoothStatus["now"]>),
 });
 
-describe("the filters changed command", () => {
+describe("booth-gateway filters changed", () => {
   it("fails without the name of a filter, and lists the names", async () => {
     expect((await say(["filters", "changed"])).err).toContain(
       "name the filter that was changed: intake, pre or exhaust",
     );
   });
 
-  it("withdraws the filter's newest entry that can still be withdrawn if --undo is given", () => {
+  it("--undo withdraws the filter's newest entry that can still be withdrawn", () => {
     const entries = [
       entry("old"),
       entry("newer"),
@@ -39,7 +39,7 @@ describe("the filters changed command", () => {
   });
 
   it.each([[null], [[]], [[entry("late", { undo_until: null })]], [[entry("other", { filter: "pre_filter" })]]])(
-    "fails if --undo is given and no entry of the filter can be withdrawn: %j",
+    "--undo fails if none of the filter's entries can be withdrawn: %j",
     (entries) => {
       expect(() => lastEntry(boothWith(entries), "exhaust_filter")).toThrow(
         "no change of the exhaust filter can be taken back",

@@ -74,7 +74,7 @@ it("labelOf returns the addresses, the PIN from the PIN file, and the mDNS name 
   expect(labelOf({ page, data_dir }, { addresses: ["10.0.0.9"], name: null }).url).toBe("https://10.0.0.9:8443/");
 });
 
-it("labelOf fails with advice if the box has no address, no fixed port, no readable PIN file or no readable certificate", () => {
+it("labelOf fails with advice if the gateway has no address, no fixed port, no readable PIN file or no readable certificate", () => {
   const data_dir = temporaryFolder();
   const page = { port: 8470, lan_port: 8443 };
   const here = { addresses: ["10.0.0.9"], name: null };

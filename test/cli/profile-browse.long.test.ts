@@ -36,7 +36,7 @@ function unknownServer(): OpcuaProfile {
 }
 
 describe("the profile browse command", { timeout: 120_000 }, () => {
-  it("makes a profile from the node tree of an OPC UA server that reads every tag correctly", async () => {
+  it("makes a profile from an OPC UA server's node tree, and the profile reads every tag correctly", async () => {
     const profile = unknownServer();
     const scenario = findScenario("standard-cycle");
     if (scenario === undefined) throw new Error("the scenario");

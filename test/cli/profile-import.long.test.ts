@@ -64,7 +64,7 @@ describe("the profile import command", () => {
     expect(readFileSync(site.file, "utf8")).toBe(before);
   });
 
-  it("makes a profile from the register list of an unknown PLC that reads every tag and mode correctly", async () => {
+  it("makes a profile from an unknown PLC's register list, and the profile reads every tag and mode correctly", async () => {
     const site = await workshopAt(drawnProfile(4));
     const file = join(temporaryFolder(), "list.csv");
     writeFileSync(file, listOf(site.profile.tags, site.profile.modes));

@@ -7,7 +7,7 @@ import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import { run } from "../../simulators/service/storage/db.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 
-it("the status command shows that a faulty file or a rejected revision from the service is not in use", async () => {
+it("the status command shows that a faulty configuration file or a rejected revision from the service is not in use", async () => {
   const { site, agent } = await activeSite({ for_ms: MINUTE, config_refused: "gateway.yaml:3:1: not YAML\n" });
   expect(agent.status().config_refused).toContain("gateway.yaml:3:1");
   expect(statusText(agent.status())).toContain(

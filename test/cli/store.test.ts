@@ -47,8 +47,8 @@ function spoil(folder: string, at: number, bytes: number): void {
   closeSync(file);
 }
 
-describe("the store command", () => {
-  it("reports an undamaged store as sound, in text and in JSON, if check is given", async () => {
+describe("booth-gateway store", () => {
+  it("check reports an undamaged store as sound, in text and in JSON", async () => {
     const folder = filled();
     const words = await say("check", "--data-dir", folder);
     expect(words).toMatchObject({ code: 0, err: "" });
@@ -63,7 +63,7 @@ describe("the store command", () => {
     });
   });
 
-  it("reports a damaged store with advice and does not change it if check is given", async () => {
+  it("check reports a damaged store with advice, and does not change the store", async () => {
     const folder = filled();
     const db = new Database(storePath(folder));
     const { changes } = db.prepare("UPDATE log SET t0 = t0 + 1").run();
@@ -77,7 +77,7 @@ describe("the store command", () => {
     expect(readFileSync(storePath(folder)).equals(before)).toBe(true);
   });
 
-  it("saves every readable record into a new store and keeps the damaged file if salvage is given", async () => {
+  it("salvage saves every readable record into a new store, and keeps the damaged file", async () => {
     const folder = filled();
     const before = recordsIn(folder);
     spoil(folder, 0, 512);
@@ -91,7 +91,7 @@ describe("the store command", () => {
   });
 
   it.each(["export", "backup"])(
-    "moves every record to another gateway by %s and import, and the other gateway continues with a new stream",
+    "%s and import move every record to another gateway, which continues with a new stream",
     async (way) => {
       const folder = filled();
       const before = recordsIn(folder);
@@ -109,7 +109,7 @@ describe("the store command", () => {
     },
   );
 
-  it("makes a backup while an agent runs but never overwrites a file, and refuses salvage and import meanwhile", async () => {
+  it("backup works while an agent runs but never overwrites a file, and salvage and import fail meanwhile", async () => {
     const folder = filled();
     const writer = writerIn(folder);
     const lock = lockFolder(folder);
@@ -128,7 +128,7 @@ describe("the store command", () => {
     writer.close();
   });
 
-  it("refuses to import a truncated, damaged or foreign file, and leaves the store unchanged", async () => {
+  it("import rejects a truncated, damaged or foreign file, and leaves the store unchanged", async () => {
     const folder = filled();
     const file = join(temporaryFolder(), "copy");
     await say("export", file, "--data-dir", folder);

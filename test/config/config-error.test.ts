@@ -101,7 +101,7 @@ describe("a fault in a configuration", () => {
     ["a: 1\n---\na: 2", message("yaml.documents")],
     ["service:\n\turl: x", message("yaml.tab")],
     ["a: 1\na: 2", message("yaml.twice")],
-  ])("is reported as a message with code and values for %s", (text, expected) => {
+  ])("is reported as a translatable message with code and values: %s", (text, expected) => {
     expect(problemIn(`${text}\n`)).toEqual(expected);
   });
 
@@ -113,7 +113,7 @@ describe("a fault in a configuration", () => {
     expect(problemIn(text)).toEqual(message("file.open", { file, mode: "644" }));
   });
 
-  it("does not show an unresolved YAML alias in the error, because the alias may be a secret", () => {
+  it("is reported without the unresolved YAML alias that causes it, because the alias may be a secret", () => {
     const text = problemIn("service: *hunter2\n");
     expect(text).toMatchObject({ code: "config.unparsable" });
     expect(JSON.stringify(text)).not.toContain("hunter2");

@@ -15,7 +15,7 @@ function configIn(folder: string): { readonly file: string; readonly text: strin
   return { file, text, data };
 }
 
-it("row 40: a truncated configuration file is rejected with an error that names it, and the last good one stays in use", () => {
+it("a truncated configuration file is rejected with an error that names it, and the last good one stays in use (fault matrix row 40)", () => {
   const folder = temporaryFolder();
   const { file, text, data } = configIn(folder);
   const environment = { STATE_DIRECTORY: data };
@@ -58,7 +58,7 @@ it.each([
   ],
   ["missing", (file: string) => rmSync(file)],
 ])(
-  "row 40: a %s configuration file is rejected, and the last good copy in the state directory is used instead",
+  "a %s configuration file is rejected, and the last good copy in the state directory is used (fault matrix row 40)",
   (name, spoil) => {
     const { file, data } = configIn(temporaryFolder());
     const { usable: good } = loadLasting(file, {});

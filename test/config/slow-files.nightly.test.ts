@@ -42,7 +42,7 @@ function refusal(read: () => unknown): string {
   return "accepted";
 }
 
-describe("a file that would take too long to parse (row 49)", () => {
+describe("a file that would take too long to parse (fault matrix row 49)", () => {
   it.each(SLOW)("is rejected as a profile, as a configuration and by config set if it has %s", (_, text, message) => {
     expect(refusal(() => parseProfile(text, "f.yaml"))).toMatch(message);
     expect(refusal(() => inspectText(text, "f.yaml"))).toMatch(/^f\.yaml/);

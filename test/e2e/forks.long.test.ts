@@ -40,7 +40,7 @@ async function putBack({ site, folder }: ActiveSite, minutes: number): Promise<A
   return site.start();
 }
 
-it("a restored old store gets a new stream name after an hour, and another one within a day only after that day", async () => {
+it("a store restored from an old copy gets a new stream name after an hour, but only one per day", async () => {
   const bed = await activeSite({ for_ms: 5 * MINUTE_MS });
   const { clock } = bed.site;
   const first = await putBack(bed, 6);

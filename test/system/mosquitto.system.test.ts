@@ -87,7 +87,7 @@ const reasonOf = (agent: Agent): string => {
   return service.kind === "down" ? `${render(service.reason)}; ${render(service.advice)}` : "";
 };
 
-describe("row 34: a wrong certificate of the broker", () => {
+describe("a wrong certificate of the broker (fault matrix row 34)", () => {
   const cases: readonly (readonly [
     ServiceLinkFault,
     RegExp,
@@ -141,7 +141,7 @@ describe("row 34: a wrong certificate of the broker", () => {
 });
 
 describe("the gateway with a broker that checks its clients", () => {
-  it("row 39: presents its client certificate, and warns if the certificate expires within a month", async () => {
+  it("presents its client certificate, and warns if the certificate expires within a month (fault matrix row 39)", async () => {
     const folder = temporaryFolder();
     const clients = testAuthority(folder, "clients");
     const { options } = await rig({

@@ -308,7 +308,7 @@ it("the journal contains the agent's log lines with their priorities, and drops 
   expect(kept).toBeLessThan(2_000);
 });
 
-it("the daily timer runs the store check after days without power, and the check succeeds", async () => {
+it("the daily check timer runs after days without power, and its check succeeds", async () => {
   expect(await look.dailyCheck(box)).toBe("success");
 });
 

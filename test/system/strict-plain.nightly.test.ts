@@ -30,7 +30,7 @@ async function faultless(site: PlainSite): Promise<void> {
 const booth = async (site: PlainSite) => (await site.status()).booths[0];
 
 it.each([["shows id and serial number", { shown: BOTH }, [POSTED, COMPLETED]]] as const)(
-  "a strict service without generations that %s binds the booth in one attempt without a rejection",
+  "a strict plain service that %s binds the booth in one attempt without a rejection",
   async (_, way, writes) => {
     const site = await strictPlainSite({ booths: [{ ...BOOTH, nameplate: PLAIN_SERIAL }], ...way });
     const bound = await site.command("provision", PLAIN_SERIAL, "--yes");

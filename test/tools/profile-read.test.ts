@@ -30,7 +30,7 @@ const answer = (at_ms: number, request: string, said: string) => ({
   took_ms: 1,
 });
 
-describe("pollTrace", () => {
+describe("the decoding of a recorded PLC session (pollTrace)", () => {
   const profile = profileOf([
     point(),
     point({ address: 1, type: "uint32", word_order: "low_first" }),
@@ -38,7 +38,7 @@ describe("pollTrace", () => {
     point({ address: 40 }),
   ]);
 
-  it("decodes a tag whenever its registers were read, in whatever blocks, and gives no value for an exception or a silence", () => {
+  it("gives a tag's value whenever its registers were read, in whatever blocks, but none for an exception or a silence", () => {
     const file = traceOf([
       { ...HEADER, unit: 1, identification: null },
       answer(0, "010300000002", "0103040003" + "0732"),

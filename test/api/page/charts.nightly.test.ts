@@ -94,7 +94,7 @@ const iso = (at: number): string => new Date(at).toISOString();
 /** Thursday's midnight in Denver. */
 const TODAY = Date.UTC(2026, 2, 12, 6);
 
-it("the Now view shows today's modes and cycles as a strip, and a chart of the last 24 hours for each figure", async () => {
+it("the web page's Now view shows today's modes and cycles as a strip, and each figure's last 24 hours as a chart", async () => {
   const { page, faults, get } = await openView("now", { viewport: PHONE });
   const strip = page.locator(".today .strip");
   await strip.waitFor();

@@ -185,7 +185,7 @@ it("the web page shows since when a filter is overdue, and offers a test report 
   expect(faults).toEqual([]);
 });
 
-it("the printed week has a row with the date for each day, on phone and desktop", async () => {
+it("the printed week report of the web page has a row with the date for each day, on phone and desktop", async () => {
   const { url, pin } = await workedBooth();
   for (const [name, viewport] of [
     ["phone", PHONE],

@@ -32,7 +32,7 @@ function best(candidates: readonly Candidate[], clues: Clues): string | null {
 
 const TYPES: readonly DetectableType[] = ["float32", "uint32", "int32", "uint16", "int16"];
 
-describe("rank", () => {
+describe("the detection of a value's address and type (rank)", () => {
   it.each<[string, number[], DetectableType[], Clues, string | null]>([
     [
       "finds 72.5 in the order ABCD, high word and high byte first",

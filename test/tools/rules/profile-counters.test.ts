@@ -62,7 +62,7 @@ describe("counterFindings", () => {
     expect(found?.also).toEqual([{ place: "holding:1", word_order: "high_first", last: 1812 }]);
   });
 
-  it("leads to the uptime for a counter of seconds, and assigns a step at the end of a stage to that stage", () => {
+  it("identifies a counter of seconds as the uptime, and assigns a step at the end of a stage to that stage", () => {
     const looks = watched(DAY, ({ minutes, run }) => ({
       r: Math.floor(minutes * 60),
       s: run > 4.95 ? 3 : run > 2 ? 2 : 1,
