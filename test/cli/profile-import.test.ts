@@ -91,7 +91,7 @@ describe("the profile import command", () => {
       { options: ["--dots", "bits", "--base", "0"], named: "--dots bits or bytes" },
     ],
   ])(
-    "does not guess %s without a terminal; it names the missing option, and succeeds once the option is given",
+    "without a terminal, does not guess %s but names the missing option, and succeeds with that option",
     async (_, text, { options, named }) => {
       const { run, profile } = await bench();
       const before = readFileSync(profile, "utf8");

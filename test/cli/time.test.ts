@@ -35,7 +35,7 @@ describe("a time on the command line", () => {
   });
 
   it.each(["", "tomorrow", "-2", "2h", "2026-02-30", "2026-03-02 25:00", "08:00", "-2y"])(
-    "is rejected if the text is %j",
+    "is rejected if it is written as %j",
     (typed) => {
       expect(instantIn(typed, { now: NOW, tz: DENVER })).toBeNull();
     },

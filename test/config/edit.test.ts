@@ -88,8 +88,8 @@ describe("withSetting", () => {
   ])("rejects the path %s, which the file does not have", (path, value, message) => {
     expect(() => set(path, value)).toThrow(message);
   });
+});
 
-  it.each(["", "a..b", "a b", "a[x]", "[0]", "a.b."])("settingPath rejects %j", (path) => {
-    expect(settingPath(path)).toBeNull();
-  });
+it.each(["", "a..b", "a b", "a[x]", "[0]", "a.b."])("settingPath rejects %j", (path) => {
+  expect(settingPath(path)).toBeNull();
 });

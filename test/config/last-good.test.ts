@@ -58,7 +58,7 @@ it.each([
   ],
   ["missing", (file: string) => rmSync(file)],
 ])(
-  "a %s configuration file is rejected, and the last good copy in the state directory is used (fault matrix row 40)",
+  "a configuration file that is %s is rejected, and the last good copy in the state directory is used (fault matrix row 40)",
   (name, spoil) => {
     const { file, data } = configIn(temporaryFolder());
     const { usable: good } = loadLasting(file, {});

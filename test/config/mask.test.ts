@@ -17,7 +17,7 @@ describe("masked", () => {
     ['  "api_key" : "hunter2, s3same" # old', '  "api_key" : "* *" # old'],
     ["  password_file: hunter2", "  password_file: *"],
     ["  api_key_credential: T0PS3CRET", "  api_key_credential: *"],
-  ])("hides the secret in %s", (line, shown) => {
+  ])("hides the secret in the line %j", (line, shown) => {
     const told = masked(line);
     for (const secret of SECRETS) expect(told).not.toContain(secret);
     expect(told).toHaveLength(line.length);
@@ -32,7 +32,7 @@ describe("masked", () => {
     '  url: "mqtts://10.1.2.3:8883"',
     "  token_file: ~",
     'unknown key "mqtt_versoin" (did you mean "mqtt_version"?)',
-  ])("leaves %s unchanged", (line) => {
+  ])("leaves the text %j unchanged", (line) => {
     expect(masked(line)).toBe(line);
   });
 });

@@ -34,7 +34,7 @@ describe("a tag's name", () => {
     ["supply_fan_speed_pct", "fan_speed"],
     ["gas_valve", null],
     ["recipe", null],
-  ])("that is %s suggests the usual tag %s", (name, usual) => {
+  ])("that is %s suggests the usual tag %s (null: no usual tag)", (name, usual) => {
     expect(usualNameIn(name)).toBe(usual);
   });
 });
