@@ -24,31 +24,63 @@ const KNOCK: Asked = {
   own_names: () => new Set(["192.0.2.7", "booth-box", "booth-box.local"]),
 };
 
-describe("who may ask", () => {
+describe("access control of the local API", () => {
   it.each<[string, Partial<Asked>, number | null]>([
-    ["reads over loopback", {}, null],
-    ["reads by the machine's loopback name, through a tunnel", { host: "localhost:9000" }, null],
-    ["reads by IPv6 loopback", { host: "[::1]:8470" }, null],
-    ["a foreign name that points here", { host: "evil.example:8470" }, 403],
-    ["a name that only begins like ours", { host: "127.0.0.1.evil.example" }, 403],
-    ["no name", { host: undefined }, 403],
-    ["changes over loopback without a session", { method: "POST", path: "/confirm" }, 401],
-    ["changes with a session", { method: "POST", path: "/confirm", has_session: true }, null],
-    ["changes with a session, from another site", { method: "POST", has_session: true, origin: "http://evil" }, 403],
-    ["changes from a page without origin", { method: "POST", has_session: true, origin: "null" }, 403],
-    ["changes from our own page", { method: "POST", has_session: true, origin: "http://127.0.0.1:8470" }, null],
-    ["another port of this machine", { origin: "http://127.0.0.1:8080" }, 403],
-    ["fetched by another site", { fetch_site: "cross-site" }, 403],
-    ["a link on another site", { path: "/", fetch_site: "cross-site", is_page_file: true }, null],
-    ["the PIN", { method: "POST", path: "/api/authenticate" }, null],
-    ["the box's own name on loopback: not served there", { host: "booth-box" }, 403],
-    ["reads on the network", { way: "lan", host: "192.0.2.7:8443" }, 401],
-    ["reads on the network with a session", { way: "lan", host: "192.0.2.7:8443", has_session: true }, null],
-    ["the page on the network", { way: "lan", host: "booth-box.local:8443", path: "/", is_page_file: true }, null],
-    ["the page by plain HTTP's origin", { way: "lan", host: "192.0.2.7:8443", origin: "http://192.0.2.7:8443" }, 403],
-    ["another's name on the network", { way: "lan", host: "router.local", is_page_file: true }, 403],
-    ["figures on the network", { way: "lan", host: "192.0.2.7", path: "/metrics" }, 401],
-    ["health on the network", { way: "lan", host: "192.0.2.7", path: "/healthz" }, null],
+    ["allows a read over loopback", {}, null],
+    ["allows a read through a tunnel that uses the name localhost", { host: "localhost:9000" }, null],
+    ["allows a read over IPv6 loopback", { host: "[::1]:8470" }, null],
+    ["rejects a foreign host name that resolves to this machine", { host: "evil.example:8470" }, 403],
+    ["rejects a host name that only starts like the machine's address", { host: "127.0.0.1.evil.example" }, 403],
+    ["rejects a request without a host name", { host: undefined }, 403],
+    ["rejects a change over loopback without a session", { method: "POST", path: "/confirm" }, 401],
+    ["allows a change with a session", { method: "POST", path: "/confirm", has_session: true }, null],
+    [
+      "rejects a change with a session if its origin is another site",
+      { method: "POST", has_session: true, origin: "http://evil" },
+      403,
+    ],
+    [
+      "rejects a change with a session if its origin is null",
+      { method: "POST", has_session: true, origin: "null" },
+      403,
+    ],
+    [
+      "allows a change with a session from the gateway's own page",
+      { method: "POST", has_session: true, origin: "http://127.0.0.1:8470" },
+      null,
+    ],
+    ["rejects an origin at another port of this machine", { origin: "http://127.0.0.1:8080" }, 403],
+    ["rejects a read that another site sends", { fetch_site: "cross-site" }, 403],
+    [
+      "allows opening the page by a link on another site",
+      { path: "/", fetch_site: "cross-site", is_page_file: true },
+      null,
+    ],
+    ["allows signing in with the PIN without a session", { method: "POST", path: "/api/authenticate" }, null],
+    ["rejects the gateway's network name on loopback", { host: "booth-box" }, 403],
+    ["rejects a read from the network without a session", { way: "lan", host: "192.0.2.7:8443" }, 401],
+    ["allows a read from the network with a session", { way: "lan", host: "192.0.2.7:8443", has_session: true }, null],
+    [
+      "allows loading the page from the network",
+      { way: "lan", host: "booth-box.local:8443", path: "/", is_page_file: true },
+      null,
+    ],
+    [
+      "rejects an origin with plain HTTP on the network",
+      { way: "lan", host: "192.0.2.7:8443", origin: "http://192.0.2.7:8443" },
+      403,
+    ],
+    [
+      "rejects another machine's host name on the network",
+      { way: "lan", host: "router.local", is_page_file: true },
+      403,
+    ],
+    [
+      "rejects reading metrics from the network without a session",
+      { way: "lan", host: "192.0.2.7", path: "/metrics" },
+      401,
+    ],
+    ["allows the health check from the network", { way: "lan", host: "192.0.2.7", path: "/healthz" }, null],
     ...(
       [
         ["/metrics", null],
@@ -68,11 +100,11 @@ describe("who may ask", () => {
         ["/what/comes/later", 401],
       ] as const
     ).flatMap(([path, status]): [string, Partial<Asked>, number | null][] => [
-      [`${path} over loopback`, { path }, status],
-      [`${path} over loopback with a session`, { path, has_session: true }, null],
+      [`${status === null ? "allows" : "rejects"} reading ${path} over loopback without a session`, { path }, status],
+      [`allows reading ${path} over loopback with a session`, { path, has_session: true }, null],
     ]),
-    ["anything over root's socket", { way: "admin", host: undefined, method: "POST" }, null],
-    ["anything over the socket", { way: "socket", host: undefined, method: "POST" }, null],
+    ["allows a change over root's socket", { way: "admin", host: undefined, method: "POST" }, null],
+    ["allows a change over the agent's socket", { way: "socket", host: undefined, method: "POST" }, null],
   ])("%s", (_, asked, status) => {
     const { method, path, is_page_file, ...knock } = { ...KNOCK, ...asked };
     const least = is_page_file ? "anyone" : leastFor(matchOf(method, path), method, path);
@@ -93,8 +125,8 @@ function tokenOf(entry: Entry): string {
   return entry.token;
 }
 
-describe("the PIN", () => {
-  it("is different each time, opens sessions while it is valid, and without one nothing opens", () => {
+describe("the PIN of the gateway's page", () => {
+  it("is different each time, and opens sessions only while it is valid", () => {
     let now = 0;
     const desk = createSessions(() => now);
     expect(desk.enter("0000 0000", ONE)).toEqual({ kind: "closed" });
@@ -112,7 +144,7 @@ describe("the PIN", () => {
     expect(new Set(Array.from({ length: 50 }, () => desk.open(1))).size).toBe(50);
   });
 
-  it("locks a sender for five minutes after five wrong entries, also for the right PIN; a new PIN lifts the lock", () => {
+  it("is refused to a sender for five minutes after five wrong entries, unless a new PIN is made", () => {
     let now = 0;
     const desk = createSessions(() => now);
     const pin = desk.open(3_600_000);
@@ -128,7 +160,7 @@ describe("the PIN", () => {
     expect(desk.enter(desk.open(60_000), ONE).kind).toBe("open");
   });
 
-  it("locks only the sender of wrong PINs: a technician at another address gets in", () => {
+  it("is still accepted from other addresses if one sender is locked after wrong entries", () => {
     const desk = createSessions(() => 0);
     const pin = desk.open(3_600_000);
     for (let i = 0; i < 50; i += 1) desk.enter(wrongFor(pin), ONE);
@@ -137,7 +169,7 @@ describe("the PIN", () => {
     expect(desk.enter(pin, HERE).kind).toBe("open");
   });
 
-  it("locks a sender twice as long each time", () => {
+  it("is refused to a sender twice as long after each further series of wrong entries", () => {
     let now = 0;
     const desk = createSessions(() => now);
     const wrong = wrongFor(desk.open(12 * 3_600_000));
@@ -150,7 +182,7 @@ describe("the PIN", () => {
     expect(locks).toEqual([300_000, 600_000, 1_200_000]);
   });
 
-  it("is checked once a second if thousands of addresses guess it; no one is locked, and the box itself does not wait", () => {
+  it("is checked at most once a second if thousands of addresses guess it, and is never delayed on the gateway itself", () => {
     let now = 0;
     const desk = createSessions(() => now);
     const pin = desk.open(12 * 3_600_000);
@@ -166,14 +198,14 @@ describe("the PIN", () => {
     expect(desk.enter(pin, OTHER).kind).toBe("open");
   });
 
-  it("ends the sessions of the old PIN when a new one is made", () => {
+  it("ends the sessions of the previous PIN when it is replaced", () => {
     const desk = createSessions(() => 0);
     const token = tokenOf(desk.enter(desk.open(60_000), ONE));
     const next = tokenOf(desk.enter(desk.open(60_000), ONE));
     expect([desk.isOpen(token), desk.isOpen(next)]).toEqual([false, true]);
   });
 
-  it("keeps sixteen sessions and drops the oldest", () => {
+  it("allows sixteen sessions, and drops the oldest session when another one opens", () => {
     const desk = createSessions(() => 0);
     const pin = desk.open(60_000);
     const tokens = Array.from({ length: 17 }, () => tokenOf(desk.enter(pin, ONE)));
@@ -191,7 +223,7 @@ it.each([
   ["fe80::1%eth0", "fe80:0:0:0::/64"],
   ["::1", "0:0:0:0::/64"],
   [undefined, ""],
-])("%s is the sender %s", (address, sender) => {
+])("senderOf counts the address %s as the sender %s", (address, sender) => {
   expect(senderOf(address)).toBe(sender);
 });
 
@@ -209,11 +241,11 @@ it("the rate limit gives each address its own burst and its own rate", () => {
 });
 
 it.each([
-  ["no JSON", "{"],
-  ["a key into JavaScript's own objects", '{"__proto__":{"a":1}}'],
-  ["the same further in", '{"a":[{"constructor":{}}]}'],
-  ["deeper than anything of ours", `${"[".repeat(17)}${"]".repeat(17)}`],
-  ["deep enough for a stack to end", "[".repeat(8_000)],
-])("a request body with %s is rejected", (_, text) => {
+  ["text that is not JSON", "{"],
+  ["the key __proto__", '{"__proto__":{"a":1}}'],
+  ["the key constructor in a nested object", '{"a":[{"constructor":{}}]}'],
+  ["nesting deeper than any valid body", `${"[".repeat(17)}${"]".repeat(17)}`],
+  ["nesting deep enough to overflow the stack", "[".repeat(8_000)],
+])("bodyOf rejects a request body with %s", (_, text) => {
   expect(bodyOf(text)).toBeUndefined();
 });

@@ -32,7 +32,7 @@ const NEW_KEY: AgentCall = {
   body: { serial_number: SERIAL, api_key: "another-key" },
 };
 
-it("the agent's socket is for its group and root's for its owner; root's socket and folder are deleted at the end", async () => {
+it("the agent's socket has mode 660 and root's socket 600, and root's socket is deleted with its folder when it closes", async () => {
   const { agent, socket } = await sockets({ admin: false });
   const admin = join(temporaryFolder(), ADMIN_SOCKET_NAME);
   const listener = await serveAdminSocket(admin, { control: agent });
@@ -42,7 +42,7 @@ it("the agent's socket is for its group and root's for its owner; root's socket 
   expect(existsSync(dirname(admin))).toBe(false);
 });
 
-it("the group's socket refuses operations for root with exit 77 and changes nothing", async () => {
+it("the group's socket rejects root-only operations with exit code 77, and changes nothing", async () => {
   const { site, agent, socket } = await sockets({ admin: false });
   for (const [call, said] of [
     [DECOMMISSION, "Only root can decommission a booth"],
@@ -58,14 +58,14 @@ it("the group's socket refuses operations for root with exit 77 and changes noth
   expect(boothOf(agent)).toMatchObject({ serial: SERIAL, provisioning: { state: "active" } });
 });
 
-it("root's socket accepts the same command and takes a booth out of service", async () => {
+it("root's socket accepts a new key and decommissions a booth", async () => {
   const { site, agent, socket } = await sockets({ admin: true });
   await askAgent(socket, NEW_KEY);
   expect(await askAgent(socket, DECOMMISSION)).toEqual({ booth: "booth-1" });
   await site.clock.runUntil(() => boothOf(agent).provisioning.state === "decommissioned", 10 * MINUTE);
 });
 
-it("the group can release a booth and enter the first key of an unbound one", async () => {
+it("the group's socket accepts the release of a booth and the first key of an unbound booth", async () => {
   const { site, agent, socket } = await sockets({ admin: false });
   await askAgent(socket, { method: "POST", path: "/release", body: {} });
   await site.clock.runUntil(() => boothOf(agent).provisioning.state === "released", 10 * MINUTE);

@@ -23,7 +23,7 @@ const ROWS = CONTRACT.filter(({ method, path }) =>
 );
 const READS = ROWS.filter(({ method }) => method === "GET");
 
-it("box and service have the same table of operations", () => {
+it("the gateway and the reference service list the same API operations", () => {
   const names = (rows: readonly { readonly method: string; readonly path: string }[]): string[] =>
     rows.map(({ method, path }) => `${method} ${path}`).sort();
   expect(names(SERVICE_OPERATIONS)).toEqual(names(CONTRACT));
@@ -33,7 +33,7 @@ it("box and service have the same table of operations", () => {
   expect([...answers].sort()).toEqual([...Object.keys(ANSWERS), "csv"].sort());
 });
 
-it("every operation of the box answers a client of the service in the service's shapes", async () => {
+it("every operation of the gateway's API answers a client of the service with bodies that match the service's schemas", async () => {
   const site = await realSite({ speed: 600, serial: SERIAL, scenario: "busy-day" });
   await runningAgent(site);
   const booth = await boothOnce(

@@ -28,8 +28,8 @@ function box(text: string | null = null) {
   return { held, kept, sessions, enter, open };
 }
 
-describe("a session of a page that stays open", () => {
-  it("survives a restart and is valid for exactly 30 days; the file has no token", () => {
+describe("a session of the permanently open web page", () => {
+  it("survives a restart and expires after exactly 30 days, and its token is not in the session file", () => {
     const one = box();
     const token = one.open();
     expect(one.held.text).not.toContain(token);
@@ -41,7 +41,7 @@ describe("a session of a page that stays open", () => {
     expect(later.kept.list(undefined)).toEqual([]);
   });
 
-  it("can be ended by itself; all end when the page does not stay open any more", () => {
+  it("can be ended individually, and ends with all others when the page is no longer permanently open", () => {
     const { kept, sessions, open, held } = box();
     const one = open();
     const two = open();
@@ -56,7 +56,7 @@ describe("a session of a page that stays open", () => {
     expect(box(held.text).sessions.isOpen(one)).toBe(false);
   });
 
-  it("is not ended by a temporary PIN, whose own sessions end with that PIN", () => {
+  it("stays valid while a temporary PIN expires, whose own sessions end with that PIN", () => {
     const { sessions, open, held } = box();
     const token = open();
     const pin = sessions.open(60_000);
@@ -68,7 +68,7 @@ describe("a session of a page that stays open", () => {
     expect(sessions.isOpen(token)).toBe(true);
   });
 
-  it("is not valid more than a day before it was made, as after a clock was set back", () => {
+  it("is invalid if the clock was set back to more than a day before the session was opened", () => {
     const { sessions, open, held } = box();
     const token = open();
     held.wall -= DAY_MS;
@@ -77,7 +77,7 @@ describe("a session of a page that stays open", () => {
     expect(sessions.isOpen(token)).toBe(false);
   });
 
-  it("is one of 40: the one that was used least recently is dropped", () => {
+  it("is dropped when a 41st session opens if it was used least recently", () => {
     const { sessions, open, held } = box();
     const tokens = Array.from({ length: 41 }, () => {
       held.wall += 600_000;
@@ -87,7 +87,7 @@ describe("a session of a page that stays open", () => {
     expect(tokens.map((token) => sessions.isOpen(token)).indexOf(true)).toBe(1);
   });
 
-  it("writes its last use at most once in six hours", () => {
+  it("has its last use written to the file at most once in six hours", () => {
     const { sessions, open, held } = box();
     const token = open();
     const before = held.writes;
@@ -100,7 +100,7 @@ describe("a session of a page that stays open", () => {
 });
 
 it.each(["", "{", "[]", '{"version":2,"sessions":[]}', '{"version":1,"sessions":[{"id":"x"}]}'])(
-  "a session file with %j opens no session, and new sessions are kept",
+  "a session file that contains %j restores no session, and new sessions can be opened",
   (text) => {
     const { kept, open, sessions } = box(text);
     expect(kept.count()).toBe(0);
@@ -108,7 +108,7 @@ it.each(["", "{", "[]", '{"version":2,"sessions":[]}', '{"version":1,"sessions":
   },
 );
 
-it("on a full disk, a new session is valid until the restart", () => {
+it("a new session is valid until the next restart if the disk is full", () => {
   const { sessions, open, held } = box();
   held.broken = true;
   const token = open();
@@ -116,7 +116,7 @@ it("on a full disk, a new session is valid until the restart", () => {
   expect(box(held.text).sessions.isOpen(token)).toBe(false);
 });
 
-it("a permanent PIN can be guessed 52,560 times a year and 20 times more, from any number of addresses", () => {
+it("a permanent PIN can be guessed 20 times at once and then once in ten minutes, from any number of addresses", () => {
   const { enter, held } = box();
   const kinds: string[] = [];
   for (let minute = 0; minute < 6 * 60; minute += 1) {

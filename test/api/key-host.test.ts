@@ -28,7 +28,7 @@ function gateway(way: "group" | "admin") {
 }
 
 it.each(["https://evil.example", "https://service.example:8443", "http://localhost"])(
-  "setService rejects the address %s without a key unless root sends it, and changes nothing",
+  "setService rejects the new service address %s from a group member who gives no key, and changes nothing",
   async (url) => {
     const { ask, told } = gateway("group");
     await expect(ask({ url })).rejects.toThrow(
@@ -38,14 +38,14 @@ it.each(["https://evil.example", "https://service.example:8443", "http://localho
   },
 );
 
-it("setService accepts another address with a key, and another path of the same service without one", async () => {
+it("setService accepts another address if a key is given, and another path of the same service without a key", async () => {
   const url = "https://other.example";
   expect(await gateway("group").ask({ url, api_key: "k" })).toEqual([`key k for ${url}`, `service ${url}`]);
   const same = "https://service.example/path";
   expect(await gateway("group").ask({ url: same })).toEqual([`service ${same}`]);
 });
 
-it("setService lets root send the present keys to another address", async () => {
+it("setService allows root to use the existing keys for another address", async () => {
   const url = "https://other.example";
   expect(await gateway("admin").ask({ url })).toEqual([`keys may go to ${url}`, `service ${url}`]);
 });

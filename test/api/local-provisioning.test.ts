@@ -30,7 +30,7 @@ async function localSite(): Promise<Local> {
   return { ...here, ask };
 }
 
-it("entering the serial number of an active booth again answers 200 and changes nothing: delivery continues", async () => {
+it("an active booth's serial number entered again returns 200 and changes nothing, and delivery continues", async () => {
   const { site, agent, ask } = await localSite();
   const before = boothOf(agent);
   for (const typed of [SERIAL, ` ${SERIAL.toLowerCase()} `]) {
@@ -44,7 +44,7 @@ it("entering the serial number of an active booth again answers 200 and changes 
   expect(agent.status().service.kind).toBe("up");
 });
 
-it("entering the serial number again during a release keeps the booth, and delivery continues", async () => {
+it("a serial number entered again during the booth's release cancels the release, and delivery continues", async () => {
   const { site, agent, ask } = await localSite();
   site.service.way.down = true;
   expect((await ask("PUT", `${PATH}/${SERIAL}`, { status: "released" }))[0]).toBe(202);
@@ -57,7 +57,7 @@ it("entering the serial number again during a release keeps the booth, and deliv
   expect(boothOf(agent).log.acked_seq).toBeGreaterThan(newest_seq);
 });
 
-it("the service's link is not shown as up if no booth is bound any more", async () => {
+it("the link to the service is shown as down after the last booth was released", async () => {
   const { site, agent, ask } = await localSite();
   expect(agent.status().service.kind).toBe("up");
   await ask("PUT", `${PATH}/${SERIAL}`, { status: "released" });
@@ -82,7 +82,7 @@ const PUTS: readonly { says: string; serial?: string; body: unknown; wanted: num
   { says: "something of what is no number", serial: "%20", body: { status: "released" }, wanted: 404 },
 ];
 
-it("a local PUT that can't be carried out is answered with the status of its reason, and the booth stays active", async () => {
+it("a PUT to the local provisioning API returns the documented status for each body, and the booth stays active", async () => {
   const { agent, ask } = await localSite();
   for (const { says, serial = SERIAL, body, wanted } of PUTS) {
     const [status, said] = await ask("PUT", `${PATH}/${serial}`, body);

@@ -40,7 +40,7 @@ function anyOf(code: MessageCode): fc.Arbitrary<Message> {
   return fc.record(Object.fromEntries(values)).map((args) => ({ code, args }));
 }
 
-it("an answer with any message has its English text, and with said=true its code and values, which give the same text", () => {
+it("an API answer contains a message as English text, and with said=true also as code and values", () => {
   const any = fc.constantFrom(...CODES).chain(anyOf);
   fc.assert(
     fc.property(any, (reason) => {
@@ -55,7 +55,7 @@ it("an answer with any message has its English text, and with said=true its code
   );
 });
 
-it("an answer with said=true has the messages of an object by the names of its fields, and all else unchanged", () => {
+it("an API answer with said=true adds each object's messages by field name, and leaves all other fields unchanged", () => {
   const plain = { advice: "call Ann", kind: "down", when: null, count: 3 };
   const reason = message("bind.unverified", { missing: message("bind.missing.ack") });
   const body = { booths: [{ ...plain, reason, reasons: [message("fit.more_odd", { count: 2 }), "?"] }] };
@@ -70,7 +70,7 @@ it("an answer with said=true has the messages of an object by the names of its f
   expect(rendered(body)).toEqual({ booths: [english] });
 });
 
-it("the text for the page names no command, and the English text in the answer does", () => {
+it("a message's text for the web page contains no CLI command, although the English text in the answer contains one", () => {
   const body = rendered({ error: message("ask.locked", { minutes: 5 }) }, { said: true }) as Record<string, unknown>;
   expect(body["error"]).toContain("booth-gateway page");
   expect(messagesIn(body).said.map(({ text }) => text)).toEqual([expect.not.stringContaining("booth-gateway")]);
@@ -78,7 +78,7 @@ it("the text for the page names no command, and the English text in the answer d
 
 const PROFILES = new URL("../../config/profiles/", import.meta.url);
 
-it("every label of a tag in a shipped profile has a text in each language, under the code that the page makes of it", () => {
+it("every tag label in a shipped profile is in the message catalogue under the code that the page derives from it", () => {
   const files = readdirSync(PROFILES).filter((name) => name.endsWith(".yaml"));
   const labels = files.flatMap((name) => {
     const { tags } = loadProfile(fileURLToPath(new URL(name, PROFILES)));
@@ -138,7 +138,7 @@ const WISHES: readonly Wish[] = [
   ["GET", "/setup", undefined],
 ];
 
-it("no answer of the local API contains a message that is not rendered, and said=true adds only code and values", async () => {
+it("every answer of the local API contains only rendered messages, and said=true adds only codes and values", async () => {
   const { site, agent, folder } = await activeSite({ for_ms: 5 * MINUTE });
   const socketPath = join(temporaryFolder(), "agent.sock");
   const reader = openSource(folder, site.clock.wall());

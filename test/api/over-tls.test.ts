@@ -35,7 +35,7 @@ async function ask(session: ClientHttp2Session, headers: OutgoingHttpHeaders, bo
   return { status: head[":status"], head, text: (await stream.setEncoding("utf8").toArray()).join("") };
 }
 
-it("a single connection loads the document and all its files at once, and each file is cached permanently under its version", async () => {
+it("one HTTP/2 connection loads the page's document and all its files, and the versioned files are cached permanently", async () => {
   const { session } = await opened();
   const { text, head } = await ask(session, { ":path": "/", "accept-language": "de-AT,de;q=0.9" });
   expect(head["cache-control"]).toBe("no-cache");
@@ -48,7 +48,7 @@ it("a single connection loads the document and all its files at once, and each f
   expect(new Set(files.map((file) => file.head["cache-control"]))).toEqual(new Set(["max-age=31536000, immutable"]));
 });
 
-it("a file under another version is the present one and is not cached", async () => {
+it("a page file requested under an outdated version is served in its current version and is not cached", async () => {
   const { session } = await opened();
   const { status, head } = await ask(session, { ":path": "/v/of-last-year/main.js" });
   expect([status, head["cache-control"]]).toEqual([200, "no-cache"]);
@@ -58,17 +58,17 @@ it("a file under another version is the present one and is not cached", async ()
 
 it.each([
   ["without a session", { ":path": "/status" }, undefined, 401],
-  ["by another name", { ":path": "/", ":authority": "evil.example" }, undefined, 403],
-  ["by two names", { ":path": "/", host: "evil.example" }, undefined, 403],
+  ["with a foreign host name", { ":path": "/", ":authority": "evil.example" }, undefined, 403],
+  ["with two host names", { ":path": "/", host: "evil.example" }, undefined, 403],
   ["from another site", { ":path": "/main.js", origin: "https://evil.example" }, undefined, 403],
-  ["with too large a body", { ":path": "/api/authenticate", ":method": "POST" }, "a".repeat(20_000), 413],
-])("a request %s is refused, and the connection stays usable", async (...[, headers, body, status]) => {
+  ["with a body that is too large", { ":path": "/api/authenticate", ":method": "POST" }, "a".repeat(20_000), 413],
+])("an HTTP/2 request %s is rejected, and the connection stays usable", async (...[, headers, body, status]) => {
   const { session } = await opened();
   expect((await ask(session, headers, body)).status).toBe(status);
   expect((await ask(session, { ":path": "/main.js" })).status).toBe(200);
 });
 
-it("the PIN opens a session, and an open event stream ends with its listener", async () => {
+it("the PIN opens a session over HTTP/2, and closing the listener ends an open event stream", async () => {
   const { session, pin, listener } = await opened();
   const entered = await ask(
     session,
@@ -86,7 +86,7 @@ it("the PIN opens a session, and an open event stream ends with its listener", a
   await closed;
 });
 
-it("a client that opens and resets streams in a loop is disconnected", async () => {
+it("an HTTP/2 client that opens and resets streams in a loop is disconnected", async () => {
   const { session } = await opened();
   await once(session, "connect");
   const ended = new Promise((resolve) => session.once("close", resolve));

@@ -38,7 +38,7 @@ function asked(source: Source, booth: LocalBooth, operation: string): Record<str
   return JSON.parse(typeof body === "string" ? body : "") as Record<string, unknown>;
 }
 
-it("figures of a log that has another name at the service are made from the same log", () => {
+it("reports of a log that has another name at the service equal the reports under its own name", () => {
   const source = life();
   const own = localBooth(source);
   const renamed = {

@@ -22,7 +22,7 @@ function source(): Source {
 
 const window = { start: new Date(T0).toISOString(), end: new Date(T0 + 120 * MINUTE_MS).toISOString() };
 
-it("the data of the page's charts agrees with the figures", () => {
+it("the chart operations of the local API return data that agrees with the report figures", () => {
   const box = source();
   const stats = boxAnswer(box, "utilization_stats", window);
   const { data } = boxAnswer(box, "use_periods", { ...window, unit: "hour" }) as { data: Record<string, never>[] };
@@ -63,13 +63,13 @@ it.each([
   expect([status, body]).toEqual([400, expect.stringContaining(sentence)]);
 });
 
-it("the trend of an unknown tag is a line without values", () => {
+it("the report trend returns only null values for an unknown tag", () => {
   const answer = boxAnswer(source(), "trend", { ...window, tags: "nothing", interval: "60" });
   expect(answer["tags"]).toEqual([{ tag: "nothing", unit: "", min: [null, null], max: [null, null] }]);
   expect(PARAMETERS.tags["nothing"]).toBeUndefined();
 });
 
-it("the shared operations are exactly those of the charts", () => {
+it("the operations marked as shared are exactly the chart operations", () => {
   const shared = OPERATIONS.filter((operation) => operation.shared === true);
   expect(shared.map(({ path }) => path).sort()).toEqual(
     Object.keys(CHARTS)

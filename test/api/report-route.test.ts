@@ -41,7 +41,7 @@ async function asked(): Promise<{ answer: IncomingMessage; seen: { readonly made
   return { answer, seen };
 }
 
-it("a report makes the next part only after the last one has left its memory", async () => {
+it("a report is generated part by part, each part only after the previous one has left the shared buffer", async () => {
   const { answer, seen } = await asked();
   const all = Buffer.concat(await answer.toArray());
   expect(all.length).toBe(PARTS * PART_BYTES);
@@ -50,7 +50,7 @@ it("a report makes the next part only after the last one has left its memory", a
   expect(seen).toEqual({ made: PARTS, left: 0 });
 });
 
-it("a report waits for a slow reader, and ends if the reader leaves", async () => {
+it("a report's generation pauses for a slow reader, and ends if the reader disconnects", async () => {
   const { answer, seen } = await asked();
   answer.on("error", () => undefined);
   let before = -1;

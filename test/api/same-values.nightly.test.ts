@@ -92,7 +92,7 @@ function delivered(at: VirtualSite): Promise<void> {
   }, HOUR_MS);
 }
 
-it("box and service answer every valid question with the same values", async () => {
+it("the gateway and the service answer every valid GET request with the same values", async () => {
   const asked = goodQuestions(story);
   const names = new Set(asked.map((path) => nameOf(path)));
   const reads = OPERATIONS.filter(
@@ -103,11 +103,11 @@ it("box and service answer every valid question with the same values", async () 
   expect(await differing(sides, asked)).toEqual([]);
 }, 180_000);
 
-it("box and service reject invalid questions with the same status and the same text", async () => {
+it("the gateway and the service reject invalid GET requests with the same status and text", async () => {
   expect(await differing(sides, badQuestions(story))).toEqual([]);
 }, 180_000);
 
-it("box and service reject invalid writes with the same status", async () => {
+it("the gateway and the service reject invalid writes with the same status", async () => {
   const faults: string[] = [];
   const bad = [
     ["POST", "/api/help", {}],
@@ -125,7 +125,7 @@ it("box and service reject invalid writes with the same status", async () => {
   expect(faults).toEqual([]);
 });
 
-it("without the service, the box answers for the past as the service does, also after a restart, and for all times once the service is back", async () => {
+it("the gateway answers questions about the past like the service during an outage and a restart, and all questions afterwards", async () => {
   site.service.way.down = true;
   const until = site.clock.truth() - MINUTE_MS;
   await site.clock.run(2 * HOUR_MS);

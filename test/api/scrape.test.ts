@@ -44,7 +44,7 @@ async function scraped(token: () => string, port = 0) {
   return { listener, ask };
 }
 
-it("the scrape listener answers requests with the token; a new token is valid from the next request on", async () => {
+it("the metrics listener accepts only requests with the current token, and a changed token applies from the next request", async () => {
   let token = OLD;
   const { ask } = await scraped(() => token);
   const { status, text } = await ask(`Bearer ${OLD}`);
@@ -58,7 +58,7 @@ it("the scrape listener answers requests with the token; a new token is valid fr
   expect((await ask(`Basic ${NEW}`)).status).toBe(401);
 });
 
-it("the scrape listener does not open with a short token or an unusable file, and says why", async () => {
+it("the metrics listener stays closed and reports the reason if the token is too short or its file unusable", async () => {
   const short = await scraped(() => "secret");
   expect(render(short.listener.state.trouble)).toContain("fewer than 32 characters");
   const none = await scraped(() => {
@@ -67,7 +67,7 @@ it("the scrape listener does not open with a short token or an unusable file, an
   expect(render(none.listener.state.trouble)).toContain("chmod 600 /token");
 });
 
-it("the scrape listener reports a port that is in use", async () => {
+it("the metrics listener reports an error if its port is in use", async () => {
   const first = await scraped(() => OLD);
   const second = await scraped(() => OLD, first.listener.state.port);
   expect(render(second.listener.state.trouble)).toContain("EADDRINUSE");

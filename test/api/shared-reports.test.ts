@@ -31,7 +31,7 @@ async function bytesOf({ body }: ReportParts): Promise<number[]> {
   return all;
 }
 
-it("pages that ask the same within seconds share one answer, also while it is made", async () => {
+it("identical chart requests within ten seconds share one answer, even while it is being generated", async () => {
   let now = 0;
   const { made, ask } = thread();
   const shared = sharedReports(ask, () => now);
@@ -53,7 +53,7 @@ it("pages that ask the same within seconds share one answer, also while it is ma
   expect(made).toHaveLength(3);
 });
 
-it("reports that are not charts, that failed or that are long are made for each page", async () => {
+it("reports that are not charts, that failed or that are large are generated for each request", async () => {
   for (const [{ made, ask }, operation] of [
     [thread(), FIGURE],
     [thread(400), CHART],
@@ -66,7 +66,7 @@ it("reports that are not charts, that failed or that are long are made for each 
   }
 });
 
-it("a report that was rejected once is requested again", async () => {
+it("a chart report that failed with an error is generated again at the next request", async () => {
   let times = 0;
   const { ask } = thread();
   const shared = sharedReports(
@@ -77,7 +77,7 @@ it("a report that was rejected once is requested again", async () => {
   expect(await bytesOf(await shared(asked(CHART)))).toHaveLength(8);
 });
 
-it("a hundred different answers are not all kept in memory", async () => {
+it("sharedReports limits how many different answers it keeps in memory", async () => {
   const { made, ask } = thread();
   const shared = sharedReports(ask, () => 0);
   for (let nth = 0; nth < 100; nth += 1) await shared(asked(CHART, { unit: nth.toString() }));

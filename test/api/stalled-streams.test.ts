@@ -52,7 +52,7 @@ async function opened(port: number, from: string): Promise<Socket> {
   return socket;
 }
 
-describe("a server whose connections are bounded", () => {
+describe("a server with a limited number of connections", () => {
   async function boundedServer(room: { readonly total: number; readonly each: number }) {
     const { watch, pass } = virtualWatch();
     const running: Answering[] = [];
@@ -84,7 +84,7 @@ describe("a server whose connections are bounded", () => {
     return { port, pass, stalled, hasEnded, running };
   }
 
-  it("lets a new reader in if every connection is stalled, and ends the one that stalled longest", async () => {
+  it("accepts a new client if every connection is stalled, and closes the connection that stalled longest", async () => {
     const { port, pass, stalled, hasEnded, running } = await boundedServer({ total: 8, each: 4 });
     const crowd: Socket[] = [];
     for (let nth = 0; nth < 8; nth += 1) crowd.push(await stalled(`127.0.0.${2 + (nth % 2)}`));
@@ -96,7 +96,7 @@ describe("a server whose connections are bounded", () => {
     expect(running.filter((response) => response.writableLength > 0)).toHaveLength(7);
   });
 
-  it("lets a sender's own next reader in if all of that sender's connections are stalled", async () => {
+  it("accepts another connection from the same sender if all of that sender's connections are stalled", async () => {
     const { port, pass, stalled } = await boundedServer({ total: 8, each: 2 });
     await stalled("127.0.0.2");
     await stalled("127.0.0.2");
@@ -104,7 +104,7 @@ describe("a server whose connections are bounded", () => {
     expect((await sendRaw(port, ASK, "127.0.0.2")).status).toBe(200);
   });
 
-  it("ends a stream after 30 s without a byte taken, and no stream that is read", async () => {
+  it("closes a stream that the client has not read for 30 s, and keeps a stream that is read", async () => {
     const { pass, stalled, hasEnded, running } = await boundedServer({ total: 8, each: 4 });
     const unread = await stalled("127.0.0.2");
     const read = await stalled("127.0.0.3");
@@ -117,7 +117,7 @@ describe("a server whose connections are bounded", () => {
     expect([read.closed, running[1]?.writableLength]).toEqual([false, 0]);
   });
 
-  it("turns a sender away whose connections are all being read", async () => {
+  it("rejects another connection from a sender whose connections are all used up and being read", async () => {
     const { port, pass, stalled, running } = await boundedServer({ total: 2, each: 2 });
     for (let nth = 0; nth < 2; nth += 1) (await stalled("127.0.0.2")).resume();
     await eventually("both are read", () => running.every(({ writableLength }) => writableLength === 0) || undefined);
@@ -128,7 +128,7 @@ describe("a server whose connections are bounded", () => {
   });
 });
 
-describe("the live view", () => {
+describe("the live event feed of the page", () => {
   /** Over HTTP/2 a stream that is not read stops after its window of 64 KiB. */
   const EVENT = "x".repeat(66_000);
   const STATUS = { booths: [], at: 0, config_refused: EVENT } as unknown as AgentStatus;
@@ -162,7 +162,7 @@ describe("the live view", () => {
     return { page, pass: (ms: number) => (now += ms) };
   }
 
-  it("lets a new page in if all pages are stalled, and ends the one that stalled longest", async () => {
+  it("accepts a new page if all streams are stalled, and closes the stream that stalled longest", async () => {
     const { page, pass } = await liveServer();
     const pages: Awaited<ReturnType<typeof page>>[] = [];
     for (let nth = 0; nth < 24; nth += 1) {
@@ -175,7 +175,7 @@ describe("the live view", () => {
     expect(pages.filter(({ stream }) => stream.closed)).toHaveLength(1);
   });
 
-  it("ends a page that reads nothing for 30 s", async () => {
+  it("closes the stream of a page that reads nothing for 30 s", async () => {
     const { page, pass } = await liveServer();
     const unread = await page("a", false);
     const read = await page("b", true);
@@ -184,7 +184,7 @@ describe("the live view", () => {
     expect(read.stream.closed).toBe(false);
   });
 
-  it("turns a sender away that has as many pages as one may have, all of them read", async () => {
+  it("rejects a further page from a sender who already has 20 pages that read their streams", async () => {
     const { page } = await liveServer();
     for (let nth = 0; nth < 20; nth += 1) expect((await page("one", true)).status).toBe(200);
     expect((await page("one", true)).status).toBe(503);

@@ -50,7 +50,7 @@ Mode;400001;UINT;;0=off|3=spray
 `;
 
 describe("the profile workshop over the local API", () => {
-  it("imports a list: reports each unusable row with its line, imports the rest, and exports the list again", async () => {
+  it("imports a register list, reports each unusable row with its line, and exports the list again", async () => {
     const { put, run, box, file } = await workshop();
     expect((await ask(`${box}/workshop`)).status).toBe(401);
     expect(await run({ action: "new", what: "acme", from: "click" })).toContainEqual([
@@ -77,7 +77,7 @@ describe("the profile workshop over the local API", () => {
     expect(list).toMatch(/^Name,Modbus Address,.*\r\n.*,428673,FC=03,float32/);
   });
 
-  it("ends when the reader leaves: nothing is written, and the next run may start at once", async () => {
+  it("stops a run when the client disconnects, writes nothing, and accepts the next run", async () => {
     const { put, run, file } = await workshop();
     await run({ action: "new", what: "acme", from: "click" });
     const before = readFileSync(file, "utf8");

@@ -22,8 +22,8 @@ function untilBooth(site: RealSite, what: string, condition: (booth: BoothStatus
 const polling = (site: RealSite): Promise<BoothStatus> =>
   untilBooth(site, "the agent reads the PLC", ({ log, plc }) => plc.kind === "up" && log.newest_seq > 0);
 
-describe("booth without a serial number", { timeout: MANY_PROCESSES_MS }, () => {
-  it("is bound and released by commands, each of which reports the outcome", async () => {
+describe("a booth that starts without a serial number", { timeout: MANY_PROCESSES_MS }, () => {
+  it("is bound by the provision command and freed by the release command, and each command prints the outcome", async () => {
     const site = await realSite({ speed: SPEED, serial: null });
     const stopped = await command(site, "status");
     expect(stopped).toMatchObject({ code: 69, out: "" });
@@ -95,7 +95,7 @@ describe("booth without a serial number", { timeout: MANY_PROCESSES_MS }, () => 
     ]);
   });
 
-  it("is queued without a network, and delivers everything since the start once the service is reachable", async () => {
+  it("can be provisioned while the service is down; once the service is back, all records since the start are delivered", async () => {
     const site = await realSite({ speed: SPEED, serial: null });
     await site.serviceDown();
     const agent = site.startAgent();

@@ -37,19 +37,23 @@ async function fakeAgent(onConnection: (socket: Socket) => void): Promise<string
 }
 
 it.each<[string, () => Promise<string>, RegExp]>([
-  ["answers too slowly", () => fakeAgent(() => undefined), /^the agent is running but did not answer within 1 s/],
+  ["does not answer in time", () => fakeAgent(() => undefined), /^the agent is running but did not answer within 1 s/],
   [
-    "closes the connection",
+    "closes the connection before it answers",
     () => fakeAgent((socket) => socket.once("data", () => socket.destroy())),
     /^the agent closed the connection before its answer was complete \(/,
   ],
-  ["doesn't listen", () => Promise.resolve(join(temporaryFolder(), "agent.sock")), /^the agent is not running/],
-])("askAgent rejects with the reason and 69 if the agent %s", async (_, start, reason) => {
+  [
+    "does not listen on its socket",
+    () => Promise.resolve(join(temporaryFolder(), "agent.sock")),
+    /^the agent is not running/,
+  ],
+])("askAgent rejects with the reason and exit code 69 if the agent %s", async (_, start, reason) => {
   const asked = askAgent(await start(), { method: "GET", path: "/status", patience_ms: 1_000 });
   expect(await failureOf(asked)).toMatchObject({ message: expect.stringMatching(reason) as string, exit: 69 });
 });
 
-it("history rejects an unknown tag with the closest name, and shows an empty table for a tag without readings", async () => {
+it("the history command suggests the closest name for an unknown tag, and reports 0 readings for a period without any", async () => {
   const { site, agent, folder } = await activeSite({ for_ms: 5 * MINUTE });
   const dir = temporaryFolder();
   const reader = openSource(folder, site.clock.wall());

@@ -14,34 +14,34 @@ describe("drainOf", () => {
   it.each<[string, readonly Measurement[], ReturnType<typeof drainOf>]>([
     ["returns null for one measurement", [measured(0, 100, 0)], null],
     [
-      "subtracts new records from acked ones",
+      "computes the time to an empty backlog from the acked records per second minus the new ones",
       [measured(0, 1_000, 0), measured(10, 1_020, 520)],
       { waiting: 500, acked_per_s: 52, new_per_s: 2, done_in_ms: 10_000, share: 0.5 },
     ],
     [
-      "has no end if as many records are new as acked",
+      "gives no end time if new records arrive as fast as records are acked",
       [measured(0, 100, 0), measured(1, 110, 10)],
       { waiting: 100, acked_per_s: 10, new_per_s: 10, done_in_ms: null, share: 0 },
     ],
     [
-      "is done if nothing waits",
+      "returns share 1 and 0 ms left if no record is waiting",
       [measured(0, 100, 50), measured(1, 100, 100)],
       { waiting: 0, acked_per_s: 50, new_per_s: 0, done_in_ms: 0, share: 1 },
     ],
     [
-      "measures the pace of the last 30 s, and the share of the largest backlog",
+      "takes the rate from the last 30 s, and the share from the largest backlog seen",
       [measured(0, 1_000, 0), measured(10, 1_000, 0), measured(40, 1_000, 300)],
       { waiting: 700, acked_per_s: 10, new_per_s: 0, done_in_ms: 70_000, share: 1 - 700 / 1_000 },
     ],
   ])("%s", (_, measurements, drain) => {
     expect(drainOf(measurements)).toEqual(drain);
   });
+});
 
-  it("barText draws a bar of 30 characters", () => {
-    expect(barText(0)).toBe(`[${".".repeat(30)}] 0 %`);
-    expect(barText(0.5)).toBe(`[${"#".repeat(15)}${".".repeat(15)}] 50 %`);
-    expect(barText(1)).toBe(`[${"#".repeat(30)}] 100 %`);
-  });
+it("barText draws a bar of 30 characters", () => {
+  expect(barText(0)).toBe(`[${".".repeat(30)}] 0 %`);
+  expect(barText(0.5)).toBe(`[${"#".repeat(15)}${".".repeat(15)}] 50 %`);
+  expect(barText(1)).toBe(`[${"#".repeat(30)}] 100 %`);
 });
 
 const AT = Date.UTC(2026, 2, 2, 15);
@@ -65,14 +65,14 @@ const answer = (booth: Partial<BacklogAnswer["booths"][number]>): BacklogAnswer 
 describe("backlogText", () => {
   const HEAD = "service   https://service.example: up for 1 min\n\nbooth-1   ";
   it.each<[string, Partial<BacklogAnswer["booths"][number]>, string]>([
-    ["nothing waits", {}, "nothing is waiting\n"],
+    ["a booth without waiting records", {}, "nothing is waiting\n"],
     [
-      "a service that takes no readings",
+      "a service that does not accept readings",
       { delivery: "none", waiting: 9 },
       "this service does not accept readings: they are stored only on the gateway\n",
     ],
     [
-      "a backlog that shrinks",
+      "a shrinking backlog",
       {
         waiting: 1_234,
         oldest_at: AT - 7_200_000,
@@ -84,7 +84,7 @@ describe("backlogText", () => {
         "  rate      250 records/s go, 2 come: done in about 5 s\n  full      in 40 h 30 min if the service accepts none\n",
     ],
     [
-      "a backlog at a broker that grows",
+      "a growing backlog that waits for a broker",
       {
         delivery: "broker",
         waiting: 1,
@@ -93,12 +93,12 @@ describe("backlogText", () => {
       "1 record waits for the broker\n  rate      0 records/s go, 1 come: it doesn't shrink\n",
     ],
     [
-      "a small backlog at a constant pace",
+      "a small backlog of constant size",
       { waiting: 12, drain: { waiting: 12, acked_per_s: 6, new_per_s: 6.2, done_in_ms: null, share: 0 } },
       "12 records wait for the service\n  rate      6 records/s go, 6.2 come: it keeps up\n",
     ],
     [
-      "a large backlog at a constant pace",
+      "a large backlog of constant size",
       { waiting: 5_000, drain: { waiting: 5_000, acked_per_s: 6, new_per_s: 6, done_in_ms: null, share: 0 } },
       "5000 records wait for the service\n  rate      6 records/s go, 6 come: it doesn't shrink\n",
     ],
@@ -125,7 +125,7 @@ describe("linkText", () => {
     expect(linkText(link, AT)).toBe(text);
   });
 
-  it("has colors if the terminal has", () => {
+  it("colors the link state only if the terminal supports colors", () => {
     const colored = terminalText(linkText({ kind: "up", since: AT }, AT, styleOf({ colors: true })));
     expect(colored).toBe("\u001b[32mup\u001b[0m for 0 ms");
     expect(linkText({ kind: "up", since: AT }, AT, styleOf({ colors: false }))).toBe("up for 0 ms");

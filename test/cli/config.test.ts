@@ -18,8 +18,8 @@ function example(): string {
 
 const text = (file: string): string => readFileSync(file, "utf8");
 
-describe("config show", () => {
-  it("shows every setting in force with its line, or as the default", async () => {
+describe("booth-gateway config show", () => {
+  it("lists every setting with its value and its line in the file, or marks it as default", async () => {
     const file = example();
     const { code, out, err } = await say(["config", "show", "--config", file]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -47,8 +47,8 @@ describe("config show", () => {
   });
 });
 
-describe("config set and rollback", () => {
-  it("change one setting, keep the file before it, and restore it", async () => {
+describe("booth-gateway config", () => {
+  it("set changes one setting and keeps the previous file as .last-good, and rollback restores it", async () => {
     const file = example();
     const changed = await runProgram(GATEWAY, ["config", "set", HOST, "192.0.2.99", "--config", file]);
     expect(changed).toMatchObject({ code: 0, err: "" });
@@ -77,7 +77,7 @@ describe("config set and rollback", () => {
     [["booths.booth-1.profile", "clik-booth"], /profile "clik-booth" does not exist \(did you mean "click-booth"/],
     [["commit_interval_ms", "fast"], /expected a number, found "fast"|expected a whole number, found "fast"/],
     [["service.url", "http://service.example"], /not encrypted/],
-  ])("set %j is rejected with 78 and changes nothing", async (words, said) => {
+  ])("set rejects %j with exit code 78, and leaves the file unchanged", async (words, said) => {
     const file = example();
     const { code, out, err } = await say(["config", "set", ...words, "--config", file]);
     expect({ code, out }).toEqual({ code: 78, out: "" });
@@ -93,13 +93,13 @@ describe("config set and rollback", () => {
     [["show", "a", "b"], '"b" is one word too many'],
     [["rollback", "a"], "rollback takes no setting"],
     [["shwo"], 'ACTION can\'t be "shwo" (did you mean show?)'],
-  ])("%j is wrong usage", async (words, said) => {
+  ])("exits with 2 for the wrong usage %j", async (words, said) => {
     const { code, err } = await say(["config", ...words, "--config", example()]);
     expect(code).toBe(2);
     expect(err).toContain(said);
   });
 
-  it("set corrects a faulty file, and keeps the older good one as the last good one", async () => {
+  it("set corrects a faulty file, and keeps the older valid file as .last-good", async () => {
     const file = example();
     await say(["config", "set", HOST, "192.0.2.99", "--config", file]);
     writeFileSync(file, EXAMPLE.replace("tz: America/Denver", "tz: Nowhere/Land"));
@@ -107,7 +107,7 @@ describe("config set and rollback", () => {
     expect(text(`${file}.last-good`)).toBe(EXAMPLE);
   });
 
-  it("rollback fails before the first change, and set without the right to write", async () => {
+  it("rollback fails without an earlier file to restore, and set fails without the right to write", async () => {
     const file = example();
     const none = await say(["config", "rollback", "--config", file]);
     expect(none).toMatchObject({ code: 1, out: "" });

@@ -5,7 +5,7 @@ import { GATEWAY, runProgram } from "../support/processes.ts";
 import { HOSTILE, SHOWN } from "./control-characters.ts";
 import { EMPTY_STATUS, scriptedAgent } from "./scripted-agent.ts";
 
-describe("an agent whose service and PLC answer with control characters", () => {
+describe("text with control characters", () => {
   const link = { kind: "down", since: 0, reason: HOSTILE, advice: HOSTILE, attempt: 1, next_try_at: null };
   const status = {
     ...EMPTY_STATUS,
@@ -15,7 +15,7 @@ describe("an agent whose service and PLC answer with control characters", () => 
     disabled: [{ booth: "b", serial: HOSTILE, since: 0, file: "f", line: 1, reason: HOSTILE, advice: HOSTILE }],
   };
 
-  it.each(["status", "status --json"])("shows them escaped in the output of %s", async (command) => {
+  it.each(["status", "status --json"])("is escaped in the output of %s", async (command) => {
     const words = command.split(" ");
     const env = { RUNTIME_DIRECTORY: await scriptedAgent(() => status), NO_COLOR: "1" };
     const { code, out } = await runProgram(GATEWAY, words, { env });
@@ -25,13 +25,13 @@ describe("an agent whose service and PLC answer with control characters", () => 
     if (words.length === 2) expect(JSON.parse(out)).toMatchObject({ gateway_id: HOSTILE });
   });
 
-  it("shows them escaped in an error", async () => {
+  it("is escaped in an error message", async () => {
     const { err } = await runProgram(GATEWAY, ["status", HOSTILE.replaceAll("\u0000", "")], {});
     expect(err).toContain("\\u001b[31mred");
     expect(err.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
   });
 
-  it("shows them escaped in the lines of its log", async () => {
+  it("is escaped in the lines of the log", async () => {
     const logger = new URL("../../src/runtime/logger.ts", import.meta.url).href;
     const code = `const { createLogger } = await import(${JSON.stringify(logger)}); createLogger("info").info({ reason: process.env.SAID }, process.env.SAID);`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", code], {

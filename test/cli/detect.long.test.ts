@@ -14,8 +14,8 @@ async function shownBy(site: Awaited<ReturnType<typeof plcSite>>, name: string):
   return rows.find(({ tag }) => tag === name)?.value ?? 0;
 }
 
-describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
-  it("finds a tag at the address of its profile, and only reads", async () => {
+describe("the detect command", { timeout: MANY_PROCESSES_MS }, () => {
+  it("finds a tag at the address that its profile states, without writing to the PLC", async () => {
     const site = await plcSite({ start: START });
     const { code, out, err } = await site.gateway("detect", "air_temperature", "--config", site.configFile);
     expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -27,7 +27,7 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     expect(site.plc.counts.writes).toBe(0);
   });
 
-  it("finds the base and the word order of an address that is one off, by the displayed value", async () => {
+  it("finds the right address and word order from the displayed value if the stated address is off by one", async () => {
     const site = await plcSite({ start: START });
     const address = site.profile.tags.find(({ name }) => name === "uptime_s")?.point.address ?? 0;
     const shown = await shownBy(site, "uptime_s");
@@ -39,7 +39,7 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     });
   });
 
-  it("reads RTU over TCP by --rtu or by the booth's configuration", async () => {
+  it("reads with Modbus RTU over TCP if --rtu or the booth's configuration asks for it", async () => {
     const site = await plcSite({ start: START, rtuPort: 0, clock: STANDING });
     const port = String(site.plc.rtu?.port);
     const device = ["--profile", "click-booth", "--host", "127.0.0.1", "--port", port, "--rtu"];
@@ -62,7 +62,7 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     expect(site.plc.rtu?.counts).toMatchObject({ writes: 0, malformed: 0 });
   });
 
-  it("lists the nearest values first, with their distance, if none is near enough", async () => {
+  it("lists the nearest values, closest first and with their deviation, if no value is within 5 %", async () => {
     const site = await plcSite({ start: START, clock: STANDING });
     const point = site.profile.tags.find(({ name }) => name === "air_temperature")?.point.address ?? 0;
     const shown = await shownBy(site, "air_temperature");
@@ -87,7 +87,7 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     expect(distances).toEqual(distances.toSorted((a, b) => a - b));
   });
 
-  it("fails with 1 if nothing fits, with 2 for a wrong call, and with 69 if the PLC doesn't answer", async () => {
+  it("exits with 1 if no value matches, with 2 for wrong usage, and with 69 if the PLC doesn't answer", async () => {
     const site = await plcSite({ start: START });
     const device = ["--host", "127.0.0.1", "--port", String(site.plc.port)];
     const fails = async (words: string, code: number, reason: string): Promise<void> => {

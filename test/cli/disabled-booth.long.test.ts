@@ -56,8 +56,8 @@ function lineAt({ file, line }: { readonly file: string; readonly line: number }
   return readFileSync(file, "utf8").split("\n")[line - 1] ?? "";
 }
 
-describe("booth with a faulty configuration", { timeout: MANY_PROCESSES_MS }, () => {
-  it("is disabled with place, reason and advice in log and status, while the other booth delivers", async () => {
+describe("a booth with a faulty configuration", { timeout: MANY_PROCESSES_MS }, () => {
+  it("is disabled while the other booth delivers, and log and status show the line, the reason and advice", async () => {
     const site = await realSite({ speed: 60, serial: SERIAL });
     configure(site, ALL);
     const agent = site.startAgent();
@@ -95,7 +95,7 @@ describe("booth with a faulty configuration", { timeout: MANY_PROCESSES_MS }, ()
     expect(await agent.ended).toBe(0);
   });
 
-  it("doesn't end the agent if it has no other booth", async () => {
+  it("leaves the agent running even if no other booth is configured", async () => {
     const site = await realSite({ speed: 60, serial: SERIAL });
     configure(site, [BROKEN], false);
     const agent = site.startAgent();
@@ -108,7 +108,7 @@ describe("booth with a faulty configuration", { timeout: MANY_PROCESSES_MS }, ()
     expect(await agent.ended).toBe(0);
   });
 
-  it("is listed by check --json", async () => {
+  it("is listed as disabled by check --json", async () => {
     const site = await realSite({ speed: 60, serial: SERIAL });
     configure(site, ALL);
     const { code, out } = await runProgram(GATEWAY, ["check", "--config", site.configFile, "--json"]);

@@ -37,7 +37,7 @@ async function findingsOf(folder: string, url: string, ca_file: string | null) {
   return { service, certificate };
 }
 
-it("doctor reaches a service with TLS, or names the fault of its certificate", async () => {
+it("the doctor command reports a working TLS service as ok, and a certificate fault with advice", async () => {
   const folder = temporaryFolder();
   const authority = testAuthority(folder, "site");
   const { ca_file } = authority;

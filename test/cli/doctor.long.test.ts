@@ -23,8 +23,8 @@ async function portOf(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-describe("doctor", { timeout: MANY_PROCESSES_MS }, () => {
-  it("finds no fault on a running site, and lists what to do on a broken one", async () => {
+describe("the doctor command", { timeout: MANY_PROCESSES_MS }, () => {
+  it("reports no fault on a running site, and lists what to repair on a broken site", async () => {
     const site = await realSite({ speed: 10, serial: SERIAL });
     const agent = site.startAgent();
     await eventually("all is acked", async () => {
@@ -84,7 +84,7 @@ describe("reach", () => {
     expect(await reach({ ...target, port: bare, http: true })).toMatchObject({ kind: "failed", step: "TLS" });
   });
 
-  it("connects through a proxy, and names the proxy as the step that fails if it refuses", async () => {
+  it("connects through a proxy, and names the proxy as the failed step if the proxy refuses", async () => {
     const service = await portOf(
       createHttpServer((_, answer) => void answer.setHeader("Date", "Mon, 02 Mar 2026 15:00:00 GMT").end("{}")),
     );

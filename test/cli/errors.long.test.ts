@@ -48,8 +48,8 @@ function configIn(folder: string, more = ""): string {
   return file;
 }
 
-describe("commands end with a sentence that says what to do", { timeout: MANY_PROCESSES_MS }, () => {
-  it("with 78 if there is no configuration file", async () => {
+describe("a command that fails", { timeout: MANY_PROCESSES_MS }, () => {
+  it("exits with 78 and says how to create the configuration file if the file does not exist", async () => {
     const file = join(temporaryFolder(), "gateway.yaml");
     for (const { argv, ...told } of await tellEach([...READING, ["status"]], file)) {
       const err = `${file}: cannot be read: the file does not exist (copy config/gateway.example.yaml there and adapt it, or name another file with --config)\n`;
@@ -57,7 +57,7 @@ describe("commands end with a sentence that says what to do", { timeout: MANY_PR
     }
   });
 
-  it("with 78 if the configuration is faulty: line, caret and closest name; status still asks the agent", async () => {
+  it("exits with 78 and shows line, caret and closest name of a configuration fault; only status still asks the agent", async () => {
     const file = configIn(temporaryFolder(), "log_levle: info\n");
     for (const { argv, ...told } of await tellEach([["run"], ["check"], ["store", "check"]], file)) {
       const err = `${file}:5:1: log_levle: unknown key "log_levle" (did you mean "log_level"?)\n    5 | log_levle: info\n      | ^\n`;
@@ -68,7 +68,7 @@ describe("commands end with a sentence that says what to do", { timeout: MANY_PR
     expect(status?.err).toContain("the agent is not running");
   });
 
-  it("with 69 if the agent is not running", async () => {
+  it("exits with 69 and says how to start the agent if the agent is not running", async () => {
     const folder = temporaryFolder();
     for (const { argv, ...told } of await tellEach([...ASKING, ...DOING], configIn(folder))) {
       const sentence = `the agent is not running (no answer at ${folder}/agent.sock); start it with "systemctl start booth-gateway" or "booth-gateway run"`;
@@ -77,7 +77,7 @@ describe("commands end with a sentence that says what to do", { timeout: MANY_PR
     }
   });
 
-  it("with 77 without the right to the socket or to the configuration", async () => {
+  it("exits with 77 and says how to get access if it may not open the socket or the configuration", async () => {
     const folder = temporaryFolder();
     const file = configIn(folder);
     const server = createServer();
@@ -95,7 +95,7 @@ describe("commands end with a sentence that says what to do", { timeout: MANY_PR
     }
   });
 
-  it("with 77 without the right to write", async () => {
+  it("exits with 77 and advises sudo if it may not write to the folder", async () => {
     const folder = temporaryFolder();
     lock(folder);
     const { code, out, err } = await runProgram(GATEWAY, ["schemas", folder], { mortal: true });

@@ -184,7 +184,7 @@ async function bound(site: RealSite): Promise<void> {
   expect(await faultOf(site, "provision", { said: bind, as: "human" })).toBeNull();
 }
 
-it("every command has a row here, with JSON if it takes --json", () => {
+it("every command except run has a row in this test's table, with a JSON case if the command has --json", () => {
   expect(Object.keys(ROWS).sort()).toEqual(
     TABLE.map(({ name }) => name)
       .filter((name) => name !== "run")
@@ -194,7 +194,7 @@ it("every command has a row here, with JSON if it takes --json", () => {
     expect(json !== null, name).toBe("json" in (specOf(name)?.options ?? {}));
 });
 
-it("each command prints text, prints one JSON document, and fails with a sentence and its documented exit code", async () => {
+it("each command prints text or one JSON document as documented, and fails with its documented exit code and message", async () => {
   const site = await realSite({ speed: 120, serial: null, scenario: "busy-day" });
   writeFileSync(join(site.folder, "typed"), `${PROVISION_KEY}\n`);
   const office = createServer((_, answer) => void answer.writeHead(204).end());
@@ -226,14 +226,17 @@ it("each command prints text, prints one JSON document, and fails with a sentenc
 });
 
 /** A decommissioned agent wipes its data and ends, so each run has its own site. */
-it.each(["human", "json"] as const)("decommission prints %s, and the agent ends", async (as) => {
-  const site = await realSite({ speed: 1, serial: SERIAL });
-  const agent = site.startAgent();
-  const isActive = async (): Promise<true | undefined> =>
-    (await site.status())?.booths[0]?.provisioning.state === "active" ? true : undefined;
-  await eventually("the booth is bound", isActive);
-  const { [as]: said, fails } = ROWS.decommission;
-  expect(await faultOf(site, "decommission", { said: fails, as: "fails" })).toBeNull();
-  expect(said === null ? "it has no such form" : await faultOf(site, "decommission", { said, as })).toBeNull();
-  expect(await agent.ended).toBe(0);
-});
+it.each(["human", "json"] as const)(
+  "the decommission command prints its result in %s form, and the agent exits with 0",
+  async (as) => {
+    const site = await realSite({ speed: 1, serial: SERIAL });
+    const agent = site.startAgent();
+    const isActive = async (): Promise<true | undefined> =>
+      (await site.status())?.booths[0]?.provisioning.state === "active" ? true : undefined;
+    await eventually("the booth is bound", isActive);
+    const { [as]: said, fails } = ROWS.decommission;
+    expect(await faultOf(site, "decommission", { said: fails, as: "fails" })).toBeNull();
+    expect(said === null ? "it has no such form" : await faultOf(site, "decommission", { said, as })).toBeNull();
+    expect(await agent.ended).toBe(0);
+  },
+);

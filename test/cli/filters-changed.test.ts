@@ -19,14 +19,14 @@ const boothWith = (filter_entries: readonly FilterEntry[] | null): Pick<BoothSta
   now: filter_entries === null ? null : ({ filter_entries } as unknown as NonNullable<BoothStatus["now"]>),
 });
 
-describe("filters changed", () => {
-  it("needs the name of a filter", async () => {
+describe("booth-gateway filters changed", () => {
+  it("fails without the name of a filter, and lists the names", async () => {
     expect((await say(["filters", "changed"])).err).toContain(
       "name the filter that was changed: intake, pre or exhaust",
     );
   });
 
-  it("--undo withdraws the newest entry of the filter that can be withdrawn", () => {
+  it("--undo withdraws the filter's newest entry that can still be withdrawn", () => {
     const entries = [
       entry("old"),
       entry("newer"),
@@ -39,7 +39,7 @@ describe("filters changed", () => {
   });
 
   it.each([[null], [[]], [[entry("late", { undo_until: null })]], [[entry("other", { filter: "pre_filter" })]]])(
-    "--undo fails if no entry can be withdrawn: %j",
+    "--undo fails if none of the filter's entries can be withdrawn: %j",
     (entries) => {
       expect(() => lastEntry(boothWith(entries), "exhaust_filter")).toThrow(
         "no change of the exhaust filter can be taken back",
@@ -61,7 +61,7 @@ describe("filters changed", () => {
       "exhaust filter, 2026-03-02 15:00:00 UTC: the one that is in went in after that, so nothing was changed\n",
     ],
     [{ reason: "taken; later" }, "taken; later; it will be, and nothing needs to be done\n"],
-  ])("prints the outcome of %j", (answer, text) => {
+  ])("prints the answer %j as a sentence about the filter", (answer, text) => {
     expect(entryText(answer, "UTC")).toBe(text);
   });
 });

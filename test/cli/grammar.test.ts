@@ -16,8 +16,8 @@ const COMMANDS: readonly CommandSpec[] = commandsOf(PROGRAM);
 /** Commands that print a text for other programs, or a log. */
 const WITHOUT_JSON = ["run", "completion", "manual"];
 
-describe("help", () => {
-  it("is printed with 2 without a command; an unknown command gets the closest name", async () => {
+describe("the command line of booth-gateway", () => {
+  it("prints its help with exit code 2 if the command is missing, and suggests the closest name for an unknown command", async () => {
     const bare = await runProgram(GATEWAY, []);
     expect(bare).toMatchObject({ code: 2, err: "" });
     expect(bare.out).toContain("Usage: booth-gateway COMMAND [options]");
@@ -34,7 +34,7 @@ describe("help", () => {
   });
 
   it.each(COMMANDS)(
-    "$name --help and help $name print every option and operand",
+    "prints every option and operand of $name for both $name --help and help $name",
     async ({ name, summary, options, operands = [] }) => {
       const { code, out, err } = await say([name, "--help"]);
       expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -47,7 +47,7 @@ describe("help", () => {
     },
   );
 
-  it.each(COMMANDS)("the examples of $name are accepted by its parser", (command) => {
+  it.each(COMMANDS)("accepts the examples in the help of $name", (command) => {
     expect(command.examples.length).toBeGreaterThan(0);
     for (const example of command.examples) {
       const [name, ...words] = example.replace(/ > .*$/, "").split(" ");
@@ -56,12 +56,12 @@ describe("help", () => {
     }
   });
 
-  it("has --json for every command with an answer", () => {
+  it("has --json for every command except run, completion and manual", () => {
     const without = COMMANDS.filter(({ options }) => !("json" in options)).map(({ name }) => name);
     expect(without).toEqual(WITHOUT_JSON);
   });
 
-  it("gives an option the same kind of value in every command", () => {
+  it("gives an option of the same name the same kind of value in every command", () => {
     // --from is the start of a report, and the family of a new profile.
     const seen = new Map<string, string>();
     for (const command of COMMANDS) {
@@ -73,13 +73,13 @@ describe("help", () => {
     }
   });
 
-  it("lists the figures that explain accepts", () => {
+  it("lists the figures that the explain command accepts", () => {
     const figures = COMMANDS.find(({ name }) => name === "explain")?.operands?.[0]?.choices;
     expect(Object.keys(figures ?? {})).toEqual(EXPLAINABLE);
   });
 });
 
-describe("wrong command line", () => {
+describe("a wrong command line", () => {
   it.each([
     [["status", "--jsn"], "there is no option --jsn (did you mean --json?)"],
     [["status", "-x"], "there is no option -x"],
@@ -91,7 +91,7 @@ describe("wrong command line", () => {
     [["store", "chek"], 'ACTION can\'t be "chek" (did you mean check?)'],
     [["completion", "fihs"], 'SHELL can\'t be "fihs" (did you mean fish?)'],
     [["history"], "TAGS is missing: names of tags, separated by commas"],
-  ])("%j fails with 2 and a sentence: %s", async (argv, sentence) => {
+  ])("exits with 2 for %j and prints: %s", async (argv, sentence) => {
     const { code, out, err } = await say(argv);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain(`booth-gateway ${argv[0] ?? ""}: ${sentence}`);
@@ -99,12 +99,12 @@ describe("wrong command line", () => {
   });
 });
 
-describe("table of commands", () => {
-  it("makes the manual page in docs (npm run manual)", () => {
+describe("the table of commands", () => {
+  it("generates the manual page in docs (run npm run manual if this fails)", () => {
     expect(readFileSync(new URL("../../docs/booth-gateway.8", import.meta.url), "utf8")).toBe(manualPage(PROGRAM));
   });
 
-  it("makes what manual and completion print", async () => {
+  it("generates the output of the commands manual and completion", async () => {
     expect(await say(["manual"])).toEqual({ code: 0, out: manualPage(PROGRAM), err: "" });
     for (const [shell, made] of Object.entries({ bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion }))
       expect(await say(["completion", shell])).toEqual({ code: 0, out: made(PROGRAM), err: "" });
@@ -117,7 +117,7 @@ describe("table of commands", () => {
     ["booth-gateway help reb", ["rebuild"]],
     ["booth-gateway check --config gate", ["gateway.yaml"]],
     ["booth-gateway detect --port 5", []],
-  ])("makes bash complete %j", (line, expected) => {
+  ])("generates a completion script with which bash completes %j to %j", (line, expected) => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, "gateway.yaml"), "");
     const words = line.split(" ");

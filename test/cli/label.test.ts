@@ -19,7 +19,7 @@ const LABEL: Label = {
   words: ["acorn", "actor", "album", "alley", "amber", "angle", "ankle", "apple"],
 };
 
-it("labelSvg draws a code that a QR library reads, and PIN, addresses and words to its right", () => {
+it("labelSvg draws a readable QR code with the PIN, the addresses and the fingerprint words to its right", () => {
   const svg = labelSvg(LABEL);
   expect(qrIn(codeOf(svg))).toBe(URL_OF_BOX);
   const texts = [...svg.matchAll(/<text x="(\d+)" y="([\d.]+)" font-size="([\d.]+)">(.*)<\/text>/g)];
@@ -38,7 +38,7 @@ it("labelSvg draws a code that a QR library reads, and PIN, addresses and words 
   }
 });
 
-it("qrText shows the same code on a terminal, two modules per character", () => {
+it("qrText draws a readable QR code on a terminal, with two modules per character", () => {
   const lines = terminalText(qrText(URL_OF_BOX))
     .split("\n")
     .map((line) => line.replaceAll(/\u001b\[[\d;]*m/g, ""));
@@ -57,7 +57,7 @@ it("qrText shows the same code on a terminal, two modules per character", () => 
   expect(found).toContain(URL_OF_BOX);
 });
 
-it("labelOf has the mDNS name if a responder runs, the addresses, and the PIN of the PIN file", () => {
+it("labelOf returns the addresses, the PIN from the PIN file, and the mDNS name if an mDNS responder runs", () => {
   const data_dir = temporaryFolder();
   const pin_file = join(data_dir, "page-pin");
   writeFileSync(pin_file, "12345678\n", { mode: 0o600 });
@@ -74,7 +74,7 @@ it("labelOf has the mDNS name if a responder runs, the addresses, and the PIN of
   expect(labelOf({ page, data_dir }, { addresses: ["10.0.0.9"], name: null }).url).toBe("https://10.0.0.9:8443/");
 });
 
-it("labelOf says what to do without an address, a fixed port or a readable PIN", () => {
+it("labelOf fails with advice if the gateway has no address, no fixed port, no readable PIN file or no readable certificate", () => {
   const data_dir = temporaryFolder();
   const page = { port: 8470, lan_port: 8443 };
   const here = { addresses: ["10.0.0.9"], name: null };
@@ -88,7 +88,7 @@ it("labelOf says what to do without an address, a fixed port or a readable PIN",
   expect(() => labelOf({ page, data_dir }, here)).toThrow(/own\.pem can't be read \(EISDIR\)/);
 });
 
-it("fingerprintWords has a word for each value of a byte, and uses the first eight bytes", () => {
+it("fingerprintWords turns the first eight bytes of a fingerprint into words, a different word for each byte value", () => {
   const words = Array.from({ length: 256 }, (_, byte) => fingerprintWords(byte.toString(16).padStart(2, "0")).join());
   expect(new Set(words).size).toBe(256);
   expect(new Set(words.map((word) => word.slice(0, 4))).size).toBe(256);

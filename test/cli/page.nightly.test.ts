@@ -8,7 +8,7 @@ import { until } from "../support/eventually.ts";
 import { GATEWAY, runProgram } from "../support/processes.ts";
 import { realSite } from "../support/real-site.ts";
 
-it("page prints a PIN that opens a session, opens the page on the network, and closes it", async () => {
+it("the page command prints a PIN for a session, opens the web page to the network, and closes it again", async () => {
   const site = await realSite({ speed: 1, serial: null });
   const page = (...argv: string[]): ReturnType<typeof runProgram> =>
     runProgram(GATEWAY, ["page", "--config", site.configFile, ...argv]);
@@ -58,7 +58,7 @@ function presetPin(site: Awaited<ReturnType<typeof realSite>>, mode: number): vo
   writeFileSync(site.configFile, stringify({ ...config, page: { port: 0, lan_port: 0, pin_file: file } }));
 }
 
-it("the PIN file opens the page on the network while no booth is bound, and the PIN isn't printed anywhere", async () => {
+it("a PIN file opens the web page to the network while no booth is bound, and no output contains the PIN", async () => {
   const site = await realSite({ speed: 1, serial: null });
   presetPin(site, 0o600);
   const agent = await runningAgent(site);
@@ -73,7 +73,7 @@ it("the PIN file opens the page on the network while no booth is bound, and the 
   expect(`${agent.out()}${agent.err()}${out}`).not.toMatch(/4711/);
 });
 
-it("the PIN file opens nothing later than half an hour after boot", async () => {
+it("a PIN file does not open the web page to the network later than half an hour after boot", async () => {
   const site = await realSite({ speed: 1000, serial: null });
   presetPin(site, 0o600);
   await until(() => site.clock.mono() > 30 * 60_000, "half an hour after boot");
@@ -82,7 +82,7 @@ it("the PIN file opens nothing later than half an hour after boot", async () => 
   expect(agent.out()).not.toMatch(/open on the network/);
 });
 
-it("a PIN file that others can read opens nothing, and the log says why", async () => {
+it("a PIN file that other users can read does not open the web page to the network, and the log gives the reason", async () => {
   const site = await realSite({ speed: 1, serial: null });
   presetPin(site, 0o644);
   const agent = await runningAgent(site);

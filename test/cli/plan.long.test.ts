@@ -10,8 +10,8 @@ interface PlanJson {
   }[];
 }
 
-describe("booth-gateway plan", { timeout: MANY_PROCESSES_MS }, () => {
-  it("shows each group's requests, the holes, and the assumed round trip of 5 ms", async () => {
+describe("the plan command", { timeout: MANY_PROCESSES_MS }, () => {
+  it("shows the requests of each poll group, the unreadable address ranges, and the assumed round trip of 5 ms", async () => {
     const site = await plcSite();
     const { code, out, err } = await site.gateway("plan", "--config", site.configFile);
     expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -22,7 +22,7 @@ describe("booth-gateway plan", { timeout: MANY_PROCESSES_MS }, () => {
     expect(site.plc.counts.connections).toBe(0);
   });
 
-  it("plans the requests that the driver sends", async () => {
+  it("plans exactly the requests that the driver sends", async () => {
     const site = await plcSite();
     const { code, out } = await site.gateway("plan", "--measure", "--json", "--config", site.configFile);
     expect(code).toBe(0);
@@ -34,7 +34,7 @@ describe("booth-gateway plan", { timeout: MANY_PROCESSES_MS }, () => {
     expect(site.plc.counts.writes).toBe(0);
   });
 
-  it("uses a given round trip, and rejects an invalid one with 2", async () => {
+  it("uses the round-trip time given with --round-trip, and exits with 2 if the value is invalid", async () => {
     const site = await plcSite();
     const given = await site.gateway("plan", "--round-trip", "40", "--json", "--config", site.configFile);
     const [booth] = (JSON.parse(given.out) as PlanJson).booths;

@@ -8,7 +8,7 @@ import { quietIo } from "./say.ts";
 const AT = Date.UTC(2026, 2, 2, 15, 5, 12, 250);
 const ISO = "2026-03-02T15:05:12.250Z";
 
-it("--json writes every instant in ISO 8601, and leaves other numbers unchanged", () => {
+it("forPrograms writes every instant of a JSON answer in ISO 8601, and leaves other numbers unchanged", () => {
   expect(
     forPrograms({
       at: AT,
@@ -29,7 +29,7 @@ it("--json writes every instant in ISO 8601, and leaves other numbers unchanged"
 });
 
 describe("alignedText", () => {
-  it("renders messages, aligns columns two blanks apart, and puts columns with numbers to the right", () => {
+  it("renders messages, separates columns by two spaces, and right-aligns columns of numbers", () => {
     const rows = [
       [message("test.verdict"), message("test.tag"), message("test.reads"), ""],
       [message("test.look"), "mode", 12, message("test.tiny")],
@@ -44,13 +44,13 @@ describe("alignedText", () => {
     );
   });
 
-  it("returns an empty text for no rows", () => {
+  it("returns an empty text for an empty list of rows", () => {
     expect(alignedText([])).toBe("");
   });
 });
 
 describe("print", () => {
-  it("writes messages in a JSON answer as English texts", () => {
+  it("writes the messages in a JSON answer as English text", () => {
     let out = "";
     const io = quietIo({ out: (text) => void (out += render(text)) });
     print({ values: { json: true }, io }, { missing: [message("workshop.a_tag")] }, () => "");

@@ -43,8 +43,8 @@ function closingPlc(ends: boolean, isKnown: (unit: number) => boolean = () => tr
   });
 }
 
-describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
-  it("shows units, identification, connections and round trip of a PLC", async () => {
+describe("the probe command", { timeout: MANY_PROCESSES_MS }, () => {
+  it("shows the unit IDs, identification, simultaneous connections and round trip of a PLC", async () => {
     const site = await plcSite();
     const { code, out, err } = await probe(`127.0.0.1:${site.plc.port}`);
     expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -58,7 +58,7 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
     expect(site.plc.counts).toMatchObject({ writes: 0, malformed: 0 });
   });
 
-  it("joins an identification of several answers", async () => {
+  it("joins a device identification that the PLC sends in several answers", async () => {
     const site = await plcSite({ manners: { identification_bytes: 20 } });
     const { code, out } = await probe(`127.0.0.1:${site.plc.port}`, "--units", "1", "--json");
     expect(code).toBe(0);
@@ -66,7 +66,7 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
     expect(modbus.identification.map(({ id }) => id)).toEqual([0, 1, 2, 4, 5]);
   });
 
-  it("counts the simultaneous connections of a PLC without identification", async () => {
+  it("counts the simultaneous connections of a PLC that has no device identification", async () => {
     const site = await plcSite({ manners: { max_connections: 2, identification_bytes: null } });
     const { code, out } = await probe(`127.0.0.1:${site.plc.port}`, "--units", "1", "--json");
     expect(code).toBe(0);
@@ -76,29 +76,35 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
   it.each([
     ["accepts further connections", false],
     ["accepts no connection afterwards", true],
-  ])("shows the units of a PLC that closes at the request for its identification and %s", async (_, ends) => {
-    const { code, out, err } = await probe(`127.0.0.1:${await closingPlc(ends)}`, "--units", "1,2");
-    expect({ code, err }).toEqual({ code: 0, err: "" });
-    expect(out).toContain("unit IDs        1, 2");
-    expect(out).toContain("identification  none (the PLC closes the connection at function 43/14");
-    expect(out).toContain("4 or more at once");
-    expect(out).toMatch(/round trip +\d+(\.\d+)? ms, median of 10/);
-  });
+  ])(
+    "shows the unit IDs of a PLC that closes the connection when asked for its identification and %s",
+    async (_, ends) => {
+      const { code, out, err } = await probe(`127.0.0.1:${await closingPlc(ends)}`, "--units", "1,2");
+      expect({ code, err }).toEqual({ code: 0, err: "" });
+      expect(out).toContain("unit IDs        1, 2");
+      expect(out).toContain("identification  none (the PLC closes the connection at function 43/14");
+      expect(out).toContain("4 or more at once");
+      expect(out).toMatch(/round trip +\d+(\.\d+)? ms, median of 10/);
+    },
+  );
 
   it.each([
     ["accepts further connections", { ends: false, answered: [3, 9], broken: [2, 4] }],
     ["accepts no connection afterwards", { ends: true, answered: [3], broken: [2] }],
-  ])("shows the units of a PLC that closes at an unknown unit id and %s", async (_, { ends, answered, broken }) => {
-    const port = await closingPlc(ends, (unit) => unit === 3 || unit === 9);
-    const { code, out } = await probe(`127.0.0.1:${port}`, "--units", "3,2,4,9", "--json");
-    expect(code).toBe(0);
-    const { modbus } = JSON.parse(out) as { modbus: { units: { unit: number; answer: string }[] } };
-    const those = (kind: string) => modbus.units.filter(({ answer }) => answer === kind).map(({ unit }) => unit);
-    expect([those("answers"), those("breaks_off")]).toEqual([answered, broken]);
-    expect(modbus).toMatchObject({ kind: "modbus", round_trip_ms: ends ? null : (expect.any(Number) as number) });
-  });
+  ])(
+    "shows the unit IDs of a PLC that closes the connection at an unknown unit ID and %s",
+    async (_, { ends, answered, broken }) => {
+      const port = await closingPlc(ends, (unit) => unit === 3 || unit === 9);
+      const { code, out } = await probe(`127.0.0.1:${port}`, "--units", "3,2,4,9", "--json");
+      expect(code).toBe(0);
+      const { modbus } = JSON.parse(out) as { modbus: { units: { unit: number; answer: string }[] } };
+      const those = (kind: string) => modbus.units.filter(({ answer }) => answer === kind).map(({ unit }) => unit);
+      expect([those("answers"), those("breaks_off")]).toEqual([answered, broken]);
+      expect(modbus).toMatchObject({ kind: "modbus", round_trip_ms: ends ? null : (expect.any(Number) as number) });
+    },
+  );
 
-  it("fails with 69 if the PLC is silent, nothing listens, or the server isn't Modbus", async () => {
+  it("exits with 69 if the PLC is silent, nothing listens on the port, or the server doesn't use Modbus", async () => {
     const silent = await plcSite({ manners: { drop_answers: true } });
     const nobody = await probe(`127.0.0.1:${silent.plc.port}`, "--units", "1");
     expect(nobody).toMatchObject({ code: 69, err: "" });
@@ -113,7 +119,7 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
     expect(mail.out).toContain("not available. The answer is not Modbus TCP");
   });
 
-  it("recognizes a gateway without a device, and a PLC whose only connection is taken", async () => {
+  it("reports a Modbus gateway without a device, and a PLC that accepts no further connection", async () => {
     const gateway = await plcSite({ manners: { exception: 11 } });
     const behind = await probe(`127.0.0.1:${gateway.plc.port}`, "--units", "1,2");
     expect(behind.code).toBe(69);
@@ -124,7 +130,7 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
     expect(held.out).toContain("another master (an HMI, a programming device) may use its only connection");
   });
 
-  it("rejects a wrong address or unit id with 2", async () => {
+  it("exits with 2 for an invalid or missing address, or an invalid unit ID", async () => {
     expect(await probe("127.0.0.1:99999")).toMatchObject({ code: 2, out: "" });
     expect(await probe("127.0.0.1", "--units", "1,300")).toMatchObject({ code: 2, out: "" });
     expect(await probe()).toMatchObject({ code: 2, out: "" });

@@ -35,8 +35,8 @@ function unknownServer(): OpcuaProfile {
   return { ...profile, modes: Object.fromEntries(codes), tags };
 }
 
-describe("booth-gateway profile browse", { timeout: 120_000 }, () => {
-  it("makes a profile from the tree of an OPC UA server, with every tag and mode right", async () => {
+describe("the profile browse command", { timeout: 120_000 }, () => {
+  it("makes a profile from an OPC UA server's node tree, and the profile reads every tag correctly", async () => {
     const profile = unknownServer();
     const scenario = findScenario("standard-cycle");
     if (scenario === undefined) throw new Error("the scenario");

@@ -31,13 +31,13 @@ function listOf(tags: readonly ModbusTag[], modes: Readonly<Record<string, strin
   return ["Tag;Address;FC;Type;Word order;String order;Scale;Unit;Codes", ...rows].join("\r\n");
 }
 
-describe("booth-gateway profile import", () => {
+describe("the profile import command", () => {
   it.each([
     ["UTF-8", (text: string) => Buffer.from(text)],
     ["UTF-16, low byte first", (text: string) => Buffer.from(`\uFEFF${text}`, "utf16le")],
     ["UTF-16, high byte first", (text: string) => Buffer.from(`\uFEFF${text}`, "utf16le").swap16()],
     ["Latin-1", (text: string) => Buffer.from(text, "latin1")],
-  ])("reads a list in %s", async (_, bytesOf) => {
+  ])("reads a register list encoded in %s", async (_, bytesOf) => {
     const site = await workshopAt(drawnProfile(4));
     const file = join(temporaryFolder(), "list.csv");
     writeFileSync(file, bytesOf("Name\tAddress\tType\tLabel\nair\t400007\tREAL\tKühlluft °C\n"));
@@ -46,7 +46,7 @@ describe("booth-gateway profile import", () => {
     expect(readFileSync(site.file, "utf8")).toContain("label: Kühlluft °C");
   });
 
-  it("rejects a list that is larger than any export, and writes nothing", async () => {
+  it("rejects a register list that exceeds the size limits, and leaves the profile unchanged", async () => {
     const site = await workshopAt(drawnProfile(4));
     const file = join(temporaryFolder(), "list.csv");
     await site.run("new unknown --from modbus");
@@ -64,7 +64,7 @@ describe("booth-gateway profile import", () => {
     expect(readFileSync(site.file, "utf8")).toBe(before);
   });
 
-  it("makes the profile of an unknown PLC from its register list, with every tag and mode right", async () => {
+  it("makes a profile from an unknown PLC's register list, and the profile reads every tag and mode correctly", async () => {
     const site = await workshopAt(drawnProfile(4));
     const file = join(temporaryFolder(), "list.csv");
     writeFileSync(file, listOf(site.profile.tags, site.profile.modes));
@@ -90,7 +90,7 @@ describe("booth-gateway profile import", () => {
     expect(await site.run("test --for 1s")).toMatchObject({ code: 0, err: "" });
   });
 
-  it("asks what a list leaves open, and reports the rows that it left out", async () => {
+  it("asks about anything ambiguous in a register list, and reports each skipped row with the reason", async () => {
     const folder = temporaryFolder();
     const config = join(folder, "gateway.yaml");
     const file = join(folder, "list.csv");
@@ -118,7 +118,7 @@ describe("booth-gateway profile import", () => {
     expect(missing).toEqual(["no raw value is assigned to a mode"]);
   });
 
-  it("rejects a file that is no register list with 2", async () => {
+  it("exits with 2 if the file is not a register list", async () => {
     const folder = temporaryFolder();
     const config = join(folder, "gateway.yaml");
     writeFileSync(join(folder, "x.csv"), "a,b\n1,2\n");
@@ -129,9 +129,9 @@ describe("booth-gateway profile import", () => {
   });
 });
 
-describe("booth-gateway profile export", () => {
+describe("the profile export command", () => {
   it.each(profileNames().filter((name) => findProfile(name).kind !== "device"))(
-    "an export of %s imports as the same profile",
+    "exports the profile %s as a list from which import makes the same profile",
     async (name) => {
       const folder = temporaryFolder();
       const config = join(folder, "gateway.yaml");

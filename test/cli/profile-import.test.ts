@@ -36,8 +36,8 @@ async function bench() {
 
 const place = ({ name, address }: Tag): unknown => [name, address];
 
-describe("profile import", () => {
-  it("counts from 0 in a list with function codes that has a register 0, and shows three rows as proof", async () => {
+describe("the profile import command", () => {
+  it("counts registers from 0 if a list with function codes contains register 0, and shows the rows that prove it", async () => {
     const { run, tags } = await bench();
     const said = await run(
       "Name,Function Code,Register,Data Type\nBooth mode,3,0,UINT16\nCycle count,3,1,UINT32\nAir,3,3,FLOAT32\nDoor open,2,0,BOOL\n",
@@ -56,42 +56,42 @@ describe("profile import", () => {
 
   it.each([
     [
-      "where counting begins",
+      "whether addresses count from 0 or 1",
       "Name,FC,Address,Type\na,3,7,INT\n",
       { options: ["--base", "1"], named: "--base 0 or 1" },
     ],
     [
-      "which table and base",
+      "the register table and whether addresses count from 0 or 1",
       "Name,Address,Type\na,7,INT\n",
       { options: ["--table", "input", "--base", "0"], named: "--table holding or input, --base 0 or 1" },
     ],
     [
-      "which block",
+      "the data block",
       "Name,Address,Type\na,DB11.DBW2,INT\nb,DB42.DBW2,INT\n",
       { options: ["--block", "db11"], named: "--block DB11 or DB42 or none" },
     ],
     [
-      "what a table's word means",
+      "which table a word in the list stands for",
       "Name,Register Type,Address,Type\na,3,400001,INT\nb,holding,400002,INT\n",
       { options: ["--tables", "3=holding"], named: '--tables "3=TABLE"' },
     ],
     [
-      "an unknown unit",
+      "how to treat an unknown unit",
       "Name,Address,Type,Unit\na,400001,INT,furlong\n",
       { options: ["--unknown-units", "drop"], named: "--unknown-units drop" },
     ],
     [
-      "a whole scale",
+      "whether a whole number as scale multiplies or divides",
       "Name,Address,Type,Scale\na,400001,INT,10\n",
       { options: ["--scale", "divide"], named: "--scale multiply or divide" },
     ],
     [
-      "what a point means",
+      "what the dot in an address means",
       "Name,FC,Address,Type\na,3,12.3,BOOL\n",
       { options: ["--dots", "bits", "--base", "0"], named: "--dots bits or bytes" },
     ],
   ])(
-    "without a terminal doesn't guess %s, names the option, and writes with it",
+    "without a terminal, does not guess %s but names the missing option, and succeeds with that option",
     async (_, text, { options, named }) => {
       const { run, profile } = await bench();
       const before = readFileSync(profile, "utf8");
@@ -103,7 +103,7 @@ describe("profile import", () => {
     },
   );
 
-  it("asks one question on a terminal, whose choices show the resulting addresses", async () => {
+  it("asks on a terminal for table and base in one question, whose choices show the resulting addresses", async () => {
     const { run, tags, asked } = await bench();
     expect(await run("Name,Address,Type\nair,7,INT\n", [], "input:1")).toMatchObject({ code: 0, err: "" });
     expect(asked[0]?.choices.map(({ value, text }) => [value, text])).toEqual([
@@ -116,7 +116,7 @@ describe("profile import", () => {
     expect(tags().map(place)).toEqual([["air", "input:6"]]);
   });
 
-  it("applies the scaling, units and strings of Kepware, and gives a gas temperature no role of a gas meter", async () => {
+  it("applies the scaling, units and strings of a Kepware list, and doesn't treat a gas temperature as a gas meter", async () => {
     const { run, tags } = await bench();
     const said = await run(
       'Tag Name,Address,Data Type,Scaling,Raw Low,Raw High,Scaled Low,Scaled High,Eng Units,Description\n"B2.AirTemp",400203,Float,,,,,,"degF",""\n"B2.GasTemp",400205,Short,Linear,0,1000,0,250,"degC",""\n"B2.Text",400220.20H,String,,,,,,,""\n',
@@ -130,7 +130,7 @@ describe("profile import", () => {
     expect(tags().map(({ role }) => role)).toEqual([undefined, undefined, undefined]);
   });
 
-  it("gives a role to a name whose unit fits, and to a name without a unit only if --by-name agrees", async () => {
+  it("assigns a role to a tag if name and unit match, or by name alone if --by-name yes is given", async () => {
     const list =
       "Name,Address,Type,Unit\nAir temperature,400001,REAL,degF\nGas,400003,REAL,°C\nBooth pressure,400005,REAL,\n";
     const { run, tags } = await bench();
@@ -145,7 +145,7 @@ describe("profile import", () => {
     expect(tags()[2]).toMatchObject({ role: "booth_pressure", unit: "Pa" });
   });
 
-  it("gives neither a shut door nor a setpoint the role of the usual tag with the same words", async () => {
+  it("assigns no role to a setpoint, a second counter or a door-shut contact, although the names resemble usual tags", async () => {
     const { run, tags } = await bench();
     await run(
       "Name,Address,Type,Unit\nDoor shut,100001,BOOL,\nAir temp setpoint,400001,REAL,C\nCycle count 2,400003,UDINT,\n",
@@ -157,7 +157,7 @@ describe("profile import", () => {
     ]);
   });
 
-  it("replaces, keeps or skips names that the profile already has, as --same-names or a person says", async () => {
+  it("replaces, keeps or skips tags whose names the profile already has, as chosen by --same-names or on the terminal", async () => {
     const list = (at: number): string => `Name,Address,Type\nCycle count,${at},UDINT\n`;
     const kept = await bench();
     await kept.run(list(400001));
@@ -179,7 +179,7 @@ describe("profile import", () => {
     expect(skipped.tags().map(place)).toEqual([["cycle_count", "holding:0"]]);
   });
 
-  it("writes labels with line breaks, quotes and braces as one valid line", async () => {
+  it("writes a label with line breaks, quotes and braces as one valid YAML line", async () => {
     const { run, tags, profile } = await bench();
     const label = 'Bits: # {a}, "b"\r\n0x1 - plug\u2028in\n\tand: out';
     const cell = `"${label.replaceAll('"', '""')}"`;

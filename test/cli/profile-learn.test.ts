@@ -60,8 +60,8 @@ function workshop(places: (mode: string) => Readonly<Record<string, number>>) {
   return { run, answer, asked, file: join(config, "../profiles/acme.yaml") };
 }
 
-describe("booth-gateway profile learn modes", () => {
-  it("finds a bit for each mode, and the mode without a bit", async () => {
+describe("the profile learn modes command", () => {
+  it("finds the bit that is set in each mode, and the mode in which no bit is set", async () => {
     const bits: Readonly<Record<string, number>> = { spray: 2, flash: 4, bake: 16 };
     const site = workshop((mode) => ({ "holding:7": 0x8000 + (bits[mode] ?? 0), "holding:8": 5 }));
     await site.run("new acme");
@@ -84,7 +84,7 @@ describe("booth-gateway profile learn modes", () => {
     expect(tested.out).toContain("mode none: idle");
   });
 
-  it("continues after a stop, and doesn't ask again for learned modes", async () => {
+  it("continues after an interruption without asking again for modes that are already learned", async () => {
     const codes: Readonly<Record<string, number>> = { idle: 1, spray: 3, bake: 6 };
     const site = workshop((mode) => ({ "holding:1": codes[mode] ?? 0 }));
     await site.run("new acme");
@@ -110,7 +110,7 @@ describe("booth-gateway profile learn modes", () => {
     expect(site.asked[0]).toContain("Set the booth to idle,");
   });
 
-  it("asks which of several addresses has the mode, and skips a mode that the booth can't enter", async () => {
+  it("asks which address holds the mode if several match, and skips a mode that the booth can't enter", async () => {
     const codes: Readonly<Record<string, number>> = { idle: 1, spray: 3, bake: 6 };
     const site = workshop((mode) => ({ "holding:1": codes[mode] ?? 0, "holding:2": 10 * (codes[mode] ?? 0) }));
     await site.run("new acme");
@@ -123,7 +123,7 @@ describe("booth-gateway profile learn modes", () => {
     expect(readFileSync(site.file, "utf8")).toMatch(/"30": spray # learned on [\d-]+ from 20 readings in 4 modes/);
   });
 
-  it("fails without a terminal, with an unknown mode, without a matching register, and without a yes", async () => {
+  it("fails without a terminal, for an unknown mode, without a matching register, or if the user declines to save", async () => {
     const site = workshop(() => ({ "holding:1": 5 }));
     await site.run("new acme");
     const before = readFileSync(site.file, "utf8");

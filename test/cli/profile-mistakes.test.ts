@@ -38,8 +38,8 @@ async function made(): Promise<string> {
   return join(folder, "profiles", "acme.yaml");
 }
 
-describe("check of a profile made by commands", () => {
-  it("passes as text and as JSON", async () => {
+describe("the check of a profile that was made by commands", () => {
+  it("reports the profile as valid in text and in JSON", async () => {
     const file = await made();
     expect(await say(["check", file])).toEqual({
       code: 0,
@@ -55,7 +55,7 @@ describe("check of a profile made by commands", () => {
   });
 
   it.each(MISTAKES)(
-    "names line, column and the closest word if %j is misspelled as %j",
+    "reports line, column and the closest word if %j is replaced by the misspelled %j",
     async (right, wrong, meant) => {
       const file = await made();
       const text = readFileSync(file, "utf8");

@@ -33,9 +33,9 @@ function operator(site: Workshop): (asked: Text) => Promise<string> {
   };
 }
 
-describe("booth-gateway profile", () => {
+describe("the profile command", () => {
   it.each([1, 2, 3])(
-    "makes the profile of an unknown PLC by commands alone, with every tag and mode right (map %i)",
+    "makes a correct profile of an unknown PLC with no tool but its subcommands (PLC with register map %i)",
     async (seed) => {
       const site = await workshopAt(drawnProfile(seed));
       expect(await site.run("new unknown --from modbus")).toMatchObject({ code: 0, err: "" });
@@ -77,7 +77,7 @@ describe("booth-gateway profile", () => {
     },
   );
 
-  it("finds the counters of an unknown PLC by watching it, and their orders and scales by the displayed values", async () => {
+  it("finds an unknown PLC's counters by watching its registers, and their word order and scale by displayed values", async () => {
     const site = await workshopAt(drawnProfile(5));
     await site.run("new unknown --from modbus");
     site.clock.pace(1);

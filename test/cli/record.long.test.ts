@@ -6,8 +6,8 @@ import { GATEWAY, MANY_PROCESSES_MS, runProgram, SIMULATORS, startProgram } from
 import { plcSite } from "./plc-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-describe("booth-gateway record and booth-sim replay", { timeout: MANY_PROCESSES_MS }, () => {
-  it("write a trace without address and secrets, which plays as the same PLC, by reads only", async () => {
+describe("the commands booth-gateway record and booth-sim replay", { timeout: MANY_PROCESSES_MS }, () => {
+  it("record a trace by reads only, without address or secrets, and replay it as the same PLC", async () => {
     const site = await plcSite();
     const trace = join(temporaryFolder(), "booth.trace");
     const done = await site.gateway("record", "--config", site.configFile, "--for", "1.5s", "--out", trace);
@@ -33,7 +33,7 @@ describe("booth-gateway record and booth-sim replay", { timeout: MANY_PROCESSES_
     expect(await replay.ended).toBe(0);
   });
 
-  it("fail with a reason: no time, no file, an existing file, an unreachable PLC, an invalid trace", async () => {
+  it("fail with the reason for an invalid duration, a missing or existing file, an unreachable PLC or an invalid trace", async () => {
     const site = await plcSite();
     const folder = temporaryFolder();
     const record = (...more: readonly string[]) => site.gateway("record", "--config", site.configFile, ...more);

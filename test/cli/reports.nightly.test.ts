@@ -64,7 +64,7 @@ async function checkMetrics(site: RealSite): Promise<void> {
   expect((await get(site, "/healthz")).status).toBe(200);
 }
 
-it("the agent's socket serves reports and metrics, and the commands print them", async () => {
+it("the agent serves reports and metrics on its socket, and the report commands print the same reports", async () => {
   const site = await realSite({ speed: 120, serial: SERIAL, scenario: "standard-cycle" });
   const agent = site.startAgent();
   await eventually("the agent answers", () => site.status());

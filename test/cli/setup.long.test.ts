@@ -29,7 +29,7 @@ function person(replies: readonly (readonly [question: RegExp, reply: string])[]
 const setUp = (site: RealSite, io: Io, values: Readonly<Record<string, string>> = {}): Promise<number> =>
   setupCommand({ values: { config: site.configFile, ...values }, operands: [], io });
 
-it("setup asks a fresh box from the first question to the bound booth, and continues after an interruption", async () => {
+it("the setup command leads a user from an unconfigured gateway to a bound booth, and continues after an interruption", async () => {
   const site = await freshBox();
   await runningAgent(site);
   const at = `127.0.0.1:${site.plc.port}`;
@@ -60,7 +60,7 @@ it("setup asks a fresh box from the first question to the bound booth, and conti
   expect(JSON.stringify([first.said(), second.said()])).not.toContain(PROVISION_KEY);
 });
 
-it("setup rejects a service URL without TLS, and changes nothing", async () => {
+it("the setup command rejects a service URL without TLS, and changes nothing", async () => {
   const site = await freshBox();
   await runningAgent(site);
   const nobody = person([[/Address of the monitoring/, "http://monitoring.example.com"]]);

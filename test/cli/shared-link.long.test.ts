@@ -35,7 +35,7 @@ async function useAll({ gateway, configFile, plc }: PlcSite) {
 }
 
 it(
-  "tools read over the agent's only connection and don't disturb its polls",
+  "the command-line tools read the PLC over the agent's only connection and don't disturb the agent's polls",
   { timeout: MANY_PROCESSES_MS },
   async () => {
     const { site, agent, ask } = await heldPlc();

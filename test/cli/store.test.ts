@@ -48,7 +48,7 @@ function spoil(folder: string, at: number, bytes: number): void {
 }
 
 describe("booth-gateway store", () => {
-  it("check reports a sound store as text and as JSON", async () => {
+  it("check reports an undamaged store as sound, in text and in JSON", async () => {
     const folder = filled();
     const words = await say("check", "--data-dir", folder);
     expect(words).toMatchObject({ code: 0, err: "" });
@@ -63,7 +63,7 @@ describe("booth-gateway store", () => {
     });
   });
 
-  it("check reports a damaged store with what to do, and doesn't change it", async () => {
+  it("check reports a damaged store with advice, and does not change the store", async () => {
     const folder = filled();
     const db = new Database(storePath(folder));
     const { changes } = db.prepare("UPDATE log SET t0 = t0 + 1").run();
@@ -77,7 +77,7 @@ describe("booth-gateway store", () => {
     expect(readFileSync(storePath(folder)).equals(before)).toBe(true);
   });
 
-  it("salvage writes what can be read into a new file, and keeps the old one", async () => {
+  it("salvage saves every readable record into a new store, and keeps the damaged file", async () => {
     const folder = filled();
     const before = recordsIn(folder);
     spoil(folder, 0, 512);
@@ -91,7 +91,7 @@ describe("booth-gateway store", () => {
   });
 
   it.each(["export", "backup"])(
-    "%s and import move every record to another box, which continues with a new stream",
+    "%s and import move every record to another gateway, which continues with a new stream",
     async (way) => {
       const folder = filled();
       const before = recordsIn(folder);
@@ -109,7 +109,7 @@ describe("booth-gateway store", () => {
     },
   );
 
-  it("backup works while an agent runs, and never overwrites; salvage and import fail then", async () => {
+  it("backup works while an agent runs but never overwrites a file, and salvage and import fail meanwhile", async () => {
     const folder = filled();
     const writer = writerIn(folder);
     const lock = lockFolder(folder);
@@ -149,7 +149,7 @@ describe("booth-gateway store", () => {
     expect((await say("import", file, "--data-dir", folder)).err).toContain("there is no file at");
   });
 
-  it("fails for a wrong number of files, and without a store", async () => {
+  it("fails if the number of files is wrong or the store does not exist", async () => {
     expect(await say("backup", "--data-dir", "/nowhere")).toMatchObject({ code: 2 });
     expect((await say("check", "x", "--data-dir", "/nowhere")).err).toContain("takes no file");
     expect((await say("check", "--data-dir", "/nowhere")).err).toContain("there is no store at /nowhere/store.db");

@@ -46,8 +46,8 @@ function unpack(archive: string): Readonly<Record<string, string>> {
   return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]));
 }
 
-describe("support-bundle", { timeout: MANY_PROCESSES_MS }, () => {
-  it("has every file, and none of the planted secrets", async () => {
+describe("the support-bundle command", { timeout: MANY_PROCESSES_MS }, () => {
+  it("writes an archive with every file, which contains none of the secrets planted by the test", async () => {
     const site = await realSite({ speed: 10, serial: SERIAL });
     const secrets = plantSecrets(site);
     const agent = site.startAgent();
@@ -90,7 +90,7 @@ describe("support-bundle", { timeout: MANY_PROCESSES_MS }, () => {
     expect(await agent.ended).toBe(0);
   });
 
-  it("is made without an agent and with a faulty configuration, and listed as JSON", async () => {
+  it("writes the archive and lists it as JSON even without an agent and with a faulty configuration", async () => {
     const folder = temporaryFolder();
     const file = join(folder, "gateway.yaml");
     const out = join(folder, "b.tar.gz");

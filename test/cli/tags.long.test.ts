@@ -7,8 +7,8 @@ interface TagsJson {
   readonly tags: readonly { tag: string; raw: string; value: unknown; unit: string; quality: string }[];
 }
 
-describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
-  it("shows every tag's registers, value, unit, quality and age, and only reads", async () => {
+describe("the tags command", { timeout: MANY_PROCESSES_MS }, () => {
+  it("shows each tag's registers, value, unit, quality and age without writing to the PLC", async () => {
     const site = await plcSite();
     const { code, out, err } = await site.gateway("tags", "--config", site.configFile);
     expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -21,7 +21,7 @@ describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
     expect(site.plc.counts.writes).toBe(0);
   });
 
-  it("gives the reason of a missing value as JSON", async () => {
+  it("gives the reason for a missing value in its JSON output", async () => {
     const site = await plcSite({ manners: { bad_ranges: [{ table: "holding", first: 0, last: 0, code: 2 }] } });
     const { code, out } = await site.gateway("tags", "--json", "--config", site.configFile);
     expect(code).toBe(0);
@@ -30,7 +30,7 @@ describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
     expect(tags.find(({ tag }) => tag === "cycle_count")).toMatchObject({ quality: "good", unit: "cycles" });
   });
 
-  it("ends with 0 after a signal while it waits for a silent PLC", async () => {
+  it("exits with 0 on SIGINT while it waits for a silent PLC", async () => {
     const site = await plcSite({ manners: { drop_answers: true } });
     const program = startProgram(GATEWAY, ["tags", "--watch", "--config", site.configFile]);
     await expect.poll(() => site.plc.counts.requests, { timeout: 60_000 }).toBeGreaterThan(0);
@@ -38,7 +38,7 @@ describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
     expect(await program.ended).toBe(0);
   });
 
-  it("fails with 69 if the PLC doesn't answer, and with 2 for an unknown booth", async () => {
+  it("exits with 69 if the PLC is unreachable, and with 2 for an unknown booth", async () => {
     const site = await plcSite();
     await site.plc.offline();
     const away = await site.gateway("tags", "--config", site.configFile);
@@ -53,7 +53,7 @@ describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
 });
 
 it(
-  "check --addresses shows every tag's address",
+  "the command check --addresses shows every tag's address without connecting to the PLC",
   async () => {
     const site = await plcSite();
     const { code, out, err } = await site.gateway("check", "--addresses", "--config", site.configFile);

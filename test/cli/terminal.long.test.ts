@@ -53,8 +53,8 @@ async function onTerminal(
   return said;
 }
 
-describe("on a terminal", { timeout: MANY_PROCESSES_MS }, () => {
-  it("status has colors unless NO_COLOR is set or the output isn't a terminal", async () => {
+describe("output on a terminal", { timeout: MANY_PROCESSES_MS }, () => {
+  it("has colors in the status command unless NO_COLOR is set or the output is piped", async () => {
     const folder = await deliveringAgent();
     const colored = await onTerminal(folder, "status");
     expect(colored).toContain("\u001b[32mup\u001b[0m for 1 min");
@@ -66,7 +66,7 @@ describe("on a terminal", { timeout: MANY_PROCESSES_MS }, () => {
     expect(piped.out).not.toContain("\u001b");
   });
 
-  it("backlog --watch redraws the screen with a bar until Ctrl-C", async () => {
+  it("is redrawn with a progress bar by backlog --watch until Ctrl-C", async () => {
     const said = await onTerminal(await deliveringAgent(), "backlog --watch", { until: "nothing is waiting" });
     expect(said).toContain("\u001b[H\u001b[J");
     expect(said).toContain("75 records wait for the service");
@@ -74,7 +74,7 @@ describe("on a terminal", { timeout: MANY_PROCESSES_MS }, () => {
     expect(said).toContain("Ctrl-C ends it.");
   });
 
-  it("record shows its progress, and removes the bar before the result", async () => {
+  it("shows a progress bar for the record command, which is removed before the result is printed", async () => {
     const { configFile } = await plcSite();
     const folder = temporaryFolder();
     const words = `record --for 1.2s --config '${configFile}' --out '${join(folder, "booth.trace")}'`;
@@ -84,7 +84,7 @@ describe("on a terminal", { timeout: MANY_PROCESSES_MS }, () => {
   });
 });
 
-describe("a signal", () => {
+describe("SIGTERM", () => {
   const TERMINAL = new URL("../../src/cli/terminal.ts", import.meta.url).href;
   /** Starts a program that waits for a signal, sends SIGTERM, and returns the exit code. */
   const waiting = async (begins: string): Promise<number | string> => {
@@ -102,16 +102,16 @@ describe("a signal", () => {
     return ended;
   };
 
-  it("ends the process with 0 while a command is still being loaded", async () => {
+  it("ends the process with exit code 0 while a command is still being loaded", async () => {
     expect(await waiting("")).toBe(0);
   });
 
-  it("aborts the command once it has begun, so that the command ends the process", async () => {
+  it("aborts the command if the command has begun, and leaves ending the process to the command", async () => {
     expect(await waiting("io.begins();")).toBe(7);
   });
 });
 
-it("dispatch loads a command, reports its start, and runs it", async () => {
+it("dispatch loads a command, reports its start, and then runs it", async () => {
   const done: string[] = [];
   const command = { name: "c", summary: "", operands: [], options: {}, notes: [], examples: [] };
   const program: Program = {
@@ -132,7 +132,7 @@ it("dispatch loads a command, reports its start, and runs it", async () => {
   expect(done).toEqual(["loaded", "begins", "run"]);
 });
 
-it("dispatch shows a progress line for a command that is silent for two seconds, until its first output", async () => {
+it("dispatch shows a progress line for a command without output for two seconds, and removes it at the first output", async () => {
   const shown: string[] = [];
   const seen = Promise.withResolvers<undefined>();
   const progress = (text: string): void => {

@@ -5,8 +5,8 @@ const DENVER = "America/Denver";
 /** 08:05 of a Monday in Denver, a week before the clocks go forward. */
 const NOW = Date.UTC(2026, 2, 2, 15, 5, 12);
 
-describe("times on the command line", () => {
-  it("have one format, with their zone", () => {
+describe("a time on the command line", () => {
+  it("is printed in one format, with its time zone", () => {
     expect(timeText(NOW, DENVER)).toBe("2026-03-02 08:05:12 -07:00");
     expect(timeText(NOW, "UTC")).toBe("2026-03-02 15:05:12 UTC");
     expect(timeText("2026-07-02 15:05:12Z", DENVER)).toBe("2026-07-02 09:05:12 -06:00");
@@ -29,13 +29,13 @@ describe("times on the command line", () => {
     ["2026-03-02T08:05:12", "2026-03-02T15:05:12.000Z"],
     ["2026-03-02T15:00:00Z", "2026-03-02T15:00:00.000Z"],
     ["2026-03-02 16:00:00+01:00", "2026-03-02T15:00:00.000Z"],
-  ])("%j in Denver is %s", (typed, instant) => {
+  ])("may be written as %j, which means %s in the time zone of Denver", (typed, instant) => {
     const at = instantIn(typed, { now: NOW, tz: DENVER });
     expect(at === null ? null : new Date(at).toISOString()).toBe(instant);
   });
 
   it.each(["", "tomorrow", "-2", "2h", "2026-02-30", "2026-03-02 25:00", "08:00", "-2y"])(
-    "rejects %j as a time",
+    "is rejected if it is written as %j",
     (typed) => {
       expect(instantIn(typed, { now: NOW, tz: DENVER })).toBeNull();
     },

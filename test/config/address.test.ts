@@ -39,7 +39,7 @@ function read(written: string): string {
   }
 }
 
-describe("Modbus addresses", () => {
+describe("the parser of Modbus addresses", () => {
   test.each<readonly [number | string, string, number]>([
     [40001, "holding", 0],
     [49999, "holding", 9998],
@@ -72,17 +72,17 @@ describe("Modbus addresses", () => {
     ["holding:16384", "holding", 16384],
     ["COIL:0", "coil", 0],
     [" input:0xffff ", "input", 65535],
-  ])("%s means %s %i", (notation, table, address) => {
+  ])("reads %s as table %s, address %i", (notation, table, address) => {
     expect(parseAddress(String(notation))).toEqual({ table, address });
   });
 
   const numbers = [0, -1, 1.5, 30000, 40000, 65537, 99999, 100000, 200001, 400000, 465537, 500001, 1e9];
   const texts = ["", "x", "4x0", "4x65537", "2x1", "holdings:1", "holding:65536", "holding:0x10000", "holding:-1"];
-  test.each([...numbers, ...texts, "40001a"])('"%s" is rejected as an address', (text) => {
+  test.each([...numbers, ...texts, "40001a"])('rejects "%s" as an address', (text) => {
     expect(parseAddress(String(text))).toHaveProperty("message");
   });
 
-  test("any text gives an address in range or a sentence", () => {
+  test("returns an address in range or an error message for any text", () => {
     fc.assert(
       fc.property(fc.oneof(fc.integer().map(String), fc.double().map(String), fc.string()), (notation) => {
         const parsed = parseAddress(notation);
@@ -104,13 +104,13 @@ describe("Modbus addresses", () => {
     ["1x10001", "discrete input 1, counted from 1 (0 from 0), or discrete input 10001, counted from 1 (10000 from 0)"],
     ["0x4000", "coil 4000, counted from 1, or 16384 in hexadecimal"],
     ["0x0010", "coil 10, counted from 1, or 16 in hexadecimal"],
-  ])("%s is rejected with both its readings", (text, readings) => {
+  ])("rejects the ambiguous address %s and names both readings: %s", (text, readings) => {
     const fault = faultOf(text);
     expect(render(fault.message)).toBe(`${text} is ambiguous: ${readings}`);
     expect(render(fault.hint ?? "")).toMatch(/^write \S+ for the former[,;]/);
   });
 
-  test("a hexadecimal number without a table is rejected with the spellings that have one", () => {
+  test("rejects a hexadecimal number without a table, and suggests spellings with a table name", () => {
     const { hint = "" } = faultOf("0x1F");
     expect(hint).toEqual(message("address.write_table", { text: "0x1F" }));
     expect(render(hint)).toBe("write coil:0x1F, discrete:0x1F, input:0x1F or holding:0x1F");
@@ -128,11 +128,11 @@ describe("Modbus addresses", () => {
     ['"030001", type: bool', /^coil:30000$/],
     ["30001, type: uint16", /^input:0$/],
     ["discrete:27, type: bool", /^discrete:27$/],
-  ])("an address in a profile is read as written, before YAML converts it: %s", (written, outcome) => {
+  ])("reads an address in a profile as written, before YAML converts it: %s gives %s", (written, outcome) => {
     expect(read(written)).toMatch(outcome);
   });
 
-  test("each notation that check --addresses prints means that address, or is rejected with both readings", () => {
+  test("reads each notation that check --addresses prints as the same address, or rejects it as ambiguous", () => {
     const tables: readonly ModbusTable[] = ["coil", "discrete", "input", "holding"];
     fc.assert(
       fc.property(fc.constantFrom(...tables), fc.integer({ min: 0, max: 65_535 }), (table, address) => {
@@ -168,7 +168,7 @@ test.each([
   ],
   [point({ table: "coil", address: 16_384, type: "bool" }), "coil 16384 0x4000 016385 - function 1 1 bit"],
   [point({ table: "discrete", address: 65_535, type: "bool" }), "discrete 65535 0xffff 165536 - function 2 1 bit"],
-])("check --addresses prints every notation of an address: %j", (one, expected) => {
+])("check --addresses prints %j in every notation: %s", (one, expected) => {
   const [, row = ""] = addressTable(profileOf([one]).tags).split("\n");
   expect(row.trim().replaceAll(/ +/g, " ").split(" ").slice(1).join(" ")).toBe(expected);
 });

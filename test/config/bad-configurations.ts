@@ -87,21 +87,23 @@ function faultyFiles(folder: string): Readonly<Record<Holds, Readonly<Record<str
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const key = { type: "pkcs8", format: "pem" } as const;
   const missing = join(folder, "missing");
-  const secret = { missing, open: file("open", "secret", 0o644), empty: file("empty", "\n") };
+  const open = file("open", "secret", 0o644);
+  const empty = file("empty", "\n");
+  const secret = { missing, "readable by others": open, empty };
   const keys = {
     missing,
-    junk: file("junk.key", "no key"),
+    "without a key": file("junk.key", "no key"),
     "with a passphrase": file("locked.key", privateKey.export({ ...key, cipher: "aes-256-cbc", passphrase: "abc" })),
     "of another certificate": file("other.key", privateKey.export(key)),
   };
-  const certificates = { missing, junk: file("junk.pem", "no certificate") };
+  const certificates = { missing, "without a certificate": file("junk.pem", "no certificate") };
   return {
     password: secret,
-    first_key: { open: secret.open, empty: secret.empty },
-    pin: { ...secret, short: file("pin", "1234") },
-    token: { ...secret, short: file("token", "short") },
+    first_key: { "readable by others": open, empty },
+    pin: { ...secret, "too short": file("pin", "1234") },
+    token: { ...secret, "too short": file("token", "short") },
     key: keys,
-    own_key: { ...keys, open: file("open.key", privateKey.export(key), 0o644) },
+    own_key: { ...keys, "readable by others": file("open.key", privateKey.export(key), 0o644) },
     authorities: {
       ...certificates,
       "in DER form": file("ca.der", new X509Certificate(authority.ca).raw),
@@ -125,7 +127,7 @@ export function badConfigurations(folder: string): readonly BadConfiguration[] {
       const isPair = /^(client|user)_(certificate|key)_file$/.test(name);
       const partner = isPair ? { [other]: name.includes("_key_file") ? own.cert : own.key } : {};
       const path = keys.join(".").replaceAll(".*", "[0]");
-      return { title: `${path} ${fault}`, path, config: configWith(keys, { [name]: value, ...partner }) };
+      return { title: `${path} (file ${fault})`, path, config: configWith(keys, { [name]: value, ...partner }) };
     }),
   );
   return [...Object.entries(MISTAKES).map(([path, config]) => ({ title: path, path, config })), ...files];

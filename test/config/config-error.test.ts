@@ -19,7 +19,7 @@ const MISSPELLED: Problem = {
 const EMPTY: Problem = { line: 0, column: 0, path: "", message: message("config.empty") };
 
 describe("ConfigError", () => {
-  it("has its first problem as a message, with the place, the fault and the remedy as values", () => {
+  it("returns its first problem as a message whose values are the place, the fault and the remedy", () => {
     const error = new ConfigError("acme.yaml", [MISSPELLED]);
     const explained = message("text.hint", { text: MISSPELLED.message, hint: MISSPELLED.hint ?? "" });
     const text = message("text.at", { place: "tags[0].labl", text: explained });
@@ -28,13 +28,13 @@ describe("ConfigError", () => {
     expect(render(error.brief())).toBe('acme.yaml:3:5: tags[0].labl: unknown key "labl" (did you mean "label"?)');
   });
 
-  it("counts the problems after the first one in its brief text, and names their own files", () => {
+  it("counts the further problems in its brief text, and names the file of the first problem", () => {
     const error = new ConfigError("acme.yaml", [{ ...EMPTY, file: "setup.json" }, MISSPELLED, EMPTY]);
     expect(render(error.brief())).toBe("setup.json: is empty, and 2 more");
     expect(error).toMatchObject({ file: "setup.json", line: 0, column: 0, hint: undefined });
   });
 
-  it("explains itself for a terminal with an excerpt", () => {
+  it("shows each problem with an excerpt of the file for a terminal", () => {
     expect(new ConfigError("acme.yaml", [MISSPELLED, EMPTY]).message).toBe(
       [
         'acme.yaml:3:5: tags[0].labl: unknown key "labl" (did you mean "label"?)',
@@ -45,7 +45,7 @@ describe("ConfigError", () => {
     );
   });
 
-  it("hides a secret in a value of a message, and keeps the message", () => {
+  it("hides a secret in a message's values, and keeps the rest of the message", () => {
     const key = "https://u:hunter2@x";
     const { problems, text } = new ConfigError("acme.yaml", [
       { ...EMPTY, message: message("config.unknown_key", { key }) },
@@ -65,7 +65,7 @@ function problemIn(text: string): Text {
   }
 }
 
-describe("fault of a configuration", () => {
+describe("a fault in a configuration", () => {
   const booth = (more: string): string =>
     `booths: [{ id: booth-1, profile: click-booth, modbus: { host: h }, ${more} }]`;
 
@@ -101,11 +101,11 @@ describe("fault of a configuration", () => {
     ["a: 1\n---\na: 2", message("yaml.documents")],
     ["service:\n\turl: x", message("yaml.tab")],
     ["a: 1\na: 2", message("yaml.twice")],
-  ])("is a message: %s", (text, expected) => {
+  ])("is reported as a translatable message with code and values: %s", (text, expected) => {
     expect(problemIn(`${text}\n`)).toEqual(expected);
   });
 
-  it("shows the message of a file that the configuration names", () => {
+  it("is reported with the file's own message if a file named in the configuration has the fault", () => {
     const file = join(temporaryFolder(), "pin");
     writeFileSync(file, "12345678");
     chmodSync(file, 0o644);
@@ -113,7 +113,7 @@ describe("fault of a configuration", () => {
     expect(problemIn(text)).toEqual(message("file.open", { file, mode: "644" }));
   });
 
-  it("in an alias does not repeat the alias, which may be a secret", () => {
+  it("is reported without the unresolved YAML alias that causes it, because the alias may be a secret", () => {
     const text = problemIn("service: *hunter2\n");
     expect(text).toMatchObject({ code: "config.unparsable" });
     expect(JSON.stringify(text)).not.toContain("hunter2");

@@ -36,8 +36,8 @@ function booth(more = ""): BoothConfig {
   return first;
 }
 
-describe("gateway configuration", () => {
-  test("a configuration gets defaults, a normalized serial number and a URL without its last slash", () => {
+describe("the gateway configuration", () => {
+  test("gets defaults, a normalized serial number and a service URL without a trailing slash", () => {
     expect(parseConfig(SMALL, "/etc/gateway.yaml")).toEqual({
       data_dir: "/var/lib/booth-gateway",
       page: { port: 8470, lan_port: 8443 },
@@ -66,7 +66,7 @@ describe("gateway configuration", () => {
     });
   });
 
-  test("relative paths count from the folder of the file", () => {
+  test("resolves relative paths from the folder of the configuration file", () => {
     const text = `data_dir: data\nclock_file: clock\nprofile_dirs: [p]\n${SMALL.replace('/" }', '/", ca_file: ca.pem }')}`;
     expect(parseConfig(text, "/srv/x/gateway.yaml")).toMatchObject({
       data_dir: "/srv/x/data",
@@ -76,7 +76,7 @@ describe("gateway configuration", () => {
     });
   });
 
-  test("every path is absolute after parsing, except that of a serial port", () => {
+  test("has only absolute paths after parsing, except for a serial port", () => {
     const text = `{ data_dir: ./it, runtime_dir: ./it, clock_file: ./it, profile_dirs: [./it], page: { pin_file: ./it },
       service: { url: "https://service.example", ca_file: ./it, api_key_file: ./it,
         client_certificate_file: ./it, client_key_file: ./it },
@@ -98,7 +98,7 @@ describe("gateway configuration", () => {
     expect(booths[2]?.modbus).toMatchObject({ serial: { path: "./it" } });
   });
 
-  test("the example configuration loads, and its profile and groups exist", () => {
+  test("loads from the example file, and the profile and poll groups named there exist", () => {
     const config = loadConfig(EXAMPLE);
     expect(verdictOn(inspectConfig(EXAMPLE))).toBeNull();
     for (const each of config.booths) expect(unknownGroups(findProfile(each.profile), each)).toEqual([]);
@@ -111,7 +111,7 @@ describe("gateway configuration", () => {
   });
 
   const services = ["http://127.0.0.1:8080", "http://localhost", "http://[::1]:1", "https://service.example/base"];
-  test.each(services)("the service's URL may be %s", (url) => {
+  test.each(services)("accepts %s as the service's URL", (url) => {
     expect(parseConfig(SMALL.replace("https://service.example/", url), "g.yaml").service.url).toBe(url);
   });
 
@@ -123,7 +123,7 @@ describe("gateway configuration", () => {
     ["service.example", /not a URL/],
     ["https://user:secret@service.example", /must not contain a user name or password/],
     ["https://service.example?key=secret", /must not have a query/],
-  ])("the service's URL %s is rejected, and the error doesn't repeat it", (url, message) => {
+  ])("rejects %s as the service's URL, and does not show a secret in the error", (url, message) => {
     const text = refusal(SMALL.replace("https://service.example/", url)).problems[0]?.message ?? "";
     expect(render(text)).toMatch(message);
     expect(JSON.stringify(text)).not.toContain("secret");
@@ -136,7 +136,7 @@ describe("gateway configuration", () => {
     ["mqtt://broker.example", false],
     ["ws://broker.example", false],
     ["https://broker.example", false],
-  ])("the broker's URL %s is allowed: %s", (url, fine) => {
+  ])("accepts or rejects the broker's URL %s (accepted: %s)", (url, fine) => {
     const text = SMALL.replace('/" }', `/", mqtt_url: "${url}" }`);
     if (fine) expect(parseConfig(text, "g.yaml").service.mqtt_url).toBe(url);
     else expect(refusal(text).problems[0]?.path).toBe("service.mqtt_url");
@@ -151,28 +151,28 @@ describe("gateway configuration", () => {
     ['/" }', '/", api_key_file: a, api_key_credential: b }', /not both/],
     ["    profile:", "    tz: America/Denvr\n    profile:", /did you mean "America\/Denver"/],
     ["    profile:", hours, /a time of day is HH:MM/],
-  ])("a configuration with %j replaced by %j is rejected: %s", (from, to, message) => {
+  ])("is rejected if %j is replaced by %j: %s", (from, to, message) => {
     expect(SMALL).toContain(from);
     expect(refusal(SMALL.replace(from, to)).message).toMatch(message);
   });
 
-  test("two booths with the same id or serial number are rejected", () => {
+  test("is rejected if two booths have the same id or serial number", () => {
     const second = SMALL.slice(SMALL.indexOf("  - id"));
     const paths = refusal(SMALL + second).problems.map(({ path }) => path);
     expect(paths).toEqual(["booths[1].id", "booths[1].serial"]);
   });
 
-  test("the JSON Schemas in config/schemas are up to date (npm run schemas)", () => {
+  test("has up-to-date JSON Schemas in config/schemas (run npm run schemas if this fails)", () => {
     for (const [file, text] of Object.entries(jsonSchemas())) {
       expect(readFileSync(new URL(`../../config/schemas/${file}`, import.meta.url), "utf8")).toBe(text);
     }
   });
 });
 
-describe("parameters", () => {
+describe("parametersOf", () => {
   const profile = findProfile("click-booth");
 
-  test("the parameters of a booth without settings are those of its profile", () => {
+  test("returns the profile's parameters for a booth without settings of its own", () => {
     const parameters = parametersOf(profile, booth());
     expect(parameters.groups).toEqual({ fast: { poll_interval_ms: 1000 }, slow: { poll_interval_ms: 10_000 } });
     expect(parameters.filters).toEqual(profile.filters);
@@ -189,7 +189,7 @@ describe("parameters", () => {
     expect(JSON.parse(JSON.stringify(parameters))).toEqual(parameters);
   });
 
-  test("a booth overrides limits and groups one by one, and derived mode sets follow", () => {
+  test("applies a booth's limits and poll groups one by one, and recomputes the mode sets that derive from changed ones", () => {
     const parameters = parametersOf(
       profile,
       booth(`    poll: { fast: { poll_interval_ms: 500 } }
@@ -211,11 +211,11 @@ describe("parameters", () => {
   });
 });
 
-describe("link to a PLC", () => {
+describe("the configured link to a PLC", () => {
   const reached = (modbus: string): unknown =>
     parseConfig(SMALL.replace("{ host: plc-1.local }", modbus), "gateway.yaml").booths[0]?.modbus;
 
-  test("a link is Modbus TCP, RTU over TCP, or a serial line with the defaults of the specification", () => {
+  test("may be Modbus TCP, RTU over TCP, or a serial line, which has the Modbus specification's default settings", () => {
     expect(reached("{ host: a, unit_id: 7 }")).toEqual({ host: "a", port: 502, unit_id: 7 });
     expect(reached("{ host: a, port: 4001, framing: rtu }")).toEqual({ host: "a", port: 4001, framing: "rtu" });
     const serial = { path: "/dev/ttyUSB0", baud_rate: 19_200, data_bits: 8, parity: "even", stop_bits: 1 };
@@ -235,11 +235,11 @@ describe("link to a PLC", () => {
     ["{ serial: { path: /dev/x }, answer_unit_id: 0 }", /this setting is only for Modbus TCP/],
     ["{ host: a, framing: rtu, transaction_id_offset: 1 }", /this setting is only for Modbus TCP/],
     ["{ host: a, transaction_id_offset: 2 }", /transaction_id_offset/],
-  ])("the link %s is rejected: %s", (modbus, message) => {
+  ])("is rejected if it is %s: %s", (modbus, message) => {
     expect(refusal(SMALL.replace("{ host: plc-1.local }", modbus)).message).toMatch(message);
   });
 
-  test("booths that share a connection must have the same settings for it", () => {
+  test("is rejected if two booths share one connection with different settings", () => {
     const two = (first: string, second: string): string =>
       `${SMALL.replace("{ host: plc-1.local }", first)}  - { id: booth-2, profile: click-booth, modbus: ${second} }\n`;
     const serial = "{ serial: { path: /dev/x }, unit_id: 1 }";

@@ -16,7 +16,7 @@ function usable(folder: string, config: object) {
 
 it.each([
   [
-    "no difference, however the entry is written",
+    "no difference if an entry only spells out default values",
     { booths: [{ ...BOOTH, modbus: { host: "192.0.2.10", port: 502 }, bay_count: 1 }] },
     {},
   ],
@@ -39,16 +39,16 @@ it.each([
     { outputs: { added: ["mes"], changed: [], removed: ["plant"] } },
   ],
   [
-    "settings that restart the agent",
+    "settings for which the agent must restart",
     { service: { url: "https://service.example" }, commit_interval_ms: 20_000 },
     { agent: ["service.url", "commit_interval_ms"] },
   ],
   [
-    "settings that wait for a restart of the service",
+    "settings that take effect only after a restart of the systemd service",
     { log_level: "warn", store: { max_age_days: 10 }, page: { port: 9000 } },
     { service: ["log_level", "store.max_age_days", "page.port"] },
   ],
-])("a reload reports %s", (_what, after, expected) => {
+])("the comparison for a reload reports %s", (_what, after, expected) => {
   const folder = temporaryFolder();
   const differences = differencesOf(usable(folder, {}), usable(folder, after));
   expect(differences).toEqual({ booths: NONE, outputs: NONE, notices: NONE, agent: [], service: [], ...expected });

@@ -69,12 +69,12 @@ describe("withSetting", () => {
     expect(changes(after)).toEqual(expected);
   });
 
-  it("fills a key without a value, and an empty mapping", () => {
+  it("fills in a key that has no value, and adds a key to an empty mapping", () => {
     expect(set("service.url", "x", "service:\n  url:\n")).toBe("service:\n  url: x\n");
     expect(set("a.b", "1", "a: {}\n")).toBe("a: { b: 1 }\n");
   });
 
-  it("keeps every other line of the example configuration", () => {
+  it("keeps all existing lines of the example configuration when it adds a setting", () => {
     const example = readFileSync(new URL("../../config/gateway.example.yaml", import.meta.url), "utf8");
     const after = set("booths.booth-1.modbus.unit_id", "3", example);
     expect(changes(after, example)).toEqual(['+ after "      host: 192.0.2.10":       unit_id: 3']);
@@ -85,11 +85,11 @@ describe("withSetting", () => {
     ["booths.booth-9.tz", "x", 'Booth "booth-9" does not exist; configured: booth-1, booth-2'],
     ["service.url.deep", "x", "deep cannot be set"],
     ["booths[7].id", "x", "7.id cannot be set"],
-  ])("rejects a path to %s that the file doesn't have", (path, value, message) => {
+  ])("rejects the path %s, which the file does not have", (path, value, message) => {
     expect(() => set(path, value)).toThrow(message);
   });
+});
 
-  it.each(["", "a..b", "a b", "a[x]", "[0]", "a.b."])("settingPath rejects %j", (path) => {
-    expect(settingPath(path)).toBeNull();
-  });
+it.each(["", "a..b", "a b", "a[x]", "[0]", "a.b."])("settingPath rejects %j", (path) => {
+  expect(settingPath(path)).toBeNull();
 });

@@ -15,7 +15,7 @@ function configIn(folder: string): { readonly file: string; readonly text: strin
   return { file, text, data };
 }
 
-it("row 40: a file cut at every ninth byte is rejected by name and line, and the last good one stays in use", () => {
+it("a truncated configuration file is rejected with an error that names it, and the last good one stays in use (fault matrix row 40)", () => {
   const folder = temporaryFolder();
   const { file, text, data } = configIn(folder);
   const environment = { STATE_DIRECTORY: data };
@@ -57,18 +57,21 @@ it.each([
     },
   ],
   ["missing", (file: string) => rmSync(file)],
-])("row 40: a file that is %s is rejected, and the state directory leads to the last good one", (name, spoil) => {
-  const { file, data } = configIn(temporaryFolder());
-  const { usable: good } = loadLasting(file, {});
-  expect(statSync(join(data, "last-good.json")).mode & 0o777).toBe(0o600);
-  spoil(file);
-  const { usable, refused } = loadLasting(file, { STATE_DIRECTORY: data });
-  expect(refused?.message).toContain(file);
-  expect(usable).toEqual(good);
-  recordFault({ row: 40, fault: `${name} config`, injected: 1, lost: 0, doubled: 0, wrong: 0, passed: true });
-});
+])(
+  "a configuration file that is %s is rejected, and the last good copy in the state directory is used (fault matrix row 40)",
+  (name, spoil) => {
+    const { file, data } = configIn(temporaryFolder());
+    const { usable: good } = loadLasting(file, {});
+    expect(statSync(join(data, "last-good.json")).mode & 0o777).toBe(0o600);
+    spoil(file);
+    const { usable, refused } = loadLasting(file, { STATE_DIRECTORY: data });
+    expect(refused?.message).toContain(file);
+    expect(usable).toEqual(good);
+    recordFault({ row: 40, fault: `${name} config`, injected: 1, lost: 0, doubled: 0, wrong: 0, passed: true });
+  },
+);
 
-it("without a last good copy, or with that of another file, the file's own fault is thrown", () => {
+it("loadLasting throws the fault of a faulty file if no usable last good copy of that file exists", () => {
   const { file, data } = configIn(temporaryFolder());
   loadLasting(file, {});
   const other = configIn(temporaryFolder());

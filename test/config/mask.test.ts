@@ -17,7 +17,7 @@ describe("masked", () => {
     ['  "api_key" : "hunter2, s3same" # old', '  "api_key" : "* *" # old'],
     ["  password_file: hunter2", "  password_file: *"],
     ["  api_key_credential: T0PS3CRET", "  api_key_credential: *"],
-  ])("hides the secret in %s", (line, shown) => {
+  ])("hides the secret in the line %j", (line, shown) => {
     const told = masked(line);
     for (const secret of SECRETS) expect(told).not.toContain(secret);
     expect(told).toHaveLength(line.length);
@@ -32,7 +32,7 @@ describe("masked", () => {
     '  url: "mqtts://10.1.2.3:8883"',
     "  token_file: ~",
     'unknown key "mqtt_versoin" (did you mean "mqtt_version"?)',
-  ])("leaves %s unchanged", (line) => {
+  ])("leaves the text %j unchanged", (line) => {
     expect(masked(line)).toBe(line);
   });
 });
@@ -54,7 +54,7 @@ function saidBy(error: ConfigError): string {
   return [error.message, render(error.brief()), error.full(), data, render(error.hint ?? "")].join("\n");
 }
 
-describe("error of a configuration", () => {
+describe("an error about a configuration", () => {
   it.each([
     ["a URL with a password", "service: { url: 'https://booths:hunter2@service.example' }"],
     ["a proxy with a password", "service: { proxy_url: 'http://u:hunter2@proxy:3128' }"],
@@ -62,12 +62,15 @@ describe("error of a configuration", () => {
     ["a webhook without TLS", "notices: [{ name: a, webhook: { url: 'http://hook.example/T0PS3CRET' } }]"],
     ["a webhook in a list", "notices: [{ name: a, webhook: { url: ['https://hook.example/T0PS3CRET'] } }]"],
     ["a password at an unknown key", "notices: [{ name: a, mail: { host: h, password: hunter2 } }]"],
-    ["a password in place of its file", "notices: [{ name: a, mail: { host: h, password_file: hunter2, prot: 1 } }]"],
-    ["a key in place of the credential's name", "service: { api_key_credential: 'hunter2!s3same' }"],
+    [
+      "a password where the path of its file belongs",
+      "notices: [{ name: a, mail: { host: h, password_file: hunter2, prot: 1 } }]",
+    ],
+    ["a key where the name of a credential belongs", "service: { api_key_credential: 'hunter2!s3same' }"],
     ["a key of the wrong type", "service: { api_key_file: [hunter2] }"],
     ["an output's login in its URL", "outputs: [{ name: a, url: 'mqtts://u:hunter2@broker', mqtt: {} }]"],
     [
-      "more servers with logins",
+      "a further server's URL with a login",
       "outputs: [{ name: a, url: 'mqtts://b', sparkplug: { group_id: g, more_urls: ['mqtts://u:hunter2@b'] } }]",
     ],
     [
@@ -75,9 +78,9 @@ describe("error of a configuration", () => {
       "booths: [{ id: b, profile: p, opcua: { endpoint: 'opc.tcp://u:hunter2@plc:4840' } }]",
     ],
     ["text that is no YAML", "service: { url: 'https://u:hunter2@x' \nnotices: ]"],
-    ["an alias of nothing", "service: { url: *hunter2 }"],
+    ["a YAML alias without an anchor", "service: { url: *hunter2 }"],
     ["a key that is a URL", "service: { 'https://u:hunter2@x': 1 }"],
-  ])("doesn't contain the secret of %s", (_, text) => {
+  ])("doesn't contain the secret if the fault is in %s", (_, text) => {
     const said = told(`${text}\n`);
     expect(said).not.toBe("");
     for (const secret of SECRETS) expect(said).not.toContain(secret);

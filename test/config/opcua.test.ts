@@ -30,8 +30,8 @@ booths:
 `;
 const addressOf = (opcua: string) => parseConfig(config(opcua), "/etc/bg/gateway.yaml").booths[0]?.opcua;
 
-describe("OPC UA variable", () => {
-  test("has an address with the URI of its namespace, never with its number", () => {
+describe("a variable of an OPC UA profile", () => {
+  test("is addressed by the URI of its namespace, and an address with a namespace index is rejected", () => {
     expect(parseNode("nsu=urn:plc:program;s=Booth.Mode", undefined)).toEqual({
       namespace: "urn:plc:program",
       id: "s=Booth.Mode",
@@ -52,7 +52,7 @@ describe("OPC UA variable", () => {
     expect(parsePath(["DeviceSet"], undefined)).toHaveProperty("message");
   });
 
-  test("with a missing or wrong address is rejected with line and column", () => {
+  test("is rejected with an error at its line and column if its address is missing or wrong", () => {
     const broken = (from: string | RegExp, to: string): string =>
       refusal(() => parseProfile(PLCNEXT.replace(from, to), "p.yaml"));
     expect(broken('node: "s=Arp.Plc.Eclr/BoothCtrl.Mode"', 'node: "ns=4;s=Mode"')).toMatch(
@@ -65,8 +65,8 @@ describe("OPC UA variable", () => {
   });
 });
 
-describe("booth over OPC UA", () => {
-  test("may share its server with another booth, next to booths on a Modbus line", () => {
+describe("the configuration of a booth with an OPC UA server", () => {
+  test("may name the same server as another booth, in one file with booths on a shared Modbus line", () => {
     const opcua = 'opcua: { endpoint: "opc.tcp://plc:4840" }';
     const line = "modbus: { serial: { path: /dev/ttyUSB0 }, unit_id";
     const text = `service: { url: https://service.example }
@@ -82,7 +82,7 @@ booths:
     expect(booths.map(({ modbus }) => modbus?.unit_id)).toEqual([1, 2, undefined, undefined]);
   });
 
-  test("has a strong policy by default, absolute paths and a normalized fingerprint", () => {
+  test("gets a strong security policy by default, absolute paths and a normalized certificate fingerprint", () => {
     const shown = PIN.toUpperCase().match(/../g)?.join(":") ?? "";
     const given = `endpoint: "opc.tcp://plc:4840", user: gw, password_file: pw, server_certificate_fingerprint: "${shown}"`;
     expect(addressOf(given)).toEqual({
@@ -95,14 +95,14 @@ booths:
     });
   });
 
-  test("is read by polls unless the file asks for a subscription", () => {
+  test("has no mode by default, and accepts the modes read and subscribe", () => {
     expect(addressOf('endpoint: "opc.tcp://plc:4840"')).not.toHaveProperty("mode");
     for (const mode of ["read", "subscribe"]) {
       expect(addressOf(`endpoint: "opc.tcp://plc:4840", mode: ${mode}`)).toMatchObject({ mode });
     }
   });
 
-  test("may have a user without a password file: the service's record has the password", () => {
+  test("accepts a user without a password file, because the password may come from the service", () => {
     const address = addressOf('endpoint: "opc.tcp://plc:4840", user: gw');
     expect(address).toMatchObject({ user: "gw" });
     expect(address).not.toHaveProperty("password_file");
@@ -122,11 +122,11 @@ booths:
     ['endpoint: "opc.tcp://plc:4840", password_file: pw', "password_file needs user"],
     ['endpoint: "opc.tcp://plc:4840", server_certificate_fingerprint: "ab:cd"', "64 hexadecimal digits"],
     ['endpoint: "opc.tcp://plc:4840", password: secret', 'unknown key "password"'],
-  ])("with { %s } is rejected: %s", (given, message) => {
+  ])("is rejected if opcua is { %s }: %s", (given, message) => {
     expect(refusal(() => addressOf(given))).toContain(message);
   });
 
-  test("is rejected if it has both links, or none", () => {
+  test("is rejected if the booth has both a Modbus and an OPC UA link, or neither", () => {
     const both = config('endpoint: "opc.tcp://plc:4840"', "modbus: { host: plc }");
     expect(refusal(() => parseConfig(both, "g.yaml"))).toContain("a booth needs either modbus or opcua");
     const neither = "service: { url: https://service.example }\nbooths: [{ id: booth-1, profile: x }]\n";

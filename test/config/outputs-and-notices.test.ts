@@ -21,7 +21,7 @@ function refused(list: "outputs" | "notices", entry: string): string {
   }
 }
 
-test("an output gets its defaults", () => {
+test("an output's configuration gets default values for missing settings", () => {
   const text = `${BOOTHS}outputs: [{ name: plant, url: "mqtts://plant.example", mqtt: {} }]`;
   expect(parseConfig(text, FILE).outputs).toEqual([
     {
@@ -75,11 +75,11 @@ test.each([
   ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: 'x{/{booth}/{tag}' } } }", "brace is missing"],
   ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: 'x}/{booth}/{tag}' } } }", "brace is missing"],
   ["{ name: a, url: mqtts://plant.example, sparkplug: { group_id: a/b } }", "must not contain /, + or #"],
-])("the output %s is rejected: %s", (output, why) => {
+])("the output %s is rejected with the error: %s", (output, why) => {
   expect(refused("outputs", output)).toContain(why);
 });
 
-test("a notice gets its defaults", () => {
+test("the configuration of a notice (notification target) gets default values for missing settings", () => {
   const text = `${BOOTHS}notices: [{ name: office, mail: { host: mail.example, from: a@b.example, to: [c@d.example], ca_file: ca.pem } }]`;
   expect(parseConfig(text, FILE).notices).toEqual([
     {
@@ -121,15 +121,15 @@ test.each([
   [`{ name: a, quiet: { from: "22:00", to: "6:00" }, ${MAIL} } }`, "a time of day is HH:MM"],
   [`{ name: a, quiet: { from: "22:00", to: "06:00", tz: Mars }, ${MAIL} } }`, 'the time zone "Mars" is not known'],
   [`{ name: a, mode_minutes: { backe: 90 }, ${MAIL} } }`, "backe"],
-])("the notice %s is rejected: %s", (notice, why) => {
+])("the notice %s is rejected with the error: %s", (notice, why) => {
   expect(refused("notices", notice)).toContain(why);
 });
 
-test("the address of a webhook may have a query", () => {
+test("a webhook's URL may have a query", () => {
   expect(refused("notices", '{ name: a, webhook: { url: "https://x.example/hook?token=4711" } }')).toBe("");
 });
 
-test("a faulty output or notice disables only itself", () => {
+test("a faulty output or notice in the configuration is disabled alone, and the others stay enabled", () => {
   const text = `${BOOTHS}outputs:
   - { name: good, url: mqtts://plant.example, mqtt: {} }
   - { name: shape, url: mqtts://plant.example, mqtt: { payload: xml } }
@@ -150,7 +150,7 @@ notices:
   expect(linesOf(refused_notices)).toEqual(["shape 10", "plain 11", "good 12"]);
 });
 
-test("a shared connection is open to this machine, or to the clients that the file names", () => {
+test("a shared PLC connection is open to this machine only, unless the configuration lists client addresses", () => {
   const share = (text: string): string => `booths:\n  - { id: b, profile: p, modbus: { host: h, share: ${text} } }\n`;
   expect(parseConfig(share("{ port: 1502 }"), "/f").booths[0]?.modbus?.share).toEqual({
     port: 1502,
@@ -162,7 +162,7 @@ test("a shared connection is open to this machine, or to the clients that the fi
   expect(() => parseConfig(share("{ port: 1502, clients: [hmi] }"), "/f")).toThrow("not an IP address");
 });
 
-test("the examples of docs/operate/outputs.md are valid: plain, Home Assistant, Sparkplug, shared connection", () => {
+test("the example configurations in docs/operate/outputs.md are valid", () => {
   const [plain = "", home = "", sparkplug = "", shared = "", ...more] = examplesIn("operate/outputs.md");
   expect(more).toEqual([]);
   const outputsOf = (example: string) => parseConfig(BOOTHS + example, FILE).outputs;
@@ -178,12 +178,12 @@ test("the examples of docs/operate/outputs.md are valid: plain, Home Assistant, 
   expect(parseConfig(text, FILE).booths).toMatchObject([{ modbus: { share: { port: 1502 } } }]);
 });
 
-test("the collector of docs/operate/monitor.md is valid", () => {
+test("the example configuration of an OTLP collector in docs/operate/monitor.md is valid", () => {
   const example = examplesIn("operate/monitor.md").find((one) => one.includes("otlp")) ?? "";
   expect(parseConfig(BOOTHS + example, FILE).outputs).toMatchObject([{ otlp: { interval_ms: 60_000 } }]);
 });
 
-test("the examples of docs/operate/notices.md are valid", () => {
+test("the example configurations in docs/operate/notices.md are valid", () => {
   const [example = ""] = examplesIn("operate/notices.md");
   expect(parseConfig(BOOTHS + example, FILE).notices.map(({ name }) => name)).toEqual(["office", "shift", "scada"]);
 });

@@ -21,43 +21,43 @@ const CONFIG: BoothConfig = {
 describe("parametersOf", () => {
   it.each<[string, Partial<ModeSets>, NonNullable<BoothConfig["mode_sets"]>, Partial<ModeSets>]>([
     [
-      "default sets follow the set that they derive from",
+      "sets derived by default change with in_use",
       { in_use: ["spray"] },
       { in_use: ["spray", "bake"] },
       { run: ["spray", "bake", "cool_down"], runtime: ["spray", "bake", "cool_down"] },
     ],
     [
-      "a set of the profile stays, and the sets that derive from it too",
+      "run set by the profile and the runtime derived from it stay if in_use changes",
       { in_use: ["spray"], run: ["spray", "prep"] },
       { in_use: ["bake"] },
       { in_use: ["bake"], run: ["spray", "prep"], runtime: ["spray", "prep"] },
     ],
     [
-      "runtime of the profile stays if only run changes",
+      "runtime set by the profile stays if only run changes",
       { in_use: ["spray"], runtime: ["bake"] },
       { run: ["prep"] },
       { run: ["prep"], runtime: ["bake"] },
     ],
-  ])("overrides mode sets: %s", (...[, profile, override, expected]) => {
+  ])("applies a booth's mode sets to those of its profile: %s", (...[, profile, override, expected]) => {
     const booth = { ...CONFIG, mode_sets: override };
     const parameters = parametersOf({ ...clickBooth(), mode_sets: completeModeSets(profile) }, booth);
     expect(parameters.mode_sets).toMatchObject(expected);
   });
 });
 
-it("parametersOf takes the sizes of machines from the booth, and leaves them out if the booth has none", () => {
+it("parametersOf takes motor and burner sizes from the booth, and omits them if the booth has none", () => {
   const sized = parametersOf(clickBooth(), { ...CONFIG, motor_size_hp: 15, burner_size_btu_h: 1_500_000 });
   expect(sized).toMatchObject({ motor_size_hp: 15, burner_size_btu_h: 1_500_000 });
   expect(parametersOf(clickBooth(), CONFIG)).not.toHaveProperty("motor_size_hp");
 });
 
-it("parametersOf maps a mode bit to its mode", () => {
+it("parametersOf adds the mode of a mode bit to the mode map", () => {
   const profile = clickBooth();
   const tags = profile.tags.map((tag, index) => (index === 0 ? { ...tag, mode: "spray" as const } : tag));
   expect(parametersOf({ ...profile, tags }, CONFIG).modes).toMatchObject({ ...profile.modes, spray: "spray" });
 });
 
-it("unknownGroups names a poll group that the profile doesn't have", () => {
+it("unknownGroups returns the booth's poll groups that the profile doesn't have", () => {
   const poll = { fast: { poll_interval_ms: 500 }, quick: { poll_interval_ms: 100 } };
   expect(unknownGroups(clickBooth(), { ...CONFIG, poll })).toEqual(["quick"]);
 });
@@ -66,14 +66,14 @@ describe("withService", () => {
   const own = withFilters({ pre_filter: { limits: { minutes: 600, cycles: 20 } } });
   const hours = [{ day: "monday", start: "08:00", stop: "17:00", enabled: true }] as const;
 
-  it("overrides zone, hours and single limits; a filter that the booth doesn't have stays absent", () => {
+  it("applies the service's time zone, working hours and single limits, and adds no filter that the booth doesn't have", () => {
     const filters = { pre_filter: { limits: { minutes: 700 } }, intake_filter: { limits: { days: 5 } } };
     const said = serviceRecord({ tz: "Europe/Berlin", working_hours: hours, config: { revision: 1, filters } });
     expect(withService(own, said)).toMatchObject({ tz: "Europe/Berlin", working_hours: hours });
     expect(withService(own, said).filters).toEqual({ pre_filter: { limits: { minutes: 700, cycles: 20 } } });
   });
 
-  it("changes nothing if the service sends nothing", () => {
+  it("leaves the configuration unchanged if the service sends no values", () => {
     expect(withService(own, null)).toBe(own);
     expect(withService(own, serviceRecord({ tz: null, working_hours: hours }))).toEqual(own);
     const empty = serviceRecord({ tz: null, config: { revision: 1, filters: { pre_filter: null } } });
@@ -82,7 +82,7 @@ describe("withService", () => {
   });
 });
 
-it("parametersOf leaves out a poll group without tags, which a profile in the making may have", () => {
+it("parametersOf omits a poll group without tags, which an unfinished profile may have", () => {
   const profile = clickBooth();
   const groups = { ...profile.groups, unused: { poll_interval_ms: 1000 } };
   expect(parametersOf({ ...profile, groups }, CONFIG).groups).toEqual(profile.groups);

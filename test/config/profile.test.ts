@@ -36,15 +36,15 @@ function refusal(text: string): ConfigError {
   throw new Error("it was accepted");
 }
 
-describe("profiles", () => {
-  test("the range between which the process should stay reaches derivation", () => {
+describe("a profile file", () => {
+  test("passes a tag's between range (the range the process should stay in) on to derivation", () => {
     const between = { min: 5, max: 95 };
     const text = SMALL.replace("400002, type: uint32,", "400002, type: uint32, between: { min: 5, max: 95 },");
     const [, minutes] = parseProfile(text, "p.yaml").tags;
     expect(minutes === undefined ? null : tagParameters(minutes)).toMatchObject({ between });
   });
 
-  test("a profile gets its defaults", () => {
+  test("gets default values for missing settings", () => {
     const { quirks, mode_sets, tags } = parseProfile(SMALL, "p.yaml");
     expect(quirks).toMatchObject({ unit_id: 1, string_order: "high_first", max_registers: 125, max_bits: 2000 });
     expect(quirks).toMatchObject({ min_gap_ms: 0, connect_delay_ms: 0 });
@@ -67,13 +67,13 @@ describe("profiles", () => {
     });
   });
 
-  test("every shipped profile is found by its name and loads", () => {
+  test("is found by its name and loads if it is shipped with the gateway", () => {
     expect(profileNames()).toContain("click-booth");
     for (const name of profileNames())
       expect(findProfile(name)).toEqual(loadProfile(join(SHIPPED_PROFILES, `${name}.yaml`)));
   });
 
-  test("the tags of the shipped profile have the addresses of its manual", () => {
+  test("has the register addresses of the PLC's manual in the case of click-booth", () => {
     const places = Object.fromEntries(findProfile("click-booth").tags.map(({ name, point }) => [name, point]));
     expect(places["mode"]).toMatchObject({ table: "holding", address: 0 });
     expect(places["cycle_count"]).toMatchObject({ table: "holding", address: 16_384, type: "uint32" });
@@ -82,7 +82,7 @@ describe("profiles", () => {
     expect(places["burner_on"]).toMatchObject({ table: "coil", address: 16_384 });
   });
 
-  test("the first folder wins; a missing profile, or one with another name inside, is rejected", () => {
+  test("is taken from the first folder that has it, and is rejected if it is missing or has another name inside", () => {
     writeFileSync(join(dir, "click-booth.yaml"), SMALL.replace("name: small", "name: click-booth"));
     writeFileSync(join(dir, "other.yaml"), SMALL);
     expect(findProfile("click-booth", [dir, SHIPPED_PROFILES]).tags.length).toBe(2);
@@ -93,7 +93,7 @@ describe("profiles", () => {
     expect(() => findProfile("../secret", [dir])).toThrow(ConfigError);
   });
 
-  test("an error message shows file, place, line and caret", () => {
+  test("is rejected with an error that shows the file, the position, the line and a caret", () => {
     expect(refusal(SMALL.replace("role: mode", "role: moed")).message).toBe(
       [
         'p.yaml:13:25: tags[0].role: unknown value "moed" (did you mean "mode"?)',
@@ -103,7 +103,7 @@ describe("profiles", () => {
     );
   });
 
-  test("an error lists all problems in the file's order", () => {
+  test("is rejected with an error that lists all problems in the order of the file", () => {
     const text = SMALL.replace("word_order", "wordorder").replace("group: fast }\n  - {", "group: slow }\n  - {");
     expect(refusal(text).problems.map(({ line }) => line)).toEqual([5]); // shapes first, then what they refer to
     const two = refusal(SMALL.replace("400001", "400000").replace("name: minutes", "name: mode"));
@@ -177,12 +177,12 @@ describe("profiles", () => {
     ["protocol: modbus", "protocol: modbus\n__proto__: { x: 1 }", /"__proto__" is not allowed/],
     ["limits: { minutes: 6000 }", "limits: { constructor: 1 }", /"constructor" is not allowed/],
     ["protocol: modbus", "protocol: !!js/function modbus", /p\.yaml:3/],
-  ])("a profile with %j replaced by %j is rejected: %s", (from, to, message) => {
+  ])("is rejected if %j is replaced by %j: %s", (from, to, message) => {
     expect(SMALL).toContain(from);
     expect(refusal(SMALL.replace(from, to)).message).toMatch(message);
   });
 
-  test("a file that is empty, missing, too large, too deep or made of aliases is rejected", () => {
+  test("is rejected if it is empty, missing, too large, nested too deeply, or expands too many aliases", () => {
     expect(refusal("").message).toBe("p.yaml: is empty");
     expect(refusal("# x".repeat(400_000)).message).toMatch(/is longer than/);
     expect(refusal("[".repeat(100_000)).message).toMatch(/^p\.yaml:1:\d+: nested too deeply/);
@@ -193,7 +193,7 @@ describe("profiles", () => {
     expect(() => loadProfile(join(dir, "large.yaml"))).toThrow(/has 2000000 bytes/);
   });
 
-  test("a profile cut at any length either loads or throws a ConfigError", () => {
+  test("either loads or throws a ConfigError if it is truncated at any length", () => {
     for (let length = 0; length < CLICK.length; length += 97) {
       try {
         parseProfile(CLICK.slice(0, length), "cut.yaml");

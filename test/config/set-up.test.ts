@@ -31,20 +31,20 @@ function box(own: object, below?: Partial<SetUp>): { readonly file: string; read
   return { file, data };
 }
 
-describe("configuration without booths or service", () => {
+describe("a configuration file without booths or without a service", () => {
   it.each([
-    ["neither", {}, { url: undefined, booths: 0 }],
-    ["a service alone", { service: { url: URL } }, { url: URL, booths: 0 }],
-    ["a booth alone", { booths: [BOOTH] }, { url: undefined, booths: 1 }],
-    ["no booths, outright", { booths: [] }, { url: undefined, booths: 0 }],
-  ])("is valid, and waits for the set-up: %s", (_, own, wanted) => {
+    ["no service and no booths", {}, { url: undefined, booths: 0 }],
+    ["a service but no booths", { service: { url: URL } }, { url: URL, booths: 0 }],
+    ["a booth but no service", { booths: [BOOTH] }, { url: undefined, booths: 1 }],
+    ["an explicitly empty list of booths", { booths: [] }, { url: undefined, booths: 0 }],
+  ])("is valid and leaves the rest to the set-up if it has %s", (_, own, wanted) => {
     const { usable, refused } = loadLasting(box(own).file, {});
     expect(refused).toBeNull();
     expect(usable.refused).toEqual([]);
     expect({ url: usable.config.service.url, booths: usable.booths.length }).toEqual(wanted);
   });
 
-  it("is rejected if the file is empty or faulty", () => {
+  it("is rejected if it is empty or faulty", () => {
     for (const text of ["", "boots: []\n", "booths: 3\n", "service: https://service.example\n"]) {
       const { file } = box({});
       writeFileSync(file, text);
@@ -52,7 +52,7 @@ describe("configuration without booths or service", () => {
     }
   });
 
-  it("counts as cut off if the box ran with booths before, unless the file has an empty list of booths", () => {
+  it("is rejected as truncated if the gateway had booths before, unless the list of booths is explicitly empty", () => {
     const { file, data } = box({ service: { url: URL }, booths: [BOOTH] });
     const good = loadLasting(file, {}).usable;
     writeFileSync(file, `data_dir: ${data}\nservice: { url: ${URL} }\n`);
@@ -64,8 +64,8 @@ describe("configuration without booths or service", () => {
   });
 });
 
-describe("set-up's file", () => {
-  it("adds service, booths and profiles that the operator's file doesn't have", () => {
+describe("the file written by the set-up", () => {
+  it("adds the service, booths and profiles that the operator's file doesn't have", () => {
     const { file, data } = box({}, { service: { url: URL }, booths: [BOOTH] });
     mkdirSync(madeProfiles(data));
     const shipped = readFileSync(join(import.meta.dirname, "../../config/profiles/click-booth.yaml"), "utf8");
@@ -80,7 +80,7 @@ describe("set-up's file", () => {
     ]);
   });
 
-  it("is overridden by the operator's file key by key; a link is one key", () => {
+  it("is overridden by the operator's file key by key, where a PLC link counts as one key", () => {
     const below = {
       service: { url: "https://other.example" },
       booths: [
@@ -99,7 +99,7 @@ describe("set-up's file", () => {
     expect(booths[0]?.modbus).not.toHaveProperty("unit_id");
   });
 
-  it("gives each setting the file and line that it comes from", () => {
+  it("is named as the source, with its line, of each setting that comes from it", () => {
     const { file, data } = box(
       { log_level: "warn", booths: [{ id: "booth-1", profile: "click-booth" }] },
       { booths: [BOOTH] },
@@ -119,7 +119,7 @@ describe("set-up's file", () => {
     });
   });
 
-  it("disables only a faulty booth, and names its own file and line", () => {
+  it("disables only the booth with a fault in it, and the error names this file and the line", () => {
     const wrong = { ...BOOTH, id: "booth-2", modbus: { host: "tcp://plc" } };
     const { file, data } = box({ service: { url: URL }, booths: [BOOTH] }, { booths: [wrong] });
     const { booths, refused } = inspectConfig(file);
@@ -132,11 +132,11 @@ describe("set-up's file", () => {
   });
 
   it.each([
-    ["no JSON", "{ service"],
-    ["another shape", '{ "service": 3 }'],
-    ["an address that isn't one", '{ "service": { "url": "http://service.example" } }'],
-    ["keys that nobody writes", '{ "data_dir": "/tmp" }'],
-  ])("disables nothing of the operator's file if it is damaged: %s", (_, text) => {
+    ["not JSON", "{ service"],
+    ["of the wrong shape", '{ "service": 3 }'],
+    ["with an invalid URL", '{ "service": { "url": "http://service.example" } }'],
+    ["with unexpected keys", '{ "data_dir": "/tmp" }'],
+  ])("leaves the booths of the operator's file enabled if it is damaged (%s)", (_, text) => {
     const { file, data } = box({ service: { url: URL }, booths: [BOOTH] }, {});
     writeFileSync(join(data, SET_UP_FILE), text);
     const { booths, refused } = inspectConfig(file);
@@ -147,14 +147,14 @@ describe("set-up's file", () => {
   it.each<Text>([
     "words of the PLC",
     message("trial.unread", { address: "plc:502", reason: message("plc.busy"), advice: ["a", message("plc.busy")] }),
-  ])("keeps the reason of a failed trial as a text: %j", (reason) => {
+  ])("stores and returns the reason of a failed trial unchanged: %j", (reason) => {
     const { data } = box({}, {});
     const taken_back = { booth: "booth-1", reason, at: 5 };
     writeSetUp(data, { ...readSetUp(data), taken_back });
     expect(readSetUp(data).taken_back).toEqual(taken_back);
   });
 
-  it("is written as a whole with mode 0600; a failed write leaves the file as it was", () => {
+  it("is written with mode 0600, and a failed write leaves it unchanged", () => {
     const { data } = box({}, { booths: [BOOTH] });
     const path = join(data, SET_UP_FILE);
     expect(statSync(path).mode & 0o777).toBe(0o600);

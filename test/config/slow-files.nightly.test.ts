@@ -20,13 +20,13 @@ const SLOW: readonly (readonly [string, string, RegExp])[] = [
   ["60,000 keys", lines(60_000, (i) => `key_${i}: 1`), /^f\.yaml:28572:\d+: too many keys and values/],
   ["27,000 keys", lines(27_000, (i) => `key_${i}: 1`), /^f\.yaml:1:1: 27000 entries, more than the limit of 2000/],
   ["27,000 keys on one line", `{${lines(27_000, (i) => `k${i}: 1,`).replaceAll("\n", "")}}`, /27000 entries/],
-  ["a list in a list in a list", `a: ${"[".repeat(300_000)}`, /^f\.yaml:1:\d+: nested too deeply/],
-  ["a list in a list by dashes", "- ".repeat(300_000), /^f\.yaml:1:\d+: nested too deeply/],
-  ["a mapping in a mapping", lines(1_400, (i) => `${" ".repeat(i)}a:`), /^f\.yaml:6\d:\d+: nested too deeply/],
-  ["aliases by the thousand", lines(10_000, (i) => `a${i}: &a${i} [*a${i - 1}]`), /more than 100 aliases/],
-  ["brackets that close nothing", `[${"}".repeat(190_000)}`, /not YAML: more than 100 syntax errors/],
+  ["deeply nested lists in brackets", `a: ${"[".repeat(300_000)}`, /^f\.yaml:1:\d+: nested too deeply/],
+  ["deeply nested lists by dashes", "- ".repeat(300_000), /^f\.yaml:1:\d+: nested too deeply/],
+  ["deeply nested mappings", lines(1_400, (i) => `${" ".repeat(i)}a:`), /^f\.yaml:6\d:\d+: nested too deeply/],
+  ["thousands of aliases", lines(10_000, (i) => `a${i}: &a${i} [*a${i - 1}]`), /more than 100 aliases/],
+  ["closing brackets without opening brackets", `[${"}".repeat(190_000)}`, /not YAML: more than 100 syntax errors/],
   [
-    "unknown keys by the thousand",
+    "thousands of unknown keys",
     `tags:\n${lines(1_900, () => "- { a: 1, b: 2, c: 3, d: 4, e: 5 }")}`,
     /missing|unknown/,
   ],
@@ -42,8 +42,8 @@ function refusal(read: () => unknown): string {
   return "accepted";
 }
 
-describe("row 49: a file that takes too long to parse", () => {
-  it.each(SLOW)("is rejected as a profile, as a configuration and by config set: %s", (_, text, message) => {
+describe("a file that would take too long to parse (fault matrix row 49)", () => {
+  it.each(SLOW)("is rejected as a profile, as a configuration and by config set if it has %s", (_, text, message) => {
     expect(refusal(() => parseProfile(text, "f.yaml"))).toMatch(message);
     expect(refusal(() => inspectText(text, "f.yaml"))).toMatch(/^f\.yaml/);
     // A file that is only too long can be edited: the result is checked like any configuration.
@@ -52,7 +52,7 @@ describe("row 49: a file that takes too long to parse", () => {
     else expect(refusal(() => inspectText(withSetting(text, ["log_level"], "debug"), "f.yaml"))).toMatch(/^f\.yaml/);
   });
 
-  it("is read only up to the piece that exceeds a limit", () => {
+  it("is parsed only up to the position at which it exceeds a limit", () => {
     const deep = excessOf("[".repeat(1_000_000));
     expect(deep?.offset).toBeLessThan(100);
     const aliases = excessOf(lines(100_000, () => "- *a"));
@@ -61,14 +61,14 @@ describe("row 49: a file that takes too long to parse", () => {
     expect(keys?.offset).toBeLessThan(450_000);
   });
 
-  it("is rejected as a trace by its line", () => {
+  it("is rejected as a trace, and the error names the line", () => {
     const deep = `{"kind":"header","format":"booth-plc-trace","version":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
     expect(() => parseTrace(deep, "f.trace")).toThrow("f.trace:1: the line has 2000");
     const keys = JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`key_${i}`, 1])));
     expect(() => parseTrace(keys, "f.trace")).toThrow(/f\.trace:1: the line has \d+ characters, more than 8192/);
   });
 
-  it("makes check end with 78 and a sentence", { timeout: MANY_PROCESSES_MS }, async () => {
+  it("makes the check command exit with 78 and an error message", { timeout: MANY_PROCESSES_MS }, async () => {
     const folder = temporaryFolder();
     for (const [index, [, text, message]] of SLOW.entries()) {
       const file = join(folder, `${index}.yaml`);

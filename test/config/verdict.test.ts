@@ -60,8 +60,8 @@ async function reloaded(file: string): Promise<string> {
   return reload().then(() => "", String);
 }
 
-describe("a fault of the configuration", () => {
-  it.each(BAD)("has the same path in check and start: $title", async (bad) => {
+describe("a fault in the configuration", () => {
+  it.each(BAD)("is reported with the same path by check and at startup: $title", async (bad) => {
     const file = written(bad);
     expect(await checked(file)).toEqual({ code: 78, paths: [bad.path] });
     expect(started(file)).toEqual([bad.path]);
@@ -69,7 +69,7 @@ describe("a fault of the configuration", () => {
 
   // One fault of each setting: the test above covers the others.
   const settings = BAD.filter(({ path }, index) => BAD.findIndex((one) => one.path === path) === index);
-  it.each(settings)("has the same path in config set, reload and doctor: $title", async (bad) => {
+  it.each(settings)("is reported with the same path by config set, reload and doctor: $title", async (bad) => {
     const file = written(bad);
     const set = await say(["config", "set", "log_level", "debug", "--config", file]);
     expect(set.code).toBe(78);
@@ -80,7 +80,7 @@ describe("a fault of the configuration", () => {
   });
 
   const booths = BAD.filter(({ path }) => path.startsWith("booths[0]."));
-  it.each(booths)("is rejected by the page's set-up: $title", async ({ config }) => {
+  it.each(booths)("is rejected by the set-up on the web page: $title", async ({ config }) => {
     const file = written({ config: {} });
     const [entry] = config["booths"] as readonly [{ readonly id: string }];
     const set_up = createSetUp({

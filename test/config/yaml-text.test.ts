@@ -15,11 +15,11 @@ it.each([
   ["Unexpected map-value-ind token in YAML stream", "unexpected here: a colon"],
   ["Unexpected scalar at node end", "unexpected after the value: text"],
   ["Plain value cannot start with reserved character @", "a value cannot start with @: put it in quotes"],
-])("a usual mistake of YAML is a message of the agent: %s", (words, expected) => {
+])("yamlText replaces the YAML parser's error %j by the message %j", (words, expected) => {
   expect(render(yamlText(words))).toBe(expected);
 });
 
-it("other words of the YAML parser stay, without their part that quotes the file", () => {
+it("yamlText keeps other errors of the YAML parser, without the part that quotes the file", () => {
   expect(yamlText("Unresolved alias (the anchor must be set before the alias): hunter2")).not.toContain("hunter2");
   expect(yamlText("Unresolved tag: !secret")).toEqual(message("yaml.tag"));
 });
@@ -49,7 +49,7 @@ it.each([
   ["a: ]", "yaml.unexpected"],
   ["a: 'b' c", "yaml.unexpected_at_end"],
   ["a: b\n---\nc: d", "yaml.documents"],
-])("the YAML parser's fault of %j is the message %s", (text, code) => {
+])("openYaml reports the faulty YAML %j with the message code %s", (text, code) => {
   expect(faultsOf(`${text}\n`)).toContain(code);
 });
 
@@ -64,7 +64,7 @@ function faultsOf(text: string): readonly string[] {
   }
 }
 
-it("a rule of a schema names its message by the code", () => {
+it("shapeText returns the message for a schema rule's fault code, and null for any other text", () => {
   expect(shapeText(shapeFault("config.booth_id"))).toEqual(message("config.booth_id"));
   expect(shapeText("Invalid input")).toBeNull();
   expect(render(message("config.node"))).toBe(

@@ -174,7 +174,7 @@ async function configured(folder: string): Promise<string> {
   return file;
 }
 
-it("status, log, test messages and the support bundle with doctor contain no secret of any setting, even if peers quote all secrets", async () => {
+it("the status, log, notification test and support bundle contain no configured secret, even if peers quote all secrets", async () => {
   const secrets = markedKeys(gatewaySchema).filter(
     ({ holds }) => !["key", "own_key", "authorities", "certificate"].includes(holds),
   );

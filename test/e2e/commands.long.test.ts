@@ -11,7 +11,7 @@ const storedSeqs = ({ service }: VirtualSite): number[] =>
 const batchesSince = ({ service }: VirtualSite, from: number) =>
   service.came.slice(from) as readonly { s0: number; k: readonly unknown[] }[];
 
-it("backfill > sends exactly the named records again; a repeated command changes nothing and gets the same answer", async () => {
+it("the backfill command resends exactly the named records, and a repeated command gets the same answer without resending", async () => {
   const { site, stream } = await activeSite();
   const before = storedSeqs(site);
   run(site.service.db, "DELETE FROM records WHERE seq BETWEEN 20 AND 39");
@@ -32,7 +32,7 @@ it("backfill > sends exactly the named records again; a repeated command changes
   expect(answersTo(site, command.id)).toEqual(["accepted", "done", "done"]);
 });
 
-it("backfill > counts missing records and rejects another booth's stream", async () => {
+it("the backfill command counts missing records, and fails for another booth or another booth's stream", async () => {
   const { site, stream } = await activeSite();
   const far = order(site, "backfill", { serial: SERIAL, stream_id: stream, ranges: [[9_000_000, 9_000_009]] });
   expect(await settled(site, far.id, MINUTE)).toMatchObject({ state: "done", result: { records: 0, missing: 10 } });
@@ -58,7 +58,7 @@ const MALFORMED: readonly (readonly [Command["type"] | "reboot", Readonly<Record
   ["reboot", {}, "there is no command reboot here"],
 ];
 
-it("remote commands > have no effect if they are malformed or expired, for each type of command", async () => {
+it("a remote command of any type has no effect if it is malformed or expired", async () => {
   const { site, stream } = await activeSite();
   const record = () => site.service.get(`/api/booths_provisioning/${SERIAL}`);
   const keys = (): unknown => rows(site.service.db, "SELECT hash, expires_at FROM api_keys WHERE scope = 'gateway'");
@@ -91,7 +91,7 @@ it("remote commands > have no effect if they are malformed or expired, for each 
   expect(record()).toMatchObject({ status: "provisioned", generation: 1 });
 });
 
-it("remote commands > wait for the next session, and are executed once after a kill", async () => {
+it("a remote command sent during an outage is executed once after the reconnect, even if the agent is killed meanwhile", async () => {
   const { site, stream } = await activeSite();
   run(site.service.db, "DELETE FROM records WHERE seq BETWEEN 1 AND 30");
   site.service.way.down = true;

@@ -25,7 +25,7 @@ function limits({ service }: VirtualSite): (number | undefined)[] {
   });
 }
 
-it("config_changed > applies a configuration at once, keeps it after PLC and service were reached, and does not apply it twice", async () => {
+it("the config_changed command applies a new configuration, keeps it if PLC and service answer, and never applies it twice", async () => {
   const { site } = await activeSite({ for_ms: MINUTE });
   const before = limits(site);
   change(site, 2, { minutes: 4_321 });
@@ -38,69 +38,73 @@ it("config_changed > applies a configuration at once, keeps it after PLC and ser
 });
 
 it.each([
-  ["a limit beyond reason", 99_999_999, undefined, "exhaust_filter: 99999999 minutes are more than"],
-  ["a zone that isn't", 4_321, "America/Atlantis", "there is no time zone America/Atlantis"],
-] as const)("config_changed > rejects %s without any effect, also at the next read of the record", async (...row) => {
-  const [, minutes, tz, reason] = row;
-  const { site } = await activeSite({ for_ms: MINUTE });
-  const before = limits(site);
-  change(site, 2, { minutes, tz });
-  const { state, error } = await settled(site, order(site, "config_changed", { serial: SERIAL, revision: 2 }).id);
-  expect(state).toBe("failed");
-  expect(error).toContain("nothing was changed");
-  expect(error).toContain(reason);
-  await site.stop();
-  await site.start();
-  await site.clock.run(5 * MINUTE);
-  expect(limits(site)).toEqual(before);
-  // Another revision is tried again.
-  change(site, 3, { minutes: 5_000, tz: "America/Denver" });
-  expect((await settled(site, order(site, "config_changed", { serial: SERIAL, revision: 3 }).id)).state).toBe("done");
-  await site.clock.run(MINUTE);
-  expect(limits(site).at(-1)).toBe(5_000);
-});
-
-it.each(["the PLC doesn't answer under it", "the service isn't reached under it", "it is cut off by a kill"])(
-  "config_changed > restores the previous configuration if %s",
-  async (what) => {
+  ["an implausibly high limit", 99_999_999, undefined, "exhaust_filter: 99999999 minutes are more than"],
+  ["an unknown time zone", 4_321, "America/Atlantis", "there is no time zone America/Atlantis"],
+] as const)(
+  "the config_changed command rejects %s without any effect, which also holds after a restart",
+  async (...row) => {
+    const [, minutes, tz, reason] = row;
     const { site } = await activeSite({ for_ms: MINUTE });
     const before = limits(site);
-    const isService = what.startsWith("the service");
-    if (!isService) site.plc.fault = "timeout";
-    await site.clock.run(MINUTE);
-    change(site, 2, { minutes: 4_321 });
-    let answers = 0;
-    site.service.way.passing = (passing, { path }) => {
-      if (isService && passing === "answer" && path.includes(SERIAL) && ++answers === 1) {
-        // After this answer, the gateway has read the record and the service stops answering.
-        void site.clock.sleep(1).then(() => (site.service.way.down = true));
-      }
-      return Promise.resolve();
-    };
-    const { id } = order(site, "config_changed", { serial: SERIAL, revision: 2, within_ms: 120_000 });
-    await site.clock.run(MINUTE);
-    if (what.includes("kill")) {
-      site.kill();
-      await site.start();
-    }
-    await site.clock.run(4 * MINUTE);
-    site.service.way.passing = null;
-    site.service.way.down = false;
-    const { state, error } = await settled(site, id);
+    change(site, 2, { minutes, tz });
+    const { state, error } = await settled(site, order(site, "config_changed", { serial: SERIAL, revision: 2 }).id);
     expect(state).toBe("failed");
-    expect(error).toBe(`rolled back: no answer of the ${isService ? "service" : "PLC"} within 120 s of the change`);
-    site.plc.fault = null;
-    // The record still has the rejected configuration.
+    expect(error).toContain("nothing was changed");
+    expect(error).toContain(reason);
     await site.stop();
     await site.start();
     await site.clock.run(5 * MINUTE);
-    const told = limits(site).slice(before.length);
-    expect(told.slice(0, 2)).toEqual([4_321, before.at(-1)]);
-    expect(told.at(-1)).toBe(before.at(-1));
+    expect(limits(site)).toEqual(before);
+    // Another revision is tried again.
+    change(site, 3, { minutes: 5_000, tz: "America/Denver" });
+    expect((await settled(site, order(site, "config_changed", { serial: SERIAL, revision: 3 }).id)).state).toBe("done");
+    await site.clock.run(MINUTE);
+    expect(limits(site).at(-1)).toBe(5_000);
   },
 );
 
-it("config_changed > finds a changed configuration without a command at the next read of the record, and tries it in the same way", async () => {
+it.each([
+  "the PLC doesn't answer within 120 s",
+  "the service doesn't answer within 120 s",
+  "the agent is killed during the trial",
+])("the config_changed command restores the previous configuration if %s", async (what) => {
+  const { site } = await activeSite({ for_ms: MINUTE });
+  const before = limits(site);
+  const isService = what.startsWith("the service");
+  if (!isService) site.plc.fault = "timeout";
+  await site.clock.run(MINUTE);
+  change(site, 2, { minutes: 4_321 });
+  let answers = 0;
+  site.service.way.passing = (passing, { path }) => {
+    if (isService && passing === "answer" && path.includes(SERIAL) && ++answers === 1) {
+      // After this answer, the gateway has read the record and the service stops answering.
+      void site.clock.sleep(1).then(() => (site.service.way.down = true));
+    }
+    return Promise.resolve();
+  };
+  const { id } = order(site, "config_changed", { serial: SERIAL, revision: 2, within_ms: 120_000 });
+  await site.clock.run(MINUTE);
+  if (what.includes("kill")) {
+    site.kill();
+    await site.start();
+  }
+  await site.clock.run(4 * MINUTE);
+  site.service.way.passing = null;
+  site.service.way.down = false;
+  const { state, error } = await settled(site, id);
+  expect(state).toBe("failed");
+  expect(error).toBe(`rolled back: no answer of the ${isService ? "service" : "PLC"} within 120 s of the change`);
+  site.plc.fault = null;
+  // The record still has the rejected configuration.
+  await site.stop();
+  await site.start();
+  await site.clock.run(5 * MINUTE);
+  const told = limits(site).slice(before.length);
+  expect(told.slice(0, 2)).toEqual([4_321, before.at(-1)]);
+  expect(told.at(-1)).toBe(before.at(-1));
+});
+
+it("a configuration changed at the service without a command is tried at the next read of the booth's record", async () => {
   const { site } = await activeSite({ for_ms: MINUTE });
   const before = limits(site);
   change(site, 2, { minutes: 4_321 });

@@ -9,7 +9,7 @@ import { askAgent, SOCKET_NAME } from "../../src/tools/agent-client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-it("an agent stops at once while its PLC, its service and its outputs accept no connection", async () => {
+it("the agent stops cleanly on SIGTERM while its PLC, its service and its outputs accept no connection", async () => {
   const folder = temporaryFolder();
   const data_dir = join(folder, "data");
   const runtime_dir = join(folder, "run");

@@ -20,7 +20,7 @@ async function watchedSite(): Promise<ActiveSite & { readonly wiped: Wiped[] }> 
   return { ...here, wiped };
 }
 
-it("a remote command to decommission a booth only releases it, and never wipes the gateway", async () => {
+it("a remote command to decommission a booth only releases the booth, and never wipes the gateway", async () => {
   const { site, agent, wiped } = await watchedSite();
   const { id } = order(site, "release", { serial: SERIAL, to: "decommissioned" });
   expect(await settled(site, id)).toMatchObject({ state: "done" });
@@ -29,7 +29,7 @@ it("a remote command to decommission a booth only releases it, and never wipes t
   expect(wiped).toEqual([]);
 });
 
-it("the service's record wipes a gateway only after it requested this for 24 hours, restarts included", async () => {
+it("a gateway is wiped only after the service's record has said decommissioned for 24 hours, restarts included", async () => {
   const { site, wiped } = await watchedSite();
   const body = { status: "decommissioned" };
   const path = `/api/booths_provisioning/${SERIAL}`;

@@ -103,7 +103,7 @@ function lies(stream: string, records: readonly Placed[]): unknown[] {
 
 /** Tests rows 29, 31 and 35 with a broker. */
 export function deliveryRows({ name, make }: RowBrokers): void {
-  it(`${name}: a poison record is found and waits, and all other records arrive`, async () => {
+  it(`${name}: a poison record (rejected with its whole batch) is isolated, and all other records are delivered`, async () => {
     const { bed, agent } = await begin(await make(), { site: { profile: poisonedProfile() } });
     await bed.pass(16 * MINUTE_MS);
     const delivered = await bed.settle(agent);
@@ -113,7 +113,7 @@ export function deliveryRows({ name, make }: RowBrokers): void {
     held({ row: 29, fault: `poison record, ${name}`, injected: delivered.refused.length }, delivered);
   });
 
-  it(`${name}: a record that is never answered is found and waits, and all other records arrive`, async () => {
+  it(`${name}: a record whose batches are never acked is isolated, and all other records are delivered`, async () => {
     const broker = await make();
     const { bed, agent } = await begin(broker, { link: { ...broker.options.link, ack_deadline_ms: 200 } });
     bed.service.faults.add({ topic: "up/batch", swallow: "door_open", times: 1_000_000 });
@@ -123,7 +123,7 @@ export function deliveryRows({ name, make }: RowBrokers): void {
     held({ row: 29, fault: `record never answered, ${name}`, injected: delivered.refused.length }, delivered);
   });
 
-  it(`${name}: partial, foreign, false, repeated and lost acks never ack a record that isn't stored`, async () => {
+  it(`${name}: partial, foreign, false, repeated and lost acks cause no lost or duplicated record`, async () => {
     const random = seededRandom(31);
     let injected = 0;
     const broker = await make();
@@ -155,7 +155,7 @@ export function deliveryRows({ name, make }: RowBrokers): void {
     held({ row: 31, fault: `partial, foreign, false and lost acks, ${name}`, injected }, delivered);
   });
 
-  it(`${name}: a crash of the broker in mid-session loses nothing`, async () => {
+  it(`${name}: broker crashes during sessions lose no record`, async () => {
     const broker = await make();
     const { bed, agent, account } = await begin(broker);
     const injected = 8;
@@ -169,7 +169,7 @@ export function deliveryRows({ name, make }: RowBrokers): void {
     held({ row: 35, fault: `sessions lost in mid-delivery, ${name}`, injected }, await bed.settle(agent));
   });
 
-  it(`${name}: the agent reconnects rarely while a second gateway with the same identity takes its session over`, async () => {
+  it(`${name}: the agent reconnects rarely while a second client with the same identity keeps taking over its session`, async () => {
     const broker = await make();
     const { bed, agent, account } = await begin(broker);
     const { client_id, username, credential } = account();

@@ -43,7 +43,7 @@ const placesIn = ({ service }: VirtualSite): Place[] =>
     ({ value }) => JSON.parse(value) as Place,
   );
 
-it("zone and hours come from the facility if the record has none, survive an outage with a restart, and follow later changes", async () => {
+it("time zone and working hours come from the facility if the booth's record has none, and survive an outage with restart", async () => {
   const here = site();
   const { service, clock } = here;
   let agent = await here.start();

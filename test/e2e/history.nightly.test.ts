@@ -25,7 +25,7 @@ function memoryOf(folder: string): SiteMemory {
 }
 
 it(
-  "a history fills gateway and service, live data follows without a gap, and an interrupted history starts again from its beginning",
+  "the simulated site with --history fills gateway and service, continues live without a gap, and starts over if interrupted",
   { timeout: MANY_PROCESSES_MS },
   async () => {
     const folder = join(temporaryFolder(), "site");

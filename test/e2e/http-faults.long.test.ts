@@ -42,7 +42,7 @@ it.each([
   [27, "answer lost after it applied", ROUTES.map((route) => ({ route, when: "after", reset: true, times: 2 }))],
   [27, "time-out after it applied", ROUTES.map((route) => ({ route, when: "after", delay_ms: 2 * TOTAL_MS }))],
   [30, "200 with broken JSON", ROUTES.map((route) => ({ route, when: "after", truncate: true, times: 2 }))],
-] as const)("row %i, %s: the booth is bound by a single claim", async (row, fault, plan) => {
+] as const)("fault matrix row %i, %s: the booth is bound by a single claim", async (row, fault, plan) => {
   const here = await httpBed();
   for (const one of plan) here.service.faults.add(one);
   await here.agent.enterSerial("booth-1", SERIAL, { by: "alex", note: "" });
@@ -52,7 +52,7 @@ it.each([
   await bound(here, { row, fault, injected });
 });
 
-it("row 26: the agent waits at least as long as Retry-After says, in seconds or as a date", async () => {
+it("the agent waits at least as long as a Retry-After header in seconds or as a date requires (fault matrix row 26)", async () => {
   for (const form of ["seconds", "date"]) {
     const here = await httpBed();
     const until = here.site.clock.wall() + 90_000;
@@ -69,7 +69,7 @@ it("row 26: the agent waits at least as long as Retry-After says, in seconds or 
   }
 });
 
-it("row 42: an unknown serial number is reported as not found and asked for again, and the right one binds", async () => {
+it("an unknown serial number is reported as not found and looked up again until the right number binds the booth (fault matrix row 42)", async () => {
   const here = await httpBed();
   await here.agent.enterSerial("booth-1", "WXYZ-999", { by: "alex", note: "" });
   await eventually("not found", () => (boothOf(here.agent).provisioning.state === "not_found" ? true : undefined));
@@ -84,7 +84,7 @@ it("row 42: an unknown serial number is reported as not found and asked for agai
   await bound(here, { row: 42, fault: "unknown serial", injected });
 });
 
-it("row 43: of 100 simultaneous claims of one serial number one wins, and 99 get a conflict that names the winner", async () => {
+it("exactly one of 100 simultaneous claims of a serial number succeeds, and the other 99 get status 409 (fault matrix row 43)", async () => {
   const service = await startService({ dataDir: ":memory:", port: 0, mqttPort: 0, clock: { wall: () => START } });
   onTestFinished(() => service.stop());
   seedSite(service.db, { serial: SERIAL, provisionKey: PROVISION_KEY, now: START });

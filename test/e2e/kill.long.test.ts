@@ -32,7 +32,7 @@ function requestsFor({
 }
 
 it(
-  `loses and doubles nothing when it is killed ${KILLS} times at random moments`,
+  `the agent loses and duplicates no record if it is killed ${KILLS} times at random moments`,
   { timeout: MANY_PROCESSES_MS },
   async () => {
     const site = await realSite({ speed: 60, serial: SERIAL });

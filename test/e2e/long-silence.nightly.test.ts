@@ -7,7 +7,7 @@ import { recordFault } from "../support/faults.ts";
 const WATCHDOG_MS = 30_000;
 const DAYS = 30;
 
-it("watchdog > gets a beat in time during 30 days without PLC and service", async () => {
+it("the systemd watchdog gets every heartbeat in time during 30 days without PLC and service", async () => {
   let now = (): number => 0;
   let last = Number.NaN;
   let longest = 0;

@@ -121,7 +121,7 @@ async function meteredBed(more: DeliveryBedOptions = {}): Promise<Metered> {
   return { bed, traffic, broker, http };
 }
 
-test("traffic > counts within 2 % of the bytes that a proxy saw, TLS included, by purpose", async () => {
+test("the traffic account is within 2 % of the bytes that a proxy counted, including TLS, and is split by purpose", async () => {
   const { bed, traffic, broker, http } = await meteredBed();
   const agent = await bed.start();
   await bed.until("records are acked", () => (agent.status().booths[0]?.log.acked_seq ?? 0) > 150);
@@ -146,7 +146,7 @@ test("traffic > counts within 2 % of the bytes that a proxy saw, TLS included, b
 /** 08:35 in Tokyo on April 1, and 25 minutes before the end of March in UTC. */
 const LAST_OF_MARCH = Date.UTC(2026, 2, 31, 23, 35);
 
-test("traffic > slows heartbeats, batches and the backlog in that order as the monthly budget is used up, never delays a mode change, and recovers in the next month despite steps of the wall clock", async () => {
+test("a used-up monthly budget slows heartbeats, batches and the backlog in that order, but not mode changes, until next month", async () => {
   const scenario = findScenario("busy-day");
   if (scenario === undefined) throw new Error("there is a busy day");
   const site = { start: LAST_OF_MARCH, scenario: { ...scenario, tz: "Asia/Tokyo" } };
@@ -202,7 +202,7 @@ test("traffic > slows heartbeats, batches and the backlog in that order as the m
   expect(bed.site.lines.some((line) => line.includes("nothing gives way"))).toBe(true);
 });
 
-test("traffic > keeps its account over a kill and a stop; a power cut loses only the bytes since the last save and is counted", async () => {
+test("the traffic account survives a kill and a stop, and a power cut loses only the bytes since the last save", async () => {
   const folder = temporaryFolder();
   const kept = new Map<string, unknown>();
   const identity = {

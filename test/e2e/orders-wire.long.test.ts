@@ -39,7 +39,7 @@ function secondBooth({ service }: VirtualSite): void {
   );
 }
 
-it("each command of the service and each answer has the known wire format", async () => {
+it("every remote command of the service and every answer matches the golden file of the wire format", async () => {
   const { site, stream } = await activeSite({ for_ms: UNTIL_AN_HOUR_IS_FINISHED_MS });
   secondBooth(site);
   const texts: string[] = [];

@@ -24,7 +24,7 @@ function startHogs(): void {
 }
 
 it(
-  "a machine that can't keep up slows the simulated time down, reports it, and causes no incident and no gap",
+  "the simulated site slows its time and reports it on an overloaded machine, without an incident or a gap",
   { timeout: MANY_PROCESSES_MS },
   async () => {
     const folder = join(temporaryFolder(), "site");

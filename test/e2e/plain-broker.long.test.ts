@@ -89,7 +89,7 @@ async function until(site: VirtualSite, what: string, condition: () => boolean):
 
 const seqsOf = ({ batches }: QuietBroker): number[] => batches.flatMap(({ s0, k }) => k.map((_, index) => s0 + index));
 
-it("at a service without acks the broker's PUBACK moves the cursor, and the state names the broker as the source", async () => {
+it("the broker's PUBACK counts as the ack if the service sends none, and the status names the broker as its source", async () => {
   const broker = await quietBroker();
   const site = siteWith(broker, () => PROVISION_KEY);
   const agent = await site.start();
@@ -104,7 +104,7 @@ it("at a service without acks the broker's PUBACK moves the cursor, and the stat
   expect(site.service.came).toEqual([]);
 });
 
-it("a key that the broker rejects is reported, records are kept, and they are sent once another key is accepted", async () => {
+it("a key that the broker rejects is reported, and records are kept until the broker accepts another key", async () => {
   const broker = await quietBroker();
   let key = PROVISION_KEY;
   const site = siteWith(broker, () => key);

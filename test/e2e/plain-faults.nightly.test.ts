@@ -45,7 +45,7 @@ async function cutAt(cutOn: "request" | "answer", n: number): Promise<Counts | n
   return power.isCut ? { lost: found.length === 0 ? 1 : 0, doubled: Math.max(0, found.length - 1), wrong } : null;
 }
 
-it("a power cut at any step of a claim leaves one complete record at a service without generations", async () => {
+it("a power cut at any step of binding a booth to a plain service leaves exactly one complete provisioning record there", async () => {
   const sum = { lost: 0, doubled: 0, wrong: 0 };
   let cuts = 0;
   for (const cutOn of ["request", "answer"] as const) {

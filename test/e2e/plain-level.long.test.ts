@@ -11,7 +11,7 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 /** Mon 2026-03-02 07:50 in Denver. */
 const START = Date.UTC(2026, 2, 2, 14, 50);
 
-it("a service without generations > gets one claim and its completion, and no readings", async () => {
+it("a plain service (which accepts no readings) receives only the claim of the booth and its completion", async () => {
   const folder = temporaryFolder();
   const site = virtualSite({ folder, scenario: "busy-day", start: START, facility: { plain: true } });
   const requests: string[] = [];
@@ -51,7 +51,7 @@ it("a service without generations > gets one claim and its completion, and no re
   site.close();
 });
 
-it("a service without generations and broker > counts as up while it answers, and is no fault in status and doctor", async () => {
+it("a plain service without a broker counts as up while it answers, and the doctor command reports no fault", async () => {
   const site = virtualSite({
     folder: temporaryFolder(),
     scenario: "busy-day",
@@ -84,7 +84,7 @@ it("a service without generations and broker > counts as up while it answers, an
   site.close();
 });
 
-it("status > claims no acks while another serial number is looked up", async () => {
+it("the status does not show records as acked while another serial number is looked up", async () => {
   const site = virtualSite({
     folder: temporaryFolder(),
     scenario: "busy-day",

@@ -61,16 +61,19 @@ function ended({ site }: Strict): void {
 it.each([
   ["COMPLETE", []],
   ["IN PROGRESS", [`PUT ${ROUTE}/${SERIAL}`]],
-] as const)("a booth whose record exists as %s is bound with the writes %j", async (status, writes) => {
-  const strict = strictSite();
-  await made(strict.site, status);
-  const before = strict.writes.length;
-  await active(strict);
-  expect(strict.writes.slice(before)).toEqual(writes);
-  ended(strict);
-});
+] as const)(
+  "a booth whose provisioning record at the service is already %s is bound with only the writes %j",
+  async (status, writes) => {
+    const strict = strictSite();
+    await made(strict.site, status);
+    const before = strict.writes.length;
+    await active(strict);
+    expect(strict.writes.slice(before)).toEqual(writes);
+    ended(strict);
+  },
+);
 
-it("a booth whose serial number is entered again becomes active without a second POST", async () => {
+it("an active booth whose serial number is entered again becomes active without a second POST", async () => {
   const strict = strictSite();
   const { site, writes } = strict;
   const agent = await site.start();
@@ -83,7 +86,7 @@ it("a booth whose serial number is entered again becomes active without a second
   ended(strict);
 });
 
-it("a lost answer to the POST is repaired: the record is found and completed", async () => {
+it("a booth is bound even if the answer to the POST is lost, because its record is found and completed", async () => {
   const strict = strictSite();
   const { site } = strict;
   const lost = { posts: 0 };

@@ -14,7 +14,7 @@ import { virtualSite } from "../support/virtual-site.ts";
 const OLD = "plc-password-before";
 const NEW = "plc-password-after";
 
-it("the PLC's passwords from the service's record are tried newest first, stored sealed, and appear in no file, log line or answer", async () => {
+it("the PLC's passwords from the service are tried newest first, stored encrypted, and appear in no file, log or answer", async () => {
   const folder = temporaryFolder();
   const tried: (readonly string[])[] = [];
   const passwords = (known: readonly string[]): void => void tried.push(known);

@@ -18,7 +18,7 @@ function between(
   return { undo: () => void Object.assign(service.http, { send }) };
 }
 
-it("the booth's record is read back after a report; a difference is reported once and stays in the status until the record agrees", async () => {
+it("a difference between a report and the booth's record at the service is logged once and shown until the record agrees", async () => {
   const { site, agent } = await activeSite({ for_ms: 3 * MINUTE });
   const reports = () => boothOf(agent).reports;
   expect(reports()).toMatchObject({ refused: null, read_back: { differences: [] } });
@@ -42,7 +42,7 @@ it("the booth's record is read back after a report; a difference is reported onc
   expect(statusText(agent.status())).not.toContain("shows firmware_version");
 });
 
-it("a permanently rejected report is set aside, and the status gives the reason, also after a restart, until the service accepts a report", async () => {
+it("a permanently rejected report is set aside, and the status shows the reason until the service accepts a report", async () => {
   const { site, agent } = await activeSite({ for_ms: 3 * MINUTE });
   let asked = 0;
   const refusing = between(site, ({ method, body }, pass) => {

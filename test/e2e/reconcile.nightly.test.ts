@@ -34,7 +34,7 @@ const seqsAt = (site: VirtualSite, from: number, to: number): number[] =>
     `SELECT seq FROM records WHERE time >= ${from} AND time < ${to} ORDER BY seq`,
   ).map(({ seq }) => seq);
 
-it("comparison > finds deleted and changed records at the service and resends only the hours that differ", async () => {
+it("the daily comparison finds deleted and changed records at the service, and resends only the hours that differ", async () => {
   const { site, agent } = await pastMidnight();
   expect(await reconciled(site, agent)).toMatchObject({ day: DAY, differed: 0, hours: 0, resent: 0, remaining: [] });
 
@@ -76,7 +76,7 @@ it("comparison > finds deleted and changed records at the service and resends on
   expect(await reconciled(site, agent)).toMatchObject({ differed: 0, resent: 0 });
 });
 
-it("comparison > reports differences without an incident if a full store dropped records of that day", async () => {
+it("the daily comparison reports differences without an incident if a full store dropped records of that day", async () => {
   const { site, agent } = await pastMidnight({
     budget: { max_bytes: 60_000, max_age_ms: 30 * 86_400_000 },
     commit_interval_ms: 60_000,
@@ -88,7 +88,7 @@ it("comparison > reports differences without an incident if a full store dropped
   expect(site.lines.filter((line) => line.includes("algorithm_difference"))).toEqual([]);
 });
 
-it("comparison > raises an incident and sends nothing if the records agree and a figure differs, and keeps the result over a restart", async () => {
+it("the daily comparison raises an incident and resends nothing if the records agree but a figure differs", async () => {
   const { site, agent } = await pastMidnight();
   let asked = 0;
   const undo = answersWith(site, (text) => {
@@ -127,7 +127,7 @@ function answersWith(site: VirtualSite, textOf: (text: string) => string): () =>
   return () => void Object.assign(http, { send });
 }
 
-it("comparison > fails alone if an answer is nested too deep or an error is thrown, and keeps 100 of 60,000 differences", async () => {
+it("the daily comparison fails without stopping the agent if it throws an error, and keeps only 100 of 60,000 differences", async () => {
   const figures = { fail: false };
   const { site, agent } = await pastMidnight({
     given: (parts) => ({
@@ -162,7 +162,7 @@ it("comparison > fails alone if an answer is nested too deep or an error is thro
   expect(boothOf(next).reconciliation).toMatchObject({ kind: "done", remaining_count: done.remaining_count });
 });
 
-it("comparison > is read by its id, rejects a day that has not ended, and is not repeated after a restart", async () => {
+it("the daily comparison is available by its ID, rejects a day that has not ended, and is not repeated after a restart", async () => {
   const { site, agent } = await pastMidnight();
   const control = site.control();
   const post = async (day: string): Promise<{ readonly id: string; readonly day: string }> => {

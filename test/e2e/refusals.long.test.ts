@@ -13,9 +13,9 @@ interface Columns {
  * batch.
  */
 const WAYS = {
-  "names each": ({ s0, k }: Columns, refuses: (seq: number) => boolean) =>
+  "naming each rejected record": ({ s0, k }: Columns, refuses: (seq: number) => boolean) =>
     k.forEach((_, index) => refuses(s0 + index) && (k[index] = "?")),
-  "takes nothing of a batch with such a record": (columns: Columns, refuses: (seq: number) => boolean) => {
+  "rejecting whole batches": (columns: Columns, refuses: (seq: number) => boolean) => {
     if (columns.k.some((_, index) => refuses(columns.s0 + index))) columns.t0 = "soon";
   },
 } as const;
@@ -58,7 +58,7 @@ async function refusingSite(way: WayName, options: Parameters<typeof activeSite>
 }
 
 it.each(Object.keys(WAYS) as WayName[])(
-  "a service that rejects everything for 40 minutes, and %s, gets few requests, and has everything but poison ten minutes later",
+  "a service that rejects all records for 40 minutes (%s) gets few requests, and has all but the poison records 10 minutes later",
   async (way) => {
     const bed = await refusingSite(way);
     const { site, agent, refuse, lacking } = bed;
@@ -81,9 +81,9 @@ it.each(Object.keys(WAYS) as WayName[])(
   },
 );
 
-it("a record that the service rejects for a day is set aside, declared to the service, and logged", async () => {
+it("a record that the service rejects for a day is set aside, declared as a gap to the service, and logged", async () => {
   const poll = { fast: { poll_interval_ms: MINUTE }, slow: { poll_interval_ms: MINUTE } };
-  const bed = await refusingSite("takes nothing of a batch with such a record", {
+  const bed = await refusingSite("rejecting whole batches", {
     booth: { poll },
     commit_interval_ms: 5 * MINUTE,
   });

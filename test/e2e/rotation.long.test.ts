@@ -35,7 +35,7 @@ function held(folder: string): string {
   return createHash("sha256").update(credential).digest("hex");
 }
 
-it("a key is rotated while always at least one is valid; the old key ends, and delivery continues", async () => {
+it("a key rotation replaces the gateway's key, ends the old key only later, and doesn't interrupt delivery", async () => {
   const { site, agent, folder } = await activeSite({ for_ms: BEFORE_MS });
   const [first] = opening(site);
   expect(held(folder)).toBe(first);
@@ -52,7 +52,7 @@ it("a key is rotated while always at least one is valid; the old key ends, and d
   expect(boothOf(agent).log.acked_seq).toBeGreaterThan(newest_seq);
 });
 
-it("a new key that opens no session never replaces the old one, which stays valid", async () => {
+it("a key rotation keeps the old key valid if the new key can't open a session", async () => {
   const { site, agent, folder } = await activeSite({ for_ms: BEFORE_MS });
   const [first] = opening(site);
   site.service.way.passing = (what, { body }) => {
@@ -109,7 +109,7 @@ it.each([
   ["a minute", MINUTE],
   ["longer than the old key lasts", 30 * MINUTE],
 ])(
-  "after a power cut at each step of a rotation and %s without power, the only valid key is the gateway's",
+  "a power cut at any step of a key rotation, with the power off for %s, leaves only the gateway's key valid",
   async (text, off_ms) => {
     let cuts = 0;
     let lost = 0;

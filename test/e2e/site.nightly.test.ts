@@ -68,8 +68,8 @@ function sentence(of: { readonly code: number | string; readonly err: string }):
   return of.err;
 }
 
-describe("npm start", { timeout: MANY_PROCESSES_MS }, () => {
-  it("prints its events, stops on SIGINT, and continues at the next start", async () => {
+describe("the simulated site of npm start", { timeout: MANY_PROCESSES_MS }, () => {
+  it("prints its events, stops on SIGINT, and continues where it stopped at the next start", async () => {
     const folder = join(temporaryFolder(), "site");
     const first = startSite(folder);
     expect(await first.line(/./)).toMatch(/^A simulated site in .+ one second simulates 60 seconds .+ Ctrl-C/);
@@ -119,7 +119,7 @@ describe("npm start", { timeout: MANY_PROCESSES_MS }, () => {
     expect(audit.filter(({ action }) => action === "claim")).toHaveLength(1);
   });
 
-  it("ends its agent if it is killed, and starts again in the same folder at a later time", async () => {
+  it("takes its agent down if it is killed, and starts again in the same folder at a later simulated time", async () => {
     const folder = join(temporaryFolder(), "site");
     const site = startSite(folder);
     const agent = await agentOf(site);
@@ -150,7 +150,7 @@ describe("npm start", { timeout: MANY_PROCESSES_MS }, () => {
     await stop(site, newAgent);
   });
 
-  it("reports a wrong option in one sentence and exits with 2", async () => {
+  it("exits with 2 and a one-line message if an option is wrong", async () => {
     const folder = temporaryFolder();
     const file = join(folder, "file");
     writeFileSync(file, "");
@@ -166,7 +166,7 @@ describe("npm start", { timeout: MANY_PROCESSES_MS }, () => {
     for (const [argv, said] of cases) expect(sentence(await runProgram(SIMULATORS, ["site", ...argv]))).toContain(said);
   });
 
-  it("prints its options and scenarios", async () => {
+  it("prints its options with --help and its scenarios with --list", async () => {
     const help = await runProgram(SIMULATORS, ["site", "--help"]);
     expect(help).toMatchObject({ code: 0, err: "" });
     for (const option of ["--speed", "--scenario", "--data", "--port"]) expect(help.out).toContain(option);

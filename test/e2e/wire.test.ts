@@ -42,7 +42,7 @@ function publishText({ topic, qos, retain, payload }: TappedPublish): string {
  * Agent and service use real sockets. Virtual time stops while they exchange messages, so the messages depend only on
  * the code. The broker accepts the agent only after the booth is claimed and everything is committed.
  */
-it("the first provisioning, the first batch and the first report have the known wire format", async () => {
+it("the first provisioning, the first batch and the first report match the golden file of the wire format", async () => {
   const gate = { http: "" };
   const site = virtualSite({
     folder: temporaryFolder(),

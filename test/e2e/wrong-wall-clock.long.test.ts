@@ -8,7 +8,7 @@ import { MINUTE_MS, DAY_MS } from "../../src/domain/time.ts";
 const START = Date.UTC(2026, 2, 2, 15);
 
 it.each([DAY_MS, -DAY_MS])(
-  "verifying lasts 15 min of elapsed time, also if the wall clock steps by %i ms",
+  "the verification of a new binding times out after 15 min of elapsed time even if the wall clock steps by %i ms",
   async (by) => {
     const site = virtualSite({ folder: temporaryFolder(), scenario: "standard-cycle", start: START });
     const agent = await site.start();
@@ -27,16 +27,19 @@ it.each([DAY_MS, -DAY_MS])(
   },
 );
 
-it.each([DAY_MS, -DAY_MS])("status and reports use corrected time if the wall clock is %i ms off", async (by) => {
-  const site = virtualSite({ folder: temporaryFolder(), scenario: "standard-cycle", start: START });
-  const agent = await site.start();
-  await site.clock.run(10 * MINUTE_MS);
-  site.clock.stepWall(by);
-  await site.clock.run(30_000);
-  const status = agent.status();
-  expect(status.at - site.clock.truth()).toBe(by);
-  expect(reportsNow(status)).toBe(site.clock.truth());
-  expect(localBooths(status).map(({ connectivity }) => connectivity)).toEqual(["Active"]);
-  await site.stop();
-  site.close();
-});
+it.each([DAY_MS, -DAY_MS])(
+  "reports and connectivity use the corrected time if the wall clock is %i ms off",
+  async (by) => {
+    const site = virtualSite({ folder: temporaryFolder(), scenario: "standard-cycle", start: START });
+    const agent = await site.start();
+    await site.clock.run(10 * MINUTE_MS);
+    site.clock.stepWall(by);
+    await site.clock.run(30_000);
+    const status = agent.status();
+    expect(status.at - site.clock.truth()).toBe(by);
+    expect(reportsNow(status)).toBe(site.clock.truth());
+    expect(localBooths(status).map(({ connectivity }) => connectivity)).toEqual(["Active"]);
+    await site.stop();
+    site.close();
+  },
+);

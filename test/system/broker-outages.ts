@@ -74,7 +74,7 @@ async function outage(
  * outage.
  */
 export function outageRow({ name, make, mqtt, quick }: OutageRow): void {
-  it(`row 48: after ${name} is killed and restarted the gateway reconnects in time, and no record is lost or doubled`, async () => {
+  it(`the gateway reconnects in time after ${name} was killed and restarted, without a lost or duplicated record (fault matrix row 48)`, async () => {
     const broker = await make(temporaryFolder());
     const known = new Set<string>();
     const letIn = ({ username, credential }: LinkAccount): Promise<void> => {

@@ -117,7 +117,7 @@ async function openPhone(): Promise<Page> {
   return page;
 }
 
-it("a new gateway is set up on a phone by scanning the nameplate and typing the PIN only", async () => {
+it("a new gateway can be set up from a phone by scanning the nameplate and typing only the PIN", async () => {
   const page = await openPhone();
   const button = (name: string | RegExp) => page.getByRole("button", { name });
   const who = person(page);
@@ -171,7 +171,7 @@ it("a new gateway is set up on a phone by scanning the nameplate and typing the 
 /** The address that the drop-in gives to the hotspot. */
 const HOTSPOT = "192.168.77.1";
 
-it("without a site network a hotspot gives a phone an address, no route, and the page, and hostapd accepts its configuration", async () => {
+it("the gateway's hotspot gives a phone an address without a route and serves the page, and hostapd accepts its configuration", async () => {
   const dropIns = "/usr/share/booth-gateway/drop-ins";
   const network = "/etc/systemd/network/80-booth-gateway-hotspot.network";
   const guest = shop.beside(box, "guest", "wlan0");

@@ -29,7 +29,7 @@ function readByPython(records: readonly Placed<LogRecord>[]): unknown[] {
 const told = (records: readonly Placed<LogRecord>[]): unknown[] =>
   records.map(({ seq, kind, tag, mono, value, quality }) => ({ seq, kind, tag, mono, value, quality }));
 
-it("a Python program of a hundred lines reads a chunk of a busy booth", () => {
+it("an independent Python reader decodes a chunk of 4,000 records of a busy booth", () => {
   const random = seededRandom(8);
   const polls = sixtyTags("s", () => random.next());
   const taken: LogRecord[] = [];
@@ -43,7 +43,7 @@ it("a Python program of a hundred lines reads a chunk of a busy booth", () => {
   expect(readByPython(records)).toEqual(told(records));
 });
 
-it("a Python program reads a chunk with a value of each type and quality", () => {
+it("an independent Python reader decodes a chunk with a value of each type and quality", () => {
   const values = [true, false, null, "v1.2", "été", 3, -7, 21.5, 0.1 + 0.2, 1e300, 5e-324, 0.5, 2 ** 50, 1 / 3];
   const records = values.flatMap((value, index) =>
     [`own ${index}`, typeof value, "any"].map((tag, nth): Placed<LogRecord> => {

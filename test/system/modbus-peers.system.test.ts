@@ -136,7 +136,7 @@ function isOpen(port: number): boolean {
   return readFileSync("/proc/net/tcp", "utf8").includes(`0100007F:${hex} 00000000:0000 0A`);
 }
 
-describe("Modbus driver against pymodbus", () => {
+describe("the Modbus driver with a pymodbus server", () => {
   const all = items().map((item) =>
     item.type === "string" ? { ...item, byte_order: ORDERS[0] ?? item.byte_order } : item,
   );
@@ -145,18 +145,18 @@ describe("Modbus driver against pymodbus", () => {
   test.each([
     ["tcp", "tcp"],
     ["rtu_tcp", "rtu"],
-  ] as const)("decodes every type in every order over %s", async (mode, framing) => {
+  ] as const)("decodes every type in every byte and word order over %s", async (mode, framing) => {
     const port = await bed.peer("/usr/bin/python3", [PYMODBUS_SERVER, mode], image);
     await agrees({ host: "127.0.0.1", port, framing }, all);
   });
 
-  test("decodes every type in every order over RTU on a serial line", async () => {
+  test("decodes every type in every byte and word order over RTU on a serial line", async () => {
     const { near, far } = await bed.ptyPair("pymodbus");
     await bed.peer("/usr/bin/python3", [PYMODBUS_SERVER, "serial", far], image);
     await agrees(serial(near), all);
   });
 
-  test("decodes every type in every order over RTU behind socat's TCP port", async () => {
+  test("decodes every type in every byte and word order over RTU behind a TCP port of socat", async () => {
     const { near, far } = await bed.ptyPair("pymodbus-socat");
     await bed.peer("/usr/bin/python3", [PYMODBUS_SERVER, "serial", far], image);
     await agrees(await behindSocat(near), all);

@@ -155,7 +155,7 @@ function testOf({ alert, labels: set, annotations }: Rule, tried: Tried, kind: "
   };
 }
 
-test("promtool accepts the alert rules, and each rule fires at its threshold and not just below it", () => {
+test("the Prometheus alert rules are valid, and each rule fires at its threshold but not below it", () => {
   const names = rules.map(({ alert }) => alert);
   expect(Object.keys(TRIED).sort()).toEqual([...names].sort());
   for (const { annotations } of rules) expect(Object.keys(annotations).sort()).toEqual(["description", "summary"]);
@@ -263,7 +263,7 @@ async function scrapedSite(): Promise<{ readonly site: RealSite; readonly port: 
   return { site, port, token_file };
 }
 
-test("Debian's Prometheus scrapes the gateway over TLS with its token, each dashboard query returns data, each rule is evaluated, and promtool accepts all names", async () => {
+test("Prometheus scrapes the gateway over TLS with the token, evaluates all alert rules, and returns data for every dashboard query", async () => {
   const { site, port, token_file } = await scrapedSite();
   const ca_file = join(site.dataDir, "page", "own.pem");
   const ca = readFileSync(ca_file, "utf8");

@@ -87,7 +87,7 @@ const reasonOf = (agent: Agent): string => {
   return service.kind === "down" ? `${render(service.reason)}; ${render(service.advice)}` : "";
 };
 
-describe("row 34: a broker with a wrong certificate", () => {
+describe("a wrong certificate of the broker (fault matrix row 34)", () => {
   const cases: readonly (readonly [
     ServiceLinkFault,
     RegExp,
@@ -111,7 +111,7 @@ describe("row 34: a broker with a wrong certificate", () => {
   ];
 
   it.each(cases)(
-    "%s has a state of its own, records are buffered, and they are delivered once the certificate is right",
+    "is reported with the reason for the fault %s, and records are buffered until the certificate is right",
     async (fault, says, listener) => {
       const way = { good: true };
       const { options, broker } = await rig({
@@ -140,8 +140,8 @@ describe("row 34: a broker with a wrong certificate", () => {
   );
 });
 
-describe("a broker that checks its clients", () => {
-  it("row 39: the gateway presents its client certificate, and warns a month before it expires", async () => {
+describe("the gateway with a broker that checks its clients", () => {
+  it("presents its client certificate, and warns if the certificate expires within a month (fault matrix row 39)", async () => {
     const folder = temporaryFolder();
     const clients = testAuthority(folder, "clients");
     const { options } = await rig({
@@ -163,7 +163,7 @@ describe("a broker that checks its clients", () => {
     held({ row: 39, fault: "client certificate about to end", injected: 1 }, await bed.settle(agent));
   });
 
-  it("the agent's state asks for a client certificate if the broker requires one and none is configured", async () => {
+  it("advises setting client_certificate_file if the broker requires a client certificate and none is configured", async () => {
     const { options } = await rig({
       listeners: (authority) => [{ ...goodTls(authority), clients_of: authority.ca_file }],
     });
@@ -172,7 +172,7 @@ describe("a broker that checks its clients", () => {
     await bed.until("the state is told", () => /client_certificate_file/.test(reasonOf(agent)));
   });
 
-  it("a wrong password and forbidden topics are states of their own, with ever longer pauses between attempts", async () => {
+  it("reports a rejected password and forbidden topics with different reasons, and delivers once both are accepted", async () => {
     const { options, broker } = await rig({ listeners: (authority) => [goodTls(authority)] });
     const doors = { open: false };
     const bed = await deliveryBed({
@@ -189,7 +189,7 @@ describe("a broker that checks its clients", () => {
     held({ row: 28, fault: "broker refuses password, then topics", injected: 2 }, await bed.settle(agent));
   });
 
-  it("the gateway sends readings over WebSocket if the MQTT port is blocked", async () => {
+  it("sends readings over WebSocket if the MQTT port is closed", async () => {
     const closed = await freePort();
     const { options, broker } = await rig({
       listeners: (authority) => [{ ...goodTls(authority), websockets: true }],

@@ -151,7 +151,7 @@ function connectedTo(port: number): string[] {
   });
 }
 
-it("row 33: a failed name look-up is reported, and the next connect uses a changed address", async () => {
+it("a failed DNS lookup of the broker is reported, and the next connection uses the changed address (fault matrix row 33)", async () => {
   const here = await site();
   const { folder, configFile, broker, service } = here;
   const names = ownNames(folder);

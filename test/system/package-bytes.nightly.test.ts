@@ -32,7 +32,7 @@ function makeAll(folder: string, options: readonly string[], home?: string): str
     .split("\n");
 }
 
-it("the same input gives packages with the same bytes for both architectures", () => {
+it("the package build is reproducible: the same input gives identical packages for both architectures", () => {
   const folder = temporaryFolder();
   const first = makeAll(join(folder, "a"), []);
   const second = makeAll(join(folder, "b"), []);
@@ -43,7 +43,7 @@ it("the same input gives packages with the same bytes for both architectures", (
   expect(second.map((file) => file.replace("/b/", "/a/"))).toEqual(first);
 });
 
-it("the checksums are signed if a key is given, and a changed package no longer matches them", () => {
+it("the package checksums are signed if a key is given, and the documented check rejects a changed package", () => {
   const folder = temporaryFolder();
   const home = join(folder, "gnupg");
   mkdirSync(home, { mode: 0o700 });
@@ -77,7 +77,7 @@ function arm64Agent(folder: string) {
   return { root, agent: join(root, "usr/lib/booth-gateway/booth-gateway"), command, run };
 }
 
-it("the arm64 agent starts under emulation: its Node, its addons, and its check of a configuration", () => {
+it("the arm64 package runs its Node.js, its addons and its check command under emulation", () => {
   const { root, agent, run } = arm64Agent(temporaryFolder());
   expect(run("-p", "process.arch").trim()).toBe("arm64");
   expect(
@@ -89,7 +89,7 @@ it("the arm64 agent starts under emulation: its Node, its addons, and its check 
   expect(run(agent, "check", "--config", join(root, "usr/share/booth-gateway/gateway.yaml"))).toContain("booth-1");
 });
 
-it("the arm64 agent polls a booth, stores records, binds the booth and delivers, under emulation", async () => {
+it("the arm64 agent polls a booth, stores records, binds the booth and delivers records under emulation", async () => {
   const { agent, command } = arm64Agent(temporaryFolder());
   const site = await realSite({ speed: 1, serial: SERIAL });
   const child = spawn(...command(agent, "run", "--config", site.configFile), { stdio: "ignore" });

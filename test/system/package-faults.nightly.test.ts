@@ -52,7 +52,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("the agent restarts after the kernel kills it because of low memory", async () => {
+it("the agent is restarted without a lost record after the kernel kills it for lack of memory", async () => {
   const pid = mainPid();
   const before = restarts();
   const group = memoryGroup(NO_MEMORY_BYTES);
@@ -68,7 +68,7 @@ it("the agent restarts after the kernel kills it because of low memory", async (
   expect(kills).toBe(1);
 });
 
-it("the agent continues to poll while the journal hangs, and while other programs flood it until it drops lines", async () => {
+it("the agent continues to poll while journald hangs, and after other programs flood the journal", async () => {
   const well = await site.untilBooth(box, "all is delivered", faults.isWell);
   const before = restarts();
   const journald = box.show("systemd-journald.service", "MainPID");
@@ -84,7 +84,7 @@ it("the agent continues to poll while the journal hangs, and while other program
   expect(await faults.enter(faulty(), fault)).toEqual(faults.NOTHING);
 });
 
-it("an older agent refuses a store of a newer version with a clear message and leaves it unchanged for the newer agent", async () => {
+it("an agent rejects a store with a newer schema, advises installing the newer agent, and leaves the store unchanged", async () => {
   await site.untilBooth(box, "all is delivered", faults.isWell);
   const path = join(box.inside(STATE), "store.db");
   stores.onStoppedStore(box, (state) =>
@@ -101,7 +101,7 @@ it("an older agent refuses a store of a newer version with a clear message and l
   expect(await faults.enter(faulty(), fault)).toEqual(faults.NOTHING);
 });
 
-it("the first key, encrypted for this machine, reaches the agent as its credential and is never stored as plain text", () => {
+it("the encrypted first key reaches the agent as a systemd credential and is not stored as plain text", () => {
   const plain = "/etc/credstore/booth-gateway-api-key";
   const encrypted = "/etc/credstore.encrypted/booth-gateway-api-key";
   const notes = readFileSync(box.inside("/usr/share/booth-gateway/drop-ins/encrypted-key.conf"), "utf8");
@@ -119,7 +119,7 @@ it("the first key, encrypted for this machine, reaches the agent as its credenti
   expect(box.try(`grep -rlF ${site.KEY} /etc ${STATE} /var/cache/booth-gateway`).out).toBe("");
 });
 
-it("a decommissioned agent delivers its backlog, wipes its keys, then its data, and stays off", async () => {
+it("a decommissioned agent delivers its backlog, wipes its keys and data, and does not start again", async () => {
   const before = await site.untilBooth(box, "all is delivered", faults.isWell);
   const credential = faults.credentialOf(box);
   box.sh("booth-gateway decommission --yes");

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { packageOf } from "./packaged-site.ts";
 import { makeRootfs, ROOTFS } from "./rootfs.ts";
 
-it("the package installs in an image build without /proc and enables its service", () => {
+it("the package can be installed in an image build without /proc, and enables its service", () => {
   makeRootfs();
   const folder = mkdtempSync(join(tmpdir(), "bg-image-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

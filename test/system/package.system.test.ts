@@ -55,7 +55,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("the README's commands install the package without a network, bind the booth, and deliver records", async () => {
+it("the README's commands install the package without internet access, and the booth is bound and delivers records", async () => {
   box.sh(`mkdir /root/new && mv /root/*_${NEW}_* /root/new/`);
   const [install = "", ...byHand] = site.readmeCommands("Install it as a service");
   box.sh("mkdir -p /etc/avahi/services");
@@ -82,7 +82,7 @@ it("the README's commands install the package without a network, bind the booth,
   expect(line).toMatch(/booth-1: [a-z_]+, PLC up, \d+ to send/);
 });
 
-it("the package contains no build files and lists its components", () => {
+it("the package contains no build files, and its bill of materials lists its components", () => {
   expect(look.leftovers(box)).toEqual([]);
   const bill = look.billOfMaterials(box);
   // The project's own file.
@@ -108,7 +108,7 @@ it("the package contains no build files and lists its components", () => {
   expect(brought.filter((path) => !existsSync(box.inside(path)))).toEqual([]);
 });
 
-it("the agent runs without capabilities, can't write to system folders, and listens on loopback only", () => {
+it("the installed agent runs without capabilities, can't write to system folders, and listens on loopback only", () => {
   const none = { held: [], noNewPrivs: "1", seccomp: "2", isRoot: false };
   expect(look.rightsOf(box, mainPid())).toEqual(none);
   expect(look.writableBy(box, mainPid())).toEqual({ system: [], not_own: [] });
@@ -117,7 +117,7 @@ it("the agent runs without capabilities, can't write to system folders, and list
   expect(listening.filter((address) => !/^(127\.|\[::1\]:)/.test(address))).toEqual([]);
 });
 
-it("the page opens on the network within the unit's restrictions and shows the addresses to type on a phone", () => {
+it("the web page can be opened to the network despite the unit's restrictions, and the command prints its address", () => {
   box.sh("ip address add 192.0.2.77/24 dev lo");
   const { lan, pin } = JSON.parse(box.sh("booth-gateway page --for 1m --json")) as {
     readonly lan: { readonly urls: readonly string[]; readonly port: number };
@@ -128,14 +128,14 @@ it("the page opens on the network within the unit's restrictions and shows the a
   box.sh("booth-gateway page --close && ip address del 192.0.2.77/24 dev lo");
 });
 
-it("members of the agent's group can use all commands except those for root, other users none; compiled code is in the agent's cache", async () => {
+it("members of the agent's group can use all commands except those for root, and other users can use none", async () => {
   expect(look.askedAs(box)).toEqual({ member: EXIT.ok, member_as_root: EXIT.rights, other: EXIT.rights });
   const cached = (): number => Number(box.sh("find /var/cache/booth-gateway -type f | wc -l"));
   box.sh(`systemctl restart ${site.UNIT}`);
   await eventually("compiled code is kept", () => (cached() > 0 ? true : undefined));
 });
 
-it("the first key and the gateway's credential appear in no journal line, environment variable, or argument", () => {
+it("the first key and the gateway's credential appear in no journal line, environment variable or argument", () => {
   // SQLite can't open a file through another process's root.
   cpSync(box.inside("/var/lib/booth-gateway"), join(folder, "state"), { recursive: true });
   const db = new Database(join(folder, "state/identity.db"));
@@ -148,7 +148,7 @@ it("the first key and the gateway's credential appear in no journal line, enviro
     expect(texts.map((text) => text.includes(secret))).toEqual(texts.map(() => false));
 });
 
-it("after kill -9 the agent restarts without a lost or doubled record", async () => {
+it("the agent is restarted within 3 s after kill -9, without a lost or duplicated record", async () => {
   const times: number[] = [];
   for (let kill = 0; kill < 3; kill += 1) {
     const pid = mainPid();
@@ -177,7 +177,7 @@ it("after kill -9 the agent restarts without a lost or doubled record", async ()
   expect(Math.max(...times)).toBeLessThan(BACK_WITHIN_S);
 });
 
-it("the watchdog ends an agent whose event loop hangs, and the agent restarts", async () => {
+it("the systemd watchdog ends an agent whose event loop hangs, and the agent is restarted", async () => {
   const pid = mainPid();
   const restarts = Number(box.show(site.UNIT, "NRestarts"));
   // The agent reopens its tail file after each commit. To open a pipe without a reader hangs.
@@ -204,7 +204,7 @@ it("the watchdog ends an agent whose event loop hangs, and the agent restarts", 
   expect(passed).toBe(true);
 });
 
-it("a reload applies a changed configuration; for a broken one it names the line and the agent keeps running", async () => {
+it("a reload applies a changed configuration, and reports the line of a faulty one while the agent keeps running", async () => {
   const good = readFileSync(box.inside(site.CONFIG), "utf8");
   const pid = mainPid();
   const journal = (): string => box.sh(`journalctl --no-pager -o cat -u ${site.UNIT}`);
@@ -224,7 +224,7 @@ it("a reload applies a changed configuration; for a broken one it names the line
 it.each([
   ["address-filter", "IPAddressDeny"],
   ["serial-devices", "DeviceAllow"],
-])("the installed agent runs with the drop-in %s", async (name, property) => {
+])("the installed agent reads the PLC with the systemd drop-in %s", async (name, property) => {
   const into = `/etc/systemd/system/${site.UNIT}.d`;
   box.sh(`mkdir -p ${into} && cp /usr/share/booth-gateway/drop-ins/${name}.conf ${into} && systemctl daemon-reload`);
   box.sh(`systemctl restart ${site.UNIT}`);
@@ -237,7 +237,7 @@ it.each([
 const kept = (): string =>
   box.sh("cd /etc && cat booth-gateway/gateway.yaml credstore/* && ls -R booth-gateway credstore");
 
-it("dpkg killed at any moment of an upgrade leaves either the old program or the new one complete", () => {
+it("an upgrade in which dpkg is killed at any moment leaves the complete old or new program", () => {
   const struck = Array.from({ length: faults.UPGRADE_WORDS }, (_, index) => {
     const word = faults.signalledAt(box, inside(files.new), { signal: "KILL", nth: index + 1 });
     return { word, version: box.try("booth-gateway --version").out.trim() };
@@ -251,7 +251,7 @@ it("dpkg killed at any moment of an upgrade leaves either the old program or the
   box.sh(`dpkg --configure -a || ${dpkg(files.new)}`);
 });
 
-it("after a power cut in an upgrade the old or the new program runs, and durable records are kept", async () => {
+it("a power cut during an upgrade leaves the old or the new program running, and loses no durable record", async () => {
   box.sh(dpkg(files.old));
   const before = await site.untilBooth(box, "all is delivered", faults.isWell);
   const unpacking = { signal: "STOP", nth: faults.HALF_INSTALLED } as const;
@@ -272,7 +272,7 @@ it("after a power cut in an upgrade the old or the new program runs, and durable
 it.each([
   ["an upgrade by one version", NEW],
   ["a downgrade by one version", OLD],
-])("%s with a backlog keeps every record, the binding, and the configuration", async (what, version) => {
+])("%s with a backlog of records keeps every record, the binding and the configuration", async (what, version) => {
   if (version === NEW) box.sh(dpkg(files.old));
   const before = await site.untilBooth(box, "bound", ({ provisioning }) => provisioning.state === "active");
   const settings = kept();
@@ -296,7 +296,7 @@ it.each([
   expect(kept()).toBe(settings);
 });
 
-it("the journal has the agent's lines with their priorities, and only a part of a flood", () => {
+it("the journal contains the agent's log lines with their priorities, and drops most lines of a flood", () => {
   const of = (priority: string): string => box.sh(`journalctl --no-pager -o cat -u ${site.UNIT} -p ${priority}`);
   // The service was down in earlier tests.
   expect(of("warning")).toContain('"event":"service_down"');
@@ -308,11 +308,11 @@ it("the journal has the agent's lines with their priorities, and only a part of 
   expect(kept).toBeLessThan(2_000);
 });
 
-it("the daily timer runs after days without power, and its check passes", async () => {
+it("the daily check timer runs after days without power, and its check succeeds", async () => {
   expect(await look.dailyCheck(box)).toBe("success");
 });
 
-it("removing the package keeps data and configuration, purging it leaves nothing", () => {
+it("removing the package keeps data and configuration, and purging it deletes everything", () => {
   // The unit for restarts after failures waits for minutes.
   box.sh("systemctl start --no-block booth-gateway-again.service && dpkg -r booth-gateway");
   expect(box.try("systemctl is-active booth-gateway-again.service").out.trim()).toBe("inactive");

@@ -20,12 +20,12 @@ describe("the serial driver", () => {
       profileOf(registers(1)),
     ).makeDriver();
 
-  test("rejects a port that does not exist with a clear message", async () => {
+  test("reports a port that does not exist as refused, and names the port", async () => {
     const error = await failure(open("/dev/ttyNONE").open(never));
     expect(error).toMatchObject({ kind: "refused", message: "/dev/ttyNONE: the serial port does not exist" });
   });
 
-  test("rejects a port that another program uses with a clear message", async () => {
+  test("reports a port that another program uses as refused, and names the port", async () => {
     const { near } = await bed.ptyPair("taken");
     const first = open(near);
     const second = open(near);
@@ -40,7 +40,7 @@ describe("the serial driver", () => {
 const LINES = 12;
 const OPENINGS = 200;
 
-test("the serial driver > opens a port again right after it was closed", async () => {
+test("the serial driver reopens a port immediately after closing it", async () => {
   const refused: string[] = [];
   const openAgainAndAgain = async (line: number): Promise<void> => {
     const { near: path } = await bed.ptyPair(`again-${line}`);

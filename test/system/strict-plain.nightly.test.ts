@@ -47,7 +47,7 @@ it.each([["shows id and serial number", { shown: BOTH }, [POSTED, COMPLETED]]] a
   },
 );
 
-it("with a strict plain service that returns only the document's 19 fields, a single search hit needs --booth in addition to --yes", async () => {
+it("the provision command needs --booth in addition to --yes if the service's answer contains no serial number", async () => {
   const site = await strictPlainSite({ booths: [{ nameplate: PLAIN_SERIAL, facility_id: "f-1" }], bare: true });
   const alone = await site.command("provision", PLAIN_SERIAL, "--yes");
   expect(alone.code).toBe(1);

@@ -22,7 +22,7 @@ function unitWithProgram(): string {
   return path;
 }
 
-it("systemd-analyze accepts the unit without a warning", () => {
+it("the systemd unit passes systemd-analyze verify without a warning", () => {
   const { status, stderr } = spawnSync("systemd-analyze", ["verify", "--man=no", unitWithProgram()], {
     encoding: "utf8",
   });
@@ -47,11 +47,11 @@ it.each([
   ["as shipped", null, 1.1],
   ["with the address filter", "address-filter", 1.0],
   ["with serial devices", "serial-devices", 1.3],
-])("the unit's exposure level is within its limit %s", (_, dropIn, atMost) => {
+])("the systemd unit's exposure level stays within its limit %s", (_, dropIn, atMost) => {
   expect(exposure(dropIn)).toBeLessThanOrEqual(atMost);
 });
 
-it("systemd-sysusers creates the user from the sysusers file", () => {
+it("the sysusers file is accepted by systemd-sysusers without an error", () => {
   const { status, stderr } = spawnSync(
     "systemd-sysusers",
     ["--dry-run", join(process.cwd(), "systemd/booth-gateway.sysusers")],

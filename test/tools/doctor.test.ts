@@ -27,13 +27,13 @@ describe("examinationOf", () => {
     bad("f", "broken", "mend f"),
   ];
 
-  it("lists what to do about faults, causes first and each advice once, then about doubts", () => {
+  it("lists the advice on faults first, then on warnings, and repeats no advice", () => {
     const { ok: isWell, todo } = examinationOf(findings);
     expect({ isWell, todo }).toEqual({ isWell: false, todo: ["mend c", "mend f", "look at b"] });
     expect(examinationOf(findings.slice(0, 2)).ok).toBe(true);
   });
 
-  it("begins with what stops readings, and has one line for a cause that several checks find", () => {
+  it("lists faults that stop readings first, and gives one advice for a cause that several checks report", () => {
     const { findings: ordered, todo } = examinationOf([
       bad("first key", "mode 644", "chmod 600 key"),
       bad("service", "DNS fails", "check the name servers"),
@@ -55,13 +55,13 @@ describe("examinationOf", () => {
     ]);
   });
 
-  it("lists advice once if two messages have the same code and values", () => {
+  it("lists an advice once if two messages have the same code and values", () => {
     const todo = (unit: string) => message("doctor.enable", { unit });
     const twice = [bad("a", "x", todo("u")), bad("b", "x", todo("u")), bad("c", "x", todo("v"))];
     expect(examinationOf(twice).todo).toEqual([todo("u"), todo("v")]);
   });
 
-  it("is printed with what to do below the checks", () => {
+  it("returns an examination that is printed as a list of checks followed by the list of what to do", () => {
     expect(examinationText(examinationOf(findings)).split("\n")).toEqual([
       "ok    a  well",
       "look  b  doubtful",
@@ -80,7 +80,7 @@ describe("examinationOf", () => {
   });
 });
 
-describe("the box", () => {
+describe("the doctor's check of the gateway machine", () => {
   it.each([
     [{ free: 19_999_999, files: 1, wanted: 64_000_000 }, "bad"],
     [{ free: 20_000_000, files: 1, wanted: 64_000_000 }, "warn"],
@@ -92,7 +92,7 @@ describe("the box", () => {
     expect(spaceFinding("/data", disk).state).toBe(state);
   });
 
-  it("warns of a runtime folder that is not in memory and so wears the flash", () => {
+  it("warns of a runtime folder that is not in memory (tmpfs) and so wears the flash", () => {
     expect(runtimeFinding("/run/x", 0x01021994).state).toBe("ok");
     expect(runtimeFinding("/var/x", 0xef53)).toMatchObject({
       state: "warn",
@@ -110,7 +110,7 @@ describe("the box", () => {
       "LoadState=loaded\nActiveState=failed\nUnitFileState=disabled\nNRestarts=3\nWatchdogUSec=infinity\nResult=exit-code\n",
       ["systemd unit bad", "restarts warn", "start at boot warn", "watchdog warn"],
     ],
-  ])("reports the unit for which systemctl prints %j as %j", (shown, expected) => {
+  ])("turns the systemctl output %j into the findings %j", (shown, expected) => {
     const findings = unitFindings(shown);
     expect(findings.map(({ what, state }) => `${what} ${state}`)).toEqual(expected);
     // Words of systemd, such as an interval, are no messages.
@@ -118,7 +118,7 @@ describe("the box", () => {
     expect(sentences.filter((text) => !isMessage(text))).toEqual([]);
   });
 
-  it("advises a restart if the running agent is older than the installed version", () => {
+  it("advises a restart if the running agent's version differs from the installed version", () => {
     expect(examineVersions({ installed: "2.0.0", running: null }).state).toBe("ok");
     expect(examineVersions({ installed: "2.0.0", running: "2.0.0" }).state).toBe("ok");
     expect(examineVersions({ installed: "2.0.0", running: "1.0.0" })).toMatchObject({
@@ -127,7 +127,7 @@ describe("the box", () => {
     });
   });
 
-  it("reports a sound store, or how many records are damaged or missing", () => {
+  it("reports whether the store is sound, or else how many records are damaged or missing", () => {
     const stream = { stream: "s", booth: "b", oldest_seq: 1, newest_seq: 9, acked_seq: 0, quarantined: 0 };
     const counts = { damaged_rows: 2, damaged_facts: 1, damaged_states: 1, missing: 4 };
     const check = {
@@ -143,7 +143,7 @@ describe("the box", () => {
   });
 });
 
-describe("the way to a server", () => {
+describe("the doctor's check of the connection to a server", () => {
   const target: Target = { host: "service.example", port: 443, tls: true, http: true };
   const clock = { now: NOW, checks_clock: true };
   const reached: Reached = {
@@ -164,7 +164,7 @@ describe("the way to a server", () => {
     ["http://127.0.0.1:8080", { host: "127.0.0.1", port: 8080, tls: false, http: true }],
     ["mqtts://broker.example", { host: "broker.example", port: 8883, tls: true, http: false }],
     ["wss://[2001:db8::1]:444/mqtt", { host: "2001:db8::1", port: 444, tls: true, http: false }],
-  ])("reads host, port and protocol of %s", (url, expected) => {
+  ])("derives host, port, TLS and HTTP from the URL %s", (url, expected) => {
     expect(targetOf(url, undefined)).toEqual(expected);
     expect(targetOf(url, "PEM")).toEqual({ ...expected, ca: "PEM" });
   });
@@ -182,14 +182,14 @@ describe("the way to a server", () => {
     [failed("TLS", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"), /service\.ca_file/],
     [failed("TLS", "EPROTO"), /TLS 1\.2/],
     [failed("HTTP", "ECONNRESET"), /check the proxies and load balancers on the path/],
-  ])("advises what to do about %j", (outcome, todo) => {
+  ])("gives advice for the failure %j that matches %s", (outcome, todo) => {
     const found = serverFindings("service", { target, reached: outcome }, clock);
     expect(found.map(({ state }) => state)).toEqual(["bad"]);
     expect(found.map((one) => render(one.todo ?? ""))).toEqual([expect.stringMatching(todo) as string]);
     expect(found.every((one) => isMessage(one.text) && isMessage(one.todo))).toBe(true);
   });
 
-  it("gives advice about the proxy if the way to the proxy fails", () => {
+  it("gives advice about the proxy if the connection to the proxy fails", () => {
     const through = { ...target, proxy: { host: "proxy.example", port: 3128 } };
     const todoOf = (outcome: Reached): string =>
       render(serverFindings("service", { target: through, reached: outcome }, clock)[0]?.todo ?? "");
@@ -201,7 +201,7 @@ describe("the way to a server", () => {
   it.each([
     [NOW + 30 * DAY_MS + 1, "ok"],
     [NOW + 30 * DAY_MS, "warn"],
-  ])("reports a certificate that ends at %d as %s", (certificate_ends, state) => {
+  ])("reports a certificate that expires at %d as %s", (certificate_ends, state) => {
     const findings = serverFindings("service", { target, reached: { ...reached, certificate_ends } }, clock);
     expect(findings.map((one) => one.state)).toEqual(["ok", state]);
   });
@@ -211,13 +211,16 @@ describe("the way to a server", () => {
     [120_001, true, 3],
     [-120_001, true, 3],
     [120_001, false, 2],
-  ])("a server whose clock is %d ms off (real time: %s) gives %d findings", (off, checks_clock, count) => {
-    const outcome = { target, reached: { ...reached, server_time: NOW + off } };
-    expect(serverFindings("service", outcome, { now: NOW, checks_clock })).toHaveLength(count);
-  });
+  ])(
+    "reports the clock as an extra finding if it is too far off: %d ms, clock checked: %s, findings: %d",
+    (off, checks_clock, count) => {
+      const outcome = { target, reached: { ...reached, server_time: NOW + off } };
+      expect(serverFindings("service", outcome, { now: NOW, checks_clock })).toHaveLength(count);
+    },
+  );
 });
 
-describe("the agent's status", () => {
+describe("the doctor's check of the agent's status", () => {
   const status: AgentStatus = {
     agent_version: "1",
     gateway_id: "g",
@@ -251,7 +254,7 @@ describe("the agent's status", () => {
     loss_window_ms: 10_000,
   };
 
-  it("gives a finding for each part, with the certificates by their state", () => {
+  it("gives a finding for each part of the status, including each certificate with its state", () => {
     expect(agentFindings(status).map(({ what, state }) => `${what}: ${state}`)).toEqual([
       "agent: ok",
       "booth-2 is left out: bad",

@@ -29,9 +29,9 @@ function call() {
   return { told, signal: new AbortController().signal, progress: (text: Text) => void told.push(render(text)) };
 }
 
-describe("ranking", () => {
+describe("the ranking of profiles at a PLC", () => {
   it.each(["click-booth", "micro800-booth", "s7-1200-booth"])(
-    "puts the profile of the simulated PLC first: %s",
+    "puts the simulated PLC's own profile first: %s",
     async (name) => {
       const plc = await plcBy(name);
       const config = { data_dir: temporaryFolder(), profile_dirs: [SHIPPED_PROFILES] };
@@ -45,7 +45,7 @@ describe("ranking", () => {
     },
   );
 
-  it("fails with the reason if no device answers, and with the mistake if the link is invalid", async () => {
+  it("fails with the reason if no device answers or the link's settings are invalid", async () => {
     const config = { data_dir: temporaryFolder(), profile_dirs: [SHIPPED_PROFILES] };
     const nobody = rankAt({ modbus: { host: "127.0.0.1", port: 9 }, said: [] }, { tools, config, ...call() });
     await expect(nobody).rejects.toThrow(/^127\.0\.0\.1:9: .*; /);
@@ -54,8 +54,8 @@ describe("ranking", () => {
   });
 });
 
-describe("an OPC UA server", () => {
-  it("shows its offers with the certificate to compare, before it is trusted", async () => {
+describe("the search at an OPC UA endpoint", () => {
+  it("returns the server's security policies with the certificate fingerprint before the certificate is trusted", async () => {
     const scenario = findScenario("standard-cycle");
     if (scenario === undefined) throw new Error("a shipped scenario");
     const clock = scaledClock(clockFromNow(1));
@@ -74,13 +74,13 @@ describe("an OPC UA server", () => {
     ["opc.tcp://127.0.0.1:9", /./],
     ["http://127.0.0.1", /an endpoint has the form opc\.tcp/],
     ["opc.tcp:", /an endpoint has the form opc\.tcp/],
-  ])("is refused with a reason if the endpoint is wrong: %s", async (endpoint, why) => {
+  ])("fails with the reason if no server answers or the endpoint is invalid: %s", async (endpoint, why) => {
     await expect(findPlcs(tools, { where: "opcua", endpoint }, call())).rejects.toThrow(why);
   });
 });
 
-describe("the search of a network", () => {
-  it("asks every address once, shows its progress, and finds nothing if nothing listens", async () => {
+describe("the search for PLCs in a network", () => {
+  it("tries every address once, shows its progress, and finds no PLC if no port is open", async () => {
     const hosts = Array.from({ length: 40 }, (_, i) => `127.7.7.${i + 1}`);
     const asked = call();
     const found = await lookThrough(tools, [{ cidr: "127.7.7.0/26", hosts }], asked);
@@ -89,7 +89,7 @@ describe("the search of a network", () => {
     expect(asked.told.at(-1)).toBe("40 of 40 addresses checked, 0 PLC ports found");
   });
 
-  it("ends when the signal aborts", async () => {
+  it("stops when its signal is aborted", async () => {
     const leaving = new AbortController();
     leaving.abort(new Error("gone"));
     const subnet = { cidr: "127.7.7.0/30", hosts: ["127.7.7.1"] };

@@ -30,7 +30,7 @@ const answer = (at_ms: number, request: string, said: string) => ({
   took_ms: 1,
 });
 
-describe("a recorded session as a profile reads it", () => {
+describe("the decoding of a recorded PLC session (pollTrace)", () => {
   const profile = profileOf([
     point(),
     point({ address: 1, type: "uint32", word_order: "low_first" }),
@@ -38,7 +38,7 @@ describe("a recorded session as a profile reads it", () => {
     point({ address: 40 }),
   ]);
 
-  it("gives each tag whenever its registers are read, whatever blocks they came in; an exception or a silence gives none", () => {
+  it("gives a tag's value whenever its registers were read, in whatever blocks, but none for an exception or a silence", () => {
     const file = traceOf([
       { ...HEADER, unit: 1, identification: null },
       answer(0, "010300000002", "0103040003" + "0732"),
@@ -68,7 +68,7 @@ describe("a recorded session as a profile reads it", () => {
     expect(ok).toBe(false);
   });
 
-  it("is refused where it is none, with its line", () => {
+  it("rejects a file that is missing, is not a trace, or has an invalid line, and names the line", () => {
     expect(() => pollTrace(traceOf([{ kind: "end", at_ms: 0 }]), profile)).toThrow(/booth\.trace:1: not a trace of/);
     const broken = traceOf([{ ...HEADER, unit: 1, identification: null }]);
     writeFileSync(broken, "x", { flag: "a" });
@@ -77,8 +77,8 @@ describe("a recorded session as a profile reads it", () => {
   });
 });
 
-describe("where to look", () => {
-  it("is what --range says", () => {
+describe("the address ranges that a search reads", () => {
+  it("are parsed from --range, and an invalid or too large range is rejected", () => {
     expect(rangesIn("holding:10-20, coil:0-7")).toEqual([
       { table: "holding", first: 10, last: 20 },
       { table: "coil", first: 0, last: 7 },
@@ -88,7 +88,7 @@ describe("where to look", () => {
     expect(() => rangesIn("holding:0-9000")).toThrow("more than 8000");
   });
 
-  it("is what lies between the holes, else the first addresses of each table that is served", () => {
+  it("are the addresses outside the profile's holes, or the first 500 addresses of a table without holes", () => {
     expect(
       rangesOf({
         ...QUIRKS,

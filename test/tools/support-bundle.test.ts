@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { bundleScrubber, CONFIG_SHAPE, journalLine, pick, STATUS_SHAPE, tarOf } from "../../src/tools/bundle.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-describe("what may be told", () => {
-  it("is a list of fields: whatever isn't on it is left out, wherever it stands", () => {
+describe("the filtering of data for a support bundle", () => {
+  it("keeps only the listed fields and omits every other field at any depth", () => {
     const shape = { a: true, b: { c: true }, d: { e: true }, "*": { f: true } } as const;
     const value = {
       a: 1,
@@ -19,7 +19,7 @@ describe("what may be told", () => {
     expect(pick({ a: { deep: "s" } }, { a: true })).toEqual({});
   });
 
-  it("has no field of status or configuration that could hold a secret or a customer's name", () => {
+  it("keeps no field of the status or configuration that could hold a secret or a customer's name", () => {
     const secret = { password: "s", key: "s", credential: "s", account: "s", facility: "s", user: "s", api_key: "s" };
     const status = {
       ...secret,
@@ -30,7 +30,7 @@ describe("what may be told", () => {
     expect(JSON.stringify([pick(status, STATUS_SHAPE), pick(config, CONFIG_SHAPE)])).not.toContain('"s"');
   });
 
-  it("is scrubbed of known secrets as they are and as JSON writes them, and of PEM", () => {
+  it("removes known secrets in plain and JSON-escaped form, and PEM blocks", () => {
     const folder = temporaryFolder();
     const place = { line: 1, column: 1, path: "", message: "" };
     const marked = ['pass"word', "abc", "longer", "longer still"].map((secret, index) => {
@@ -45,15 +45,15 @@ describe("what may be told", () => {
     expect(clean("a -----BEGIN X KEY-----\nabc\n-----END X KEY----- b")).toBe("a [left out] b");
   });
 
-  it("is of a journal's line what the agent wrote, field by field", () => {
+  it("keeps only the allowed fields of the agent's own journal lines, and omits other lines", () => {
     const line = JSON.stringify({ time: "t", level: "info", msg: "m", event: "e", api_key: "s", extra: { key: "s" } });
     expect(journalLine(line)).toEqual([{ time: "t", level: "info", msg: "m", event: "e" }]);
     expect(["Started unit.", "", "null", "17"].flatMap(journalLine)).toEqual([]);
   });
 });
 
-describe("the archive", () => {
-  it("is one that tar reads, whatever the files' lengths", () => {
+describe("tarOf", () => {
+  it("makes an archive that tar reads, for files of any length", () => {
     const folder = temporaryFolder();
     const files = [0, 1, 511, 512, 513, 20_000].map((size) => ({
       name: `f${size}.txt`,

@@ -25,19 +25,19 @@ describe("unitTrouble", () => {
     ["minutes", "filter_minutes", null],
     ["-", undefined, null],
     ["ppm", undefined, null],
-  ] as const)("says of the unit %j with the role %s: %s", (unit, role, text) => {
+  ] as const)("returns, for the unit %j with the role %s, the message %s", (unit, role, text) => {
     const trouble = unitTrouble({ name: "x", role, unit, factor: 1 });
     expect(trouble === null ? null : render(trouble)).toBe(text);
   });
 });
 
 describe("usualIn", () => {
-  it("converts limits and deadband of a temperature together with the unit", () => {
+  it("converts a temperature's limits and deadband together with its unit", () => {
     const { meaning } = usualIn(usual("air_temperature"), "air_temperature", "degF");
     expect(meaning).toMatchObject({ unit: "F", min: -58, max: 752, deadband: 1.8 });
   });
 
-  it("converts limits and deadband of a pressure, so that a booth at 0.03 inWC is recorded", () => {
+  it("converts a pressure's limits and deadband together with its unit, so that small pressures are recorded", () => {
     const { meaning } = usualIn(usual("booth_pressure"), "booth_pressure", "inWC");
     expect(meaning).toMatchObject({ unit: "inWC", min: -2.007, max: 2.007, deadband: 0.008 });
   });
@@ -49,14 +49,14 @@ describe("usualIn", () => {
     ["exhaust_minutes", "hours", "h", 1.02],
     ["exhaust_time", "s", "s", 3672],
     ["exhaust_time", undefined, "min", 61.2],
-  ])("takes the meter %s with the unit %s for a meter in %s", (...[name, given, unit, rate]) => {
+  ])("treats a meter named %s with the unit %s as a meter in %s", (...[name, given, unit, rate]) => {
     const { meaning, counter } = usualIn(usual("exhaust_minutes"), name, given);
     expect(meaning["unit"]).toBe(unit);
     expect(counter?.max_rate_per_h).toBeCloseTo(rate, 9);
     expect(counter === undefined ? null : counterIn(counter, "uint16", 0.1).step).toBe(0.1);
   });
 
-  it("drops limits that nobody knows in a unit of another kind", () => {
+  it("drops the usual limits if the unit is of another kind, so that they can't be converted", () => {
     const { meaning, counter } = usualIn(usual("gas"), "gas", "m3");
     expect(counter).toBeUndefined();
     expect(meaning).toMatchObject({ unit: "m3", role: "gas" });
@@ -77,8 +77,8 @@ tags:
   - { name: flow, address: 400004, type: int16, group: fast, unit: furlong }
 `;
 
-describe("a profile that is in use", () => {
-  it("keeps all tags if a unit is not known, and warns of each unit and of a deadband that hides everything", () => {
+describe("an existing profile with unknown units", () => {
+  it("keeps all tags, with a warning for each unknown unit and for a deadband so large that it hides every change", () => {
     const profile = parseProfile(PROFILE.replace("UNIT", "minuets"), "small.yaml");
     expect(profile.tags.map(({ name, role }) => [name, role])).toEqual([
       ["mode", "mode"],
@@ -93,7 +93,7 @@ describe("a profile that is in use", () => {
     ]);
   });
 
-  it("passes check with exit code 0 and the warnings", async () => {
+  it("passes the check command with exit code 0, which prints the warnings", async () => {
     const file = join(temporaryFolder(), "small.yaml");
     writeFileSync(file, PROFILE.replace("UNIT", "minuets"));
     const { code, out } = await say(["check", file]);
@@ -103,7 +103,7 @@ describe("a profile that is in use", () => {
   });
 });
 
-describe("profile add", () => {
+describe("the profile add command", () => {
   async function added(name: string, more: string) {
     const config = join(temporaryFolder(), "gateway.yaml");
     await say(["profile", "new", "acme", "--from", "opcua", "--config", config]);
@@ -112,7 +112,7 @@ describe("profile add", () => {
   }
 
   it.each(["unit=minuets", "unit=m", "unit=Pa"])(
-    "rejects %s for a filter's minutes and writes nothing",
+    "rejects %s for a filter's minutes, and writes nothing",
     async (more) => {
       const { code, out, err } = await added("exhaust_minutes", more);
       expect([code, out]).toEqual([2, ""]);
@@ -120,7 +120,7 @@ describe("profile add", () => {
     },
   );
 
-  it("writes the canonical spelling, with limits, deadband and rate in that unit", async () => {
+  it("writes the unit in its canonical spelling, and deadband and rate in that unit", async () => {
     const { code, out } = await added("exhaust_minutes", "unit=Hours");
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({

@@ -22,7 +22,7 @@ const draftBy = (token: string) => ({
 
 const press = (page: Page, name: string | RegExp): Promise<void> => page.getByRole("button", { name }).click();
 
-it("a new box is set up on a phone until its booth is bound; a second phone continues where the first stopped", async () => {
+it("a new gateway can be set up from a phone until its booth is bound, and a second phone can continue midway", async () => {
   const site = await freshBox();
   await runningAgent(site);
   const { page, faults, pin, url } = await openSite(site);
@@ -87,7 +87,7 @@ it("a new box is set up on a phone until its booth is bound; a second phone cont
   expect([...faults, ...others]).toEqual([]);
 });
 
-it("a wrong address is reverted with its reason and the answers are kept; a person may keep the address", async () => {
+it("a wrong PLC address in the set-up is reverted with the reason unless the user keeps it, and other answers stay", async () => {
   const site = await freshBox(8);
   await runningAgent(site);
   const { page, faults, pin, url } = await openSite(site);
@@ -131,7 +131,7 @@ it("a wrong address is reverted with its reason and the answers are kept; a pers
   expect(faults).toEqual([]);
 });
 
-it("each usual kind of code on a nameplate is read from a photograph by the library that the box serves", async () => {
+it("every supported kind of barcode on a nameplate photo is read by the library that the gateway serves", async () => {
   const site = await freshBox();
   await runningAgent(site);
   const { url } = await openPage(site);
@@ -170,7 +170,7 @@ it("each usual kind of code on a nameplate is read from a photograph by the libr
   expect(faults).toEqual([]);
 });
 
-it("the browser's own detector is used if it knows all kinds; a person chooses among several codes", async () => {
+it("the browser's own barcode detector is used if it supports all kinds, and the user chooses if it finds several codes", async () => {
   const site = await freshBox();
   await runningAgent(site);
   const { url } = await openPage(site);
@@ -194,7 +194,7 @@ it("the browser's own detector is used if it knows all kinds; a person chooses a
   expect(faults).toEqual([]);
 });
 
-it("a box that replaces another shows when it may, counts down, and then does so by itself", async () => {
+it("a gateway that replaces another one shows a countdown on its page, and takes over the booth when it ends", async () => {
   const site = await realSite({ speed: 12, serial: SERIAL });
   const old = await runningAgent(site);
   await boothOnce(site, "the old one is bound", ({ provisioning }) => provisioning.state === "active");

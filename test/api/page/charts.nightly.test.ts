@@ -94,7 +94,7 @@ const iso = (at: number): string => new Date(at).toISOString();
 /** Thursday's midnight in Denver. */
 const TODAY = Date.UTC(2026, 2, 12, 6);
 
-it("Now shows today's strip with its cycles first, and the last 24 hours next to each figure", async () => {
+it("the web page's Now view shows today's modes and cycles as a strip, and each figure's last 24 hours as a chart", async () => {
   const { page, faults, get } = await openView("now", { viewport: PHONE });
   const strip = page.locator(".today .strip");
   await strip.waitFor();
@@ -124,7 +124,7 @@ interface Trend {
   readonly tags: readonly { readonly tag: string; readonly min: readonly number[]; readonly max: readonly number[] }[];
 }
 
-it("a day's temperatures at the cursor are the box's values, by keys, pointer and table", async () => {
+it("the temperatures of a day at the chart's cursor equal the API's values by keyboard, pointer, table and CSV", async () => {
   const { page, faults, get } = await openView("days", { colorScheme: "dark" });
   await page.locator(".plot canvas").first().waitFor();
   const end = TODAY + 24 * 60 * MINUTE_MS;
@@ -164,7 +164,7 @@ it("a day's temperatures at the cursor are the box's values, by keys, pointer an
   expect([await faultsByAxe(page), faults]).toEqual([[], []]);
 });
 
-it("a finger reads a chart sideways and scrolls the page up and down", async () => {
+it("a touch on a chart shows the values at that point, and vertical swipes still scroll the page", async () => {
   const { page } = await openView("days", { viewport: PHONE });
   const over = page.locator(".plot .u-over").first();
   await over.waitFor();
@@ -185,7 +185,7 @@ interface Period {
   readonly modes: readonly { readonly mode: string; readonly duration: number }[];
 }
 
-it("the columns of a week are the box's figures by day, those of a quarter its figures by week", async () => {
+it("the chart of a week shows the API's figures by day, and the chart of a quarter has a column per week", async () => {
   const { page, faults, get } = await openView("days", { viewport: PHONE });
   await page.getByRole("button", { name: "Week", exact: true }).click();
   const start = Date.UTC(2026, 2, 6, 7);
@@ -215,7 +215,7 @@ it("the columns of a week are the box's figures by day, those of a quarter its f
   expect([await faultsByAxe(page), await wideParts(page), faults]).toEqual([[], [], []]);
 });
 
-it("a filter's chart continues to the day on which it is full, which is the forecast of the command line", async () => {
+it("a filter's chart extends to its due date, which equals the API's forecast, and a recorded change is listed", async () => {
   const { page, faults, get } = await openView("filters", { viewport: PHONE, colorScheme: "dark" });
   const { data } = await get<{ data: FilterUse[] }>("filter_use", { start: iso(TODAY) });
   const exhaust = data.find(({ filter }) => filter === "exhaust_filter");

@@ -6,7 +6,7 @@ import { PLAIN_SERIAL, strictPlainSite } from "../../system/strict-plain.ts";
 
 const { openSite } = useBrowser();
 
-it("several booths of a plain service that match are a choice on the page: nothing is bound without a choice, and the chosen one is bound", async () => {
+it("the web page lists all booths that match a serial number at a plain service, and binds only the booth the user chooses", async () => {
   const booths = [
     { nameplate: PLAIN_SERIAL, facility_id: "f-1", id: "b-1" },
     { nameplate: PLAIN_SERIAL, facility_id: "f-2" },

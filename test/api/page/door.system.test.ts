@@ -6,7 +6,7 @@ import { realSite, SERIAL } from "../../support/real-site.ts";
 
 const { openTab } = useBrowser();
 
-it("on the network the page is encrypted, asks for the PIN, and locks after five wrong ones", async () => {
+it("the web page on the network is encrypted, asks for the PIN, and locks sign-in after five wrong PINs", async () => {
   const site = await realSite({ speed: 30, serial: SERIAL });
   await runningAgent(site);
   await boothOnce(site, "the PLC is read", ({ now }) => now !== null);
@@ -44,7 +44,7 @@ it("on the network the page is encrypted, asks for the PIN, and locks after five
   expect(faults).toEqual([]);
 });
 
-it("the page can be used with the keyboard alone", async () => {
+it("the web page can be used with the keyboard alone", async () => {
   const site = await realSite({ speed: 30, serial: SERIAL });
   await runningAgent(site);
   await boothOnce(site, "the PLC is read", ({ now }) => now !== null);

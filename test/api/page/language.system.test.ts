@@ -20,7 +20,7 @@ async function openedPage() {
   return { site, url: url ?? "", pin };
 }
 
-it("the page uses the browser's language, loads no other, and keeps a chosen one on the device", async () => {
+it("the web page uses the browser's language and loads no other, and a language chosen by the user stays on the device", async () => {
   const { url } = await onePage();
   const { page: tab, faults } = await openTab({ viewport: PHONE, locale: "de-AT" });
   const loaded: string[] = [];
@@ -43,7 +43,7 @@ it("the page uses the browser's language, loads no other, and keeps a chosen one
   expect(faults).toEqual([]);
 });
 
-it("the page shows missing texts in English, and is English in an unknown language", async () => {
+it("the web page shows a missing text in English, and is entirely in English if the browser's language is not supported", async () => {
   const { url } = await onePage();
   const { page: tab } = await openTab({ locale: "de-DE" });
   await tab.route("**/de.js", async (route) => {
@@ -61,7 +61,7 @@ it("the page shows missing texts in English, and is English in an unknown langua
   await finnish.getByRole("heading", { name: "Today" }).waitFor();
 });
 
-it("the page translates the agent's sentences: why a link is down, and what was wrong with a PIN", async () => {
+it("the web page translates messages from the agent, such as the reason for a lost link or a rejected PIN", async () => {
   const { site, url, pin } = await onePage();
   const { page: tab, faults } = await openTab({ viewport: PHONE, locale: "de-DE" });
   await tab.goto(`${url}/#/setup`);

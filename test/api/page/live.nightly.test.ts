@@ -28,7 +28,7 @@ const HEADINGS = {
 
 const { openSite, openTab, workedBooth } = useBrowser();
 
-it("the page shows modes as they change, and a filter change that is entered and withdrawn", async () => {
+it("the web page shows each new mode of the booth, and a filter change when it is entered and undone", async () => {
   const site = await realSite({ speed: 60, serial: SERIAL });
   await runningAgent(site);
   await boothOnce(site, "the booth runs", ({ provisioning, now }) => provisioning.state === "active" && now !== null);
@@ -61,7 +61,7 @@ it("the page shows modes as they change, and a filter change that is entered and
   expect(faults).toEqual([]);
 });
 
-it("the page shows that the PLC's cable is out with reason and advice, that it is back, and that the box does not answer", async () => {
+it("the web page shows a lost PLC link with reason and advice, its return, and a gateway that doesn't answer", async () => {
   const site = await realSite({ speed: 30, serial: SERIAL });
   const agent = await runningAgent(site);
   await boothOnce(site, "the PLC is read", ({ plc, now }) => plc.kind === "up" && now !== null);
@@ -96,7 +96,7 @@ it("the page shows that the PLC's cable is out with reason and advice, that it i
 /** Returns the minute of the day of a time input's value. */
 const minuteOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 
-it("two taps choose a part of the day, and the shown figures can be downloaded as CSV", async () => {
+it("the web page selects a part of a day by two taps, and offers the shown figures as CSV", async () => {
   const { page, faults } = await openTab({ viewport: PHONE });
   const { url, pin } = await workedBooth();
   await page.goto(`${url}/#/now`);
@@ -144,7 +144,7 @@ it("two taps choose a part of the day, and the shown figures can be downloaded a
   expect(faults).toEqual([]);
 });
 
-it("the page shows which filter is overused since when, and gives a test report and a support report", async () => {
+it("the web page shows since when a filter is overdue, and offers a test report and a support report", async () => {
   const { page, faults } = await openTab({ viewport: PHONE });
   const { url, pin } = await workedBooth();
   await page.goto(`${url}/#/filters`);
@@ -185,7 +185,7 @@ it("the page shows which filter is overused since when, and gives a test report 
   expect(faults).toEqual([]);
 });
 
-it("a week on paper has a row with its date for each day, from phone and desk", async () => {
+it("the printed week report of the web page has a row with the date for each day, on phone and desktop", async () => {
   const { url, pin } = await workedBooth();
   for (const [name, viewport] of [
     ["phone", PHONE],
@@ -210,7 +210,7 @@ it("a week on paper has a row with its date for each day, from phone and desk", 
   }
 });
 
-it("a view starts below the fixed bar, however far the last one was scrolled", async () => {
+it("a newly opened view of the page starts below the fixed bar, however far the previous view was scrolled", async () => {
   const { url } = await workedBooth();
   for (const viewport of [PHONE, DESK]) {
     const { page } = await openTab({ viewport });
@@ -230,7 +230,7 @@ it("a view starts below the fixed bar, however far the last one was scrolled", a
   }
 });
 
-it("each of eight booths on a box is one tap away and shows what it does", async () => {
+it("the web page of a gateway with eight booths opens each booth with one tap", async () => {
   const others = ["booth-2", "booth-3", "prep-station-north", "spray-4", "spray-5", "spray-6", "line-2-drying-tunnel"];
   const site = await realSite({ speed: 30, serial: null, others });
   await runningAgent(site);

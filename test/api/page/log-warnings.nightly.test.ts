@@ -45,7 +45,7 @@ async function looksWell(page: Page, name: string): Promise<void> {
   expect([...(await seriousFaults(page)), ...(await wideParts(page))]).toEqual([]);
 }
 
-it("the page names the lost seqs after a restored old store and after damage, as journal and status do", async () => {
+it("the page, the journal and the status command name the same lost sequence numbers after a restored or damaged store", async () => {
   const site = await realSite({ speed: 120, serial: SERIAL });
   const [file, kept] = ["store.db", "store.db.kept"].map((name) => join(site.dataDir, name)) as [string, string];
   let agent = await runningAgent(site);

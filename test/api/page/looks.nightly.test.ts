@@ -15,25 +15,28 @@ const LOOKS = Object.entries(LOCALES).flatMap(([language, locale]) =>
 );
 const SCHEMES = ["light", "dark"] as const;
 
-it.each(LOOKS)("$language at $width px: nothing is cut off, too small, or pushed aside", async (look) => {
-  const { url, pin } = await workedBooth(["booth-2"]);
-  const { locale, viewport, language, width } = look;
-  const { page, faults } = await openTab({ locale, viewport });
-  await page.addInitScript(`sessionStorage.setItem("session", ${JSON.stringify(await sessionAt(url, pin))})`);
-  for (const view of VIEWS) {
-    await page.goto(`${url}/#/${view}`);
-    await page.locator(`nav a[aria-current="page"][href="#/${view}"]`).waitFor();
-    await page.locator("main .card").first().waitFor();
-    expect.soft(await smallTargets(page), view).toEqual([]);
-    for (const colorScheme of SCHEMES) {
-      await page.emulateMedia({ colorScheme });
-      await screenshot(page, `${view}-${language}-${width}-${colorScheme}`);
-      expect.soft([...(await seriousFaults(page)), ...(await wideParts(page))], `${view} ${colorScheme}`).toEqual([]);
+it.each(LOOKS)(
+  "the web page in language $language at $width px cuts no text off, and has no small touch targets or overflow",
+  async (look) => {
+    const { url, pin } = await workedBooth(["booth-2"]);
+    const { locale, viewport, language, width } = look;
+    const { page, faults } = await openTab({ locale, viewport });
+    await page.addInitScript(`sessionStorage.setItem("session", ${JSON.stringify(await sessionAt(url, pin))})`);
+    for (const view of VIEWS) {
+      await page.goto(`${url}/#/${view}`);
+      await page.locator(`nav a[aria-current="page"][href="#/${view}"]`).waitFor();
+      await page.locator("main .card").first().waitFor();
+      expect.soft(await smallTargets(page), view).toEqual([]);
+      for (const colorScheme of SCHEMES) {
+        await page.emulateMedia({ colorScheme });
+        await screenshot(page, `${view}-${language}-${width}-${colorScheme}`);
+        expect.soft([...(await seriousFaults(page)), ...(await wideParts(page))], `${view} ${colorScheme}`).toEqual([]);
+      }
+      expect.soft(await cutOff(page), view).toEqual([]);
     }
-    expect.soft(await cutOff(page), view).toEqual([]);
-  }
-  expect(faults).toEqual([]);
-});
+    expect(faults).toEqual([]);
+  },
+);
 
 /** Returns texts that are cut off. */
 function cutOff(page: Tab["page"]): Promise<string[]> {

@@ -11,7 +11,7 @@ import { askAgent } from "../../../src/tools/agent-client.ts";
 
 const { openTab } = useBrowser();
 
-it("stays open on the network once somebody says so: a phone is still signed in after a restart", async () => {
+it("the web page stays open on the network if the user chooses so, and a phone is still signed in after a restart", async () => {
   const site = await realSite({ speed: 30, serial: SERIAL });
   const pin_file = join(site.folder, "page-pin");
   writeFileSync(pin_file, "1357 2468\n", { mode: 0o600 });

@@ -34,7 +34,7 @@ async function cells(page: Page, caption: string): Promise<readonly string[]> {
   return table.locator("tbody tr").allInnerTexts();
 }
 
-it("a technician sees what answers at the PLC, and which address and order a manual means", async () => {
+it("the web page shows how a PLC answers, and which address and word order match a tag's address", async () => {
   const site = await realSite({ speed: 1, serial: null });
   const agent = await runningAgent(site);
   await boothOnce(site, "readings are kept", ({ log, plc }) => log.newest_seq > 0 && plc.kind === "up");
@@ -73,7 +73,7 @@ it("a technician sees what answers at the PLC, and which address and order a man
   expect(faults).toEqual([]);
 });
 
-it("a second PLC tool is refused while the first one runs, and the first stops when its reader leaves", async () => {
+it("the web page's PLC tool is refused while another one runs, and a running tool stops when its client disconnects", async () => {
   const site = await realSite({ speed: 1, serial: null });
   await runningAgent(site);
   const { url: base, pin } = await openPage(site);

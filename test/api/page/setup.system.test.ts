@@ -19,7 +19,7 @@ async function enterSerial(page: Page, serial: string): Promise<void> {
   await page.getByRole("button", { name: "Look up" }).click();
 }
 
-it("a booth is set up by its serial number: PIN, card, ticks, active; its size is changed after reading it", async () => {
+it("the web page binds a booth by serial number with PIN and confirmation, and then changes its size at the service", async () => {
   const site = await realSite({ speed: 30, serial: null });
   await runningAgent(site);
   await boothOnce(site, "the PLC has said who it is", ({ plc, now }) => plc.shows_serial !== null && now !== null);
@@ -61,7 +61,7 @@ it("a booth is set up by its serial number: PIN, card, ticks, active; its size i
   expect(faults).toEqual([]);
 });
 
-it("without a network the serial number is queued, one may leave, and all of it follows", async () => {
+it("a serial number entered on the page while the service is down is queued, and the booth can be bound later", async () => {
   const site = await realSite({ speed: 30, serial: null });
   await site.serviceDown();
   await runningAgent(site);
@@ -79,7 +79,7 @@ it("without a network the serial number is queued, one may leave, and all of it 
   expect(faults).toEqual([]);
 });
 
-it("a wrong serial number says so, with what to do, and can be corrected at once", async () => {
+it("a wrong serial number entered on the page is reported as unknown or malformed, and can be corrected at once", async () => {
   const site = await realSite({ speed: 30, serial: null });
   await runningAgent(site);
   const { page, faults, pin } = await setupPage(site);

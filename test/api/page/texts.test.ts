@@ -37,7 +37,7 @@ function inLanguage(english: Catalogue, language: string): Catalogue {
 }
 
 it.each(EACH)(
-  "%s in the language %s: each text once, with the same values as in English, and no other",
+  "%s in language %s include each English key exactly once with the same placeholders, and no other key",
   (name, language) => {
     const text = CATALOGUES[name](language);
     const english = inLanguage(parsed(CATALOGUES[name]("en")), language);
@@ -52,7 +52,7 @@ it.each(EACH)(
   },
 );
 
-it("a message's text for the page has no other values than its usual text", () => {
+it("a message's text for the page has no placeholders beyond its usual text, and names no command", () => {
   const english = parsed(CATALOGUES["the agent's messages"]("en"));
   for (const [key, pattern] of Object.entries(english).filter(([name]) => name.endsWith(".page"))) {
     const usual = argsOf(english[key.replace(/\.page$/, "")]);
@@ -61,7 +61,7 @@ it("a message's text for the page has no other values than its usual text", () =
   }
 });
 
-it("the types of the messages' values follow from the English catalogue", async () => {
+it("the type declarations of message values are up to date with the English catalogue", async () => {
   const english = parsed(CATALOGUES["the agent's messages"]("en"));
   expect(read("args.d.ts", MESSAGES)).toBe(await argTypes(english));
 });
@@ -85,20 +85,23 @@ function samplesOf(pattern: string): readonly Readonly<Record<string, string | n
   );
 }
 
-it.each(EACH)("%s in the language %s: the page's renderer gives the text of a complete one", async (name, language) => {
-  const { icuText } = (await import(new URL("icu.js", MESSAGES).href)) as { readonly icuText: IcuText };
-  const tags = { en: ["en", "en-GB"], es: ["es", "es-MX"], de: ["de", "de-AT"] }[language];
-  for (const [key, pattern] of Object.entries(parsed(CATALOGUES[name](language)))) {
-    for (const locale of tags) {
-      const complete = new IntlMessageFormat(pattern, locale, undefined, { ignoreTag: true });
-      for (const values of samplesOf(pattern)) {
-        expect([key, icuText(pattern, values, locale)]).toEqual([key, String(complete.format(values))]);
+it.each(EACH)(
+  "%s in language %s are rendered by the page exactly as by a complete ICU library",
+  async (name, language) => {
+    const { icuText } = (await import(new URL("icu.js", MESSAGES).href)) as { readonly icuText: IcuText };
+    const tags = { en: ["en", "en-GB"], es: ["es", "es-MX"], de: ["de", "de-AT"] }[language];
+    for (const [key, pattern] of Object.entries(parsed(CATALOGUES[name](language)))) {
+      for (const locale of tags) {
+        const complete = new IntlMessageFormat(pattern, locale, undefined, { ignoreTag: true });
+        for (const values of samplesOf(pattern)) {
+          expect([key, icuText(pattern, values, locale)]).toEqual([key, String(complete.format(values))]);
+        }
       }
     }
-  }
-});
+  },
+);
 
-it("the page's renderer takes plain numbers, choices in choices, quoted braces and single apostrophes as a complete one does", async () => {
+it("the web page's renderer treats plain numbers, nested choices, quoted braces and apostrophes like a complete ICU library", async () => {
   const { icuText } = (await import(new URL("icu.js", MESSAGES).href)) as { readonly icuText: IcuText };
   const patterns = [
     "{count} and {count, number}",
@@ -120,7 +123,7 @@ it("the page's renderer takes plain numbers, choices in choices, quoted braces a
   }
 });
 
-it.each(NAMES)("%s: no sentence is in another language's file as it is in English", (name) => {
+it.each(NAMES)("%s contain no untranslated English sentence in another language's file", (name) => {
   const english = parsed(CATALOGUES[name]("en"));
   for (const language of ["es", "de"]) {
     const texts = parsed(CATALOGUES[name](language));
@@ -131,7 +134,7 @@ it.each(NAMES)("%s: no sentence is in another language's file as it is in Englis
   }
 });
 
-it("every text that a view uses exists, and every text is used", () => {
+it("every text that a view of the page uses exists, and every existing text is used", () => {
   const asked = code.flatMap((text) => [...text.matchAll(/"([a-z]+\.[A-Za-z_]+)"/g)].map(([, key]) => key ?? ""));
   const called = code.flatMap((text) => [...text.matchAll(/\bt\(\s*"([\w.]+)"/g)].map(([, key]) => key ?? ""));
   const families = code.flatMap((text) =>
@@ -143,7 +146,7 @@ it("every text that a view uses exists, and every text is used", () => {
   expect(unused.filter((key) => !families.some((family) => key.startsWith(family)))).toEqual([]);
 });
 
-it("every file of the page's folders is served under its own name, and every path in a document is a file", () => {
+it("every file of the page is served under its unique name, and every path linked in a document is served", () => {
   expect(new Set(files.map((name) => basename(name))).size).toBe(files.length);
   const documents: Readonly<Record<string, string>> = { "index.html": "/", "scan.html": "/scan" };
   for (const name of files) expect(isPageFile("GET", documents[name] ?? `/${basename(name)}`), name).toBe(true);
@@ -157,7 +160,7 @@ it("every file of the page's folders is served under its own name, and every pat
   }
 });
 
-it("the page requests nothing from another host and has no inline scripts", () => {
+it("the web page's files request nothing from another host and contain no inline scripts", () => {
   for (const name of files) {
     const text = read(name).replaceAll("http://www.w3.org/2000/svg", "");
     expect(text, name).not.toMatch(/https?:\/\/|@import|url\(["']?\/\//);

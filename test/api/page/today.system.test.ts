@@ -6,7 +6,7 @@ import { realSite } from "../../support/real-site.ts";
 
 const { openSite } = useBrowser();
 
-it(`before the day's working hours start, the page says "none so far" and not "none today"`, async () => {
+it(`the web page says "no working hours yet today" before the day's working hours start`, async () => {
   // The story begins on a Monday at 8.
   const evening = { day: "monday", start: "20:00", stop: "21:00" };
   const site = await realSite({ speed: 30, serial: null, booth: { working_hours: [evening] } });

@@ -46,11 +46,11 @@ it.each([
   ["de-DE", { temperature: "C", gas: "kWh", pressure: "Pa", clock: "24" }],
   ["es-MX", { temperature: "C", gas: "m3", pressure: "Pa" }],
   ["es-ES", { temperature: "C", gas: "kWh", pressure: "Pa", clock: "24" }],
-])("%s: units are those of the region", async (language, wanted) => {
+])("the web page uses the units of the browser's region for %s", async (language, wanted) => {
   expect((await inBrowser(language)).units).toMatchObject(wanted);
 });
 
-it("a choice on the device wins; an unknown choice or damaged JSON is ignored", async () => {
+it("the web page uses units chosen on the device instead of the region's, and ignores an unknown choice or damaged JSON", async () => {
   const chosen = { units: JSON.stringify({ temperature: "F", gas: "coal", clock: "12" }) };
   const { units, clockText } = await inBrowser("de-DE", chosen);
   expect(units).toEqual({ temperature: "F", gas: "kWh", pressure: "Pa", clock: "12" });
@@ -68,12 +68,15 @@ it.each([
   { language: "de-DE", box: [0.1, "inWC", 1], shown: ["24,9", "Pa"] },
   { language: "en-US", box: [12, "kWh", 1], shown: ["12.0", "kWh"] },
   { language: "en-US", box: [3.5, "A", 1], shown: ["3.5", "A"] },
-] as const)("$language: $box is shown as $shown", async ({ language, box: [value, unit, digits], shown }) => {
-  const { number, unit: by } = (await inBrowser(language)).measured(value, unit, digits);
-  expect([number, by]).toEqual(shown);
-});
+] as const)(
+  "the web page in $language shows $box (value, unit, digits) as $shown",
+  async ({ language, box: [value, unit, digits], shown }) => {
+    const { number, unit: by } = (await inBrowser(language)).measured(value, unit, digits);
+    expect([number, by]).toEqual(shown);
+  },
+);
 
-it("a zone has its name in the page's language, or that of its place", async () => {
+it("zoneText names a time zone in the page's language, or by its city if the language has no name for it", async () => {
   const march = Date.UTC(2026, 2, 2);
   expect((await inBrowser("en-US")).zoneText(march, "America/Denver")).toBe("MST");
   expect((await inBrowser("de-DE")).zoneText(march, "Europe/Berlin")).toBe("MEZ");
@@ -86,7 +89,7 @@ it.each([
   ["therm", "kWh", { gas: "kWh" }],
   ["Pa", "inWC", { pressure: "inWC" }],
   ["inWC", "Pa", { pressure: "Pa" }],
-])("the page converts %s to %s as the gateway's table of units does", async (from, to, choices) => {
+])("the web page converts %s to %s as the gateway's table of units does", async (from, to, choices) => {
   const { inUnits } = await inBrowser("en-GB", { units: JSON.stringify(choices) });
   const source = unitOf(from);
   const target = unitOf(to);

@@ -71,7 +71,7 @@ const textFiles = (name: string): readonly string[] =>
 const language = async (): Promise<number> =>
   Math.max(...(await Promise.all(LANGUAGES.map((name) => weight(textFiles(name))))));
 
-it("the first view is two scripts, under 80 kB compressed with its texts, and without the chart library", async () => {
+it("the web page's first view needs two scripts and less than 80 kB compressed, without the chart library", async () => {
   const first = await closure(["/ahead.js", "/first.js"], { lazy: false });
   expect(first).toEqual(["/ahead.js", "/first.js"]);
   const text = await textOf("/first.js");
@@ -82,7 +82,7 @@ it("the first view is two scripts, under 80 kB compressed with its texts, and wi
   expect(bytes).toBeGreaterThan(10_000);
 });
 
-it("the whole page in one language, with its charts, is under 200 kB compressed", async () => {
+it("the whole page in one language, including its charts, has less than 200 kB compressed", async () => {
   const all = await closure(["/ahead.js", "/first.js"], { lazy: true });
   expect(all).toContain("/filter-charts.js");
   const library = await weight(["/uplot.js", "/uplot.css"]);
@@ -91,7 +91,7 @@ it("the whole page in one language, with its charts, is under 200 kB compressed"
   expect(bytes).toBeLessThan(WITH_CHARTS_BYTES);
 });
 
-it("modules that are loaded later import the first view's names from its one file", async () => {
+it("the web page's lazily loaded modules import only names that the bundled first view exports", async () => {
   const first = await textOf("/first.js");
   const has = new Set(
     [...first.matchAll(/^export (?:async )?(?:const|let|class|function\*?) (\w+)/gm)].map(([, name]) => name),
@@ -115,7 +115,7 @@ it("modules that are loaded later import the first view's names from its one fil
   }
 });
 
-it("top-level names of the first view's modules differ, and imports have the form that is replaced", async () => {
+it("the web page's first-view modules have distinct top-level names, and all imports have the form the bundler supports", async () => {
   const first = await textOf("/first.js");
   const names = [...first.matchAll(NAMED)].flatMap(([, several = "", one = ""]) =>
     one === "" ? several.split(", ").map((name) => name.replace(/^\w+: /, "")) : [one],
@@ -129,7 +129,7 @@ it("top-level names of the first view's modules differ, and imports have the for
   }
 });
 
-it("the package brings each file of a library that is served, and no other", () => {
+it("the package contains exactly the library files that the page serves", () => {
   expect([...PACKAGED].sort()).toEqual(
     Object.values(LIBRARY_FILES)
       .map(([file]) => file)
@@ -137,9 +137,12 @@ it("the package brings each file of a library that is served, and no other", () 
   );
 });
 
-it.each(LANGUAGES)("the document for %s names all files of the first view, so that they load at once", async (name) => {
-  const text = gunzipSync(await sent("/", name)).toString("utf8");
-  const named = [...text.matchAll(/"(\/v\/[\w-]+(\/[\w-]+\.(?:js|css|json)))"/g)].map(([, , path]) => path);
-  const files = ["/ahead.js", "/first.js", "/page.css", ...textFiles(name)];
-  expect([...new Set(named)].toSorted()).toEqual(files.toSorted());
-});
+it.each(LANGUAGES)(
+  "the web page's document for the language %s names all files of the first view, so that they load at once",
+  async (name) => {
+    const text = gunzipSync(await sent("/", name)).toString("utf8");
+    const named = [...text.matchAll(/"(\/v\/[\w-]+(\/[\w-]+\.(?:js|css|json)))"/g)].map(([, , path]) => path);
+    const files = ["/ahead.js", "/first.js", "/page.css", ...textFiles(name)];
+    expect([...new Set(named)].toSorted()).toEqual(files.toSorted());
+  },
+);

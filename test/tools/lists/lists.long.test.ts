@@ -5,7 +5,7 @@ import { playLists } from "./play-lists.ts";
 /** A tenth of what the nightly run makes. */
 const LISTS = 300;
 
-it("import reads generated lists as their truth is, and asks at most one question for nine of ten", async () => {
+it("import reads 300 generated register lists correctly, and asks at most one question for 90 % of them", async () => {
   const { lists, questions, wrong } = await playLists(temporaryFolder(), 1, LISTS);
   expect(wrong).toEqual([]);
   expect(lists).toBe(LISTS);

@@ -32,39 +32,87 @@ function best(candidates: readonly Candidate[], clues: Clues): string | null {
 
 const TYPES: readonly DetectableType[] = ["float32", "uint32", "int32", "uint16", "int16"];
 
-describe("rank", () => {
+describe("the detection of a value's address and type (rank)", () => {
   it.each<[string, number[], DetectableType[], Clues, string | null]>([
-    ["72.5 as manuals have it", [0x4291, 0x0000], ["float32"], { expect: 72.5 }, "holding:100 float32 ABCD 72.5"],
-    ["72.5, low word first", [0x0000, 0x4291], ["float32"], { expect: 72.5 }, "holding:100 float32 CDAB 72.5"],
-    ["72.5, bytes swapped", [0x9142, 0x0000], ["float32"], { expect: 72.5 }, "holding:100 float32 BADC 72.5"],
-    ["72.5, all reversed", [0x0000, 0x9142], ["float32"], { expect: 72.5 }, "holding:100 float32 DCBA 72.5"],
-    ["a display that rounds", [0x4291, 0x0000], ["float32"], { expect: 73 }, "holding:100 float32 ABCD 72.5"],
-    ["nothing near", [0x4291, 0x0000], ["float32"], { expect: 20 }, null],
-    ["zero expected, zero there", [0, 0], ["uint32"], { expect: 0 }, "holding:100 uint32 ABCD 0"],
-    ["zero alone says nothing", [0, 0], ["float32", "uint32"], {}, null],
-    ["the limits decide", [0x0000, 0x41a0], ["float32"], { min: 0, max: 100 }, "holding:100 float32 CDAB 20"],
-    ["at the least allowed", [0x1414], ["uint16"], { min: 5140 }, "holding:100 uint16 ABCD 5140"],
-    ["under the least allowed", [0x1414], ["uint16"], { min: 5141 }, null],
-    ["at the most allowed", [0x1414], ["uint16"], { max: 5140 }, "holding:100 uint16 ABCD 5140"],
-    ["over the most allowed", [0x1414], ["uint16"], { max: 5139 }, null],
-    ["outside of the limits", [0x4291, 0x0000], ["float32"], { min: 0, max: 50 }, null],
-    ["a float before what is big by chance", [0x4291, 0x0000], [...TYPES], {}, "holding:100 float32 ABCD 72.5"],
-    ["a counter before its low word", [0x0001, 0x86a0], [...TYPES], {}, "holding:100 uint32 ABCD 100000"],
-    ["decimal digits", [0x0012, 0x3456], ["bcd32"], { expect: 123456 }, "holding:100 bcd32 ABCD 123456"],
-    ["digits that are none", [0x00fa], ["bcd16"], {}, null],
-    ["not a number", [0x7fc0, 0x0000], ["float32"], { min: 0, max: 1e9 }, null],
+    [
+      "finds 72.5 in the order ABCD, high word and high byte first",
+      [0x4291, 0x0000],
+      ["float32"],
+      { expect: 72.5 },
+      "holding:100 float32 ABCD 72.5",
+    ],
+    [
+      "finds 72.5 with the low word first",
+      [0x0000, 0x4291],
+      ["float32"],
+      { expect: 72.5 },
+      "holding:100 float32 CDAB 72.5",
+    ],
+    ["finds 72.5 with swapped bytes", [0x9142, 0x0000], ["float32"], { expect: 72.5 }, "holding:100 float32 BADC 72.5"],
+    [
+      "finds 72.5 with all bytes reversed",
+      [0x0000, 0x9142],
+      ["float32"],
+      { expect: 72.5 },
+      "holding:100 float32 DCBA 72.5",
+    ],
+    [
+      "finds 72.5 if the display shows the rounded value 73",
+      [0x4291, 0x0000],
+      ["float32"],
+      { expect: 73 },
+      "holding:100 float32 ABCD 72.5",
+    ],
+    ["finds nothing if no value is near the expected one", [0x4291, 0x0000], ["float32"], { expect: 20 }, null],
+    ["finds zero if zero is expected", [0, 0], ["uint32"], { expect: 0 }, "holding:100 uint32 ABCD 0"],
+    ["finds nothing in zeros without an expected value", [0, 0], ["float32", "uint32"], {}, null],
+    [
+      "finds the only order whose value is within the limits",
+      [0x0000, 0x41a0],
+      ["float32"],
+      { min: 0, max: 100 },
+      "holding:100 float32 CDAB 20",
+    ],
+    ["accepts a value equal to the minimum", [0x1414], ["uint16"], { min: 5140 }, "holding:100 uint16 ABCD 5140"],
+    ["rejects a value below the minimum", [0x1414], ["uint16"], { min: 5141 }, null],
+    ["accepts a value equal to the maximum", [0x1414], ["uint16"], { max: 5140 }, "holding:100 uint16 ABCD 5140"],
+    ["rejects a value above the maximum", [0x1414], ["uint16"], { max: 5139 }, null],
+    ["rejects a float outside the limits", [0x4291, 0x0000], ["float32"], { min: 0, max: 50 }, null],
+    [
+      "prefers a plausible float to a large integer in the same registers",
+      [0x4291, 0x0000],
+      [...TYPES],
+      {},
+      "holding:100 float32 ABCD 72.5",
+    ],
+    [
+      "prefers a 32-bit counter to its low word alone",
+      [0x0001, 0x86a0],
+      [...TYPES],
+      {},
+      "holding:100 uint32 ABCD 100000",
+    ],
+    [
+      "finds a BCD number by its expected value",
+      [0x0012, 0x3456],
+      ["bcd32"],
+      { expect: 123456 },
+      "holding:100 bcd32 ABCD 123456",
+    ],
+    ["rejects BCD digits above 9", [0x00fa], ["bcd16"], {}, null],
+    ["rejects a float that is not a number (NaN)", [0x7fc0, 0x0000], ["float32"], { min: 0, max: 1e9 }, null],
   ])("%s", (...[, words, types, clues, wanted]) => {
     expect(best(all(words, types), clues)).toBe(wanted);
   });
 
-  it("takes the place as stated where two fit alike", () => {
+  it("prefers the stated address if another address fits equally well", () => {
     const [stated, before] = placesOf({ table: "holding", address: 100 });
     if (stated === undefined || before === undefined) throw new Error("two places");
     const candidates = [...all([20], ["uint16"], stated), ...all([20], ["uint16"], before)];
     expect(best(candidates, { expect: 20 })).toBe("holding:100 uint16 ABCD 20");
   });
 
-  it("isn't led astray by the neighbor's low word, which no display shows", () => {
+  it("prefers the right float over a near value that straddles two neighboring floats", () => {
     const [stated, , after] = placesOf({ table: "holding", address: 100 });
     if (stated === undefined || after === undefined) throw new Error("two places");
     // Two floats, low word first: 17.97307 and its neighbor; the second pair straddles them.
@@ -76,7 +124,7 @@ describe("rank", () => {
     ]);
   });
 
-  it("counts scale and offset", () => {
+  it("includes scale and offset in a candidate's value", () => {
     const [order] = ordersFor("int16");
     if (order === undefined) throw new Error("an order");
     const candidate = candidateOf({ place: PLACE, words: [215] }, "int16", { order, scale: 0.1, offset: -1 });
@@ -85,7 +133,7 @@ describe("rank", () => {
 });
 
 describe("placesOf", () => {
-  it("gives both bases in both tables, the stated one first", () => {
+  it("returns the stated address first, then the addresses one off, and then the same in the other register table", () => {
     expect(placesOf({ table: "input", address: 7 }).map(({ table, address }) => `${table}:${address}`)).toEqual([
       "input:7",
       "input:6",
@@ -96,7 +144,7 @@ describe("placesOf", () => {
     ]);
   });
 
-  it("stays inside the table", () => {
+  it("returns no address outside the table", () => {
     expect(placesOf({ table: "holding", address: 0 }).map(({ address }) => address)).toEqual([0, 1, 0, 1]);
     expect(placesOf({ table: "holding", address: 65_535 }).map(({ address }) => address)).toEqual([
       65_535, 65_534, 65_535, 65_534,
@@ -105,7 +153,7 @@ describe("placesOf", () => {
 });
 
 describe("ordersFor", () => {
-  it("puts a profile's own order first, and knows that one register has no word order", () => {
+  it("returns the profile's own order first, and only byte orders for a single register", () => {
     expect(ordersFor("float32", "CDAB").map(({ letters }) => letters)).toEqual(["CDAB", "ABCD", "BADC", "DCBA"]);
     expect(ordersFor("uint16").map(({ letters }) => letters)).toEqual(["ABCD", "BADC"]);
   });

@@ -25,8 +25,8 @@ const DAY = [
   ["idle", 2],
 ] as const;
 
-describe("what counts", () => {
-  it("only grows: wide with the word that rests beside it, in the profile's order first; no sensor, no bit, no noise", () => {
+describe("counterFindings", () => {
+  it("finds a register that only grows, joins it with its constant high word, and ignores sensors, bits and noise", () => {
     const looks = watched(DAY, ({ minutes, run }) => ({
       "holding:9": 7,
       "holding:10": Math.floor(run * 10) + 65_530,
@@ -51,7 +51,7 @@ describe("what counts", () => {
     expect(found === undefined ? null : guessOf(found)).toEqual({ tag: "run_minutes", scale: 0.1 });
   });
 
-  it("may be read in two ways: the display decides", () => {
+  it("returns both word orders of a counter that can be read in two ways, so that the displayed value can decide", () => {
     const looks = watched(DAY, ({ minutes }) => ({
       "holding:1": 0,
       "holding:2": 1800 + Math.floor(minutes),
@@ -62,7 +62,7 @@ describe("what counts", () => {
     expect(found?.also).toEqual([{ place: "holding:1", word_order: "high_first", last: 1812 }]);
   });
 
-  it("in seconds, always, is the uptime; what steps at a stage's end belongs to that stage", () => {
+  it("identifies a counter of seconds as the uptime, and assigns a step at the end of a stage to that stage", () => {
     const looks = watched(DAY, ({ minutes, run }) => ({
       r: Math.floor(minutes * 60),
       s: run > 4.95 ? 3 : run > 2 ? 2 : 1,
@@ -72,7 +72,7 @@ describe("what counts", () => {
     expect(steps?.growth.find(({ mode }) => mode === "spray")?.grown).toBe(2);
   });
 
-  it("is nothing that fell, or was missing once", () => {
+  it("ignores a register whose value decreased or was missing once", () => {
     const falls = watched(DAY, ({ minutes }) => ({ r: minutes > 6 ? 1 : Math.floor(minutes * 10) }));
     expect(counterFindings(falls, "high_first")).toEqual([]);
     const [first, ...rest] = watched(DAY, ({ minutes }) => ({ r: Math.floor(minutes * 10) }));

@@ -10,8 +10,8 @@ function stay(mode: ProfileMode, places: Readonly<Record<string, number | readon
   return { mode, readings };
 }
 
-describe("what tells the modes", () => {
-  it("is a small number that holds still in each, differs between them, and comes back; no counter, no sensor, no setpoint", () => {
+describe("modeFindings", () => {
+  it("finds a register that is constant within each mode, different between modes and equal when a mode returns", () => {
     const stays = [
       stay("idle", { "holding:1": 1, "holding:2": 500, "holding:3": 20, "holding:4": [7, 8, 7], "coil:1": 0 }),
       stay("spray", { "holding:1": 3, "holding:2": 510, "holding:3": 2100, "holding:4": [9, 9, 8], "coil:1": 1 }),
@@ -30,7 +30,7 @@ describe("what tells the modes", () => {
     expect(modeFindings(stays, "holding:2")).toEqual([]);
   });
 
-  it("may be several codes of one mode, but never one code of two", () => {
+  it("accepts several codes for one mode, but not one code for two modes", () => {
     const bakes = [stay("idle", { r: 1 }), stay("bake", { r: 6 }), stay("bake", { r: 7 }), stay("idle", { r: 1 })];
     expect(modeFindings(bakes)[0]).toMatchObject({
       codes: [{ code: 1 }, { code: 6, mode: "bake" }, { code: 7, mode: "bake" }],
@@ -38,7 +38,7 @@ describe("what tells the modes", () => {
     expect(modeFindings([...bakes, stay("spray", { r: 6 })])).toEqual([]);
   });
 
-  it("is a bit for each where no number is, those that lie together; one mode may have none", () => {
+  it("finds one bit per mode in the same register, and at most one mode without a bit, if no register has mode codes", () => {
     const look = (word: number, coil: number) => ({ "holding:9": word + 4096, "coil:5": coil, "holding:40": 1 });
     const stays = [
       stay("idle", look(0, 0)),
@@ -53,7 +53,7 @@ describe("what tells the modes", () => {
     expect(found?.kind === "bits" ? codeWithout(found) : null).toEqual({ code: "none", mode: "idle" });
   });
 
-  it("is nothing where a place wasn't read in every look", () => {
+  it("ignores an address that was not read in every mode", () => {
     const first = stay("idle", { r: 1 });
     const second = stay("spray", {});
     expect(modeFindings([first, second])).toEqual([]);

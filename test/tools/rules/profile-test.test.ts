@@ -32,8 +32,8 @@ function verdicts(...polls: readonly (readonly Sample[])[]) {
   };
 }
 
-describe("what a profile reads", () => {
-  it("is right where all is read, plausible and mapped", () => {
+describe("the verdict on a profile's readings", () => {
+  it("is ok if all tags are read, all values are plausible and all mode codes are mapped", () => {
     const poll = [good("mode", 3), good("temp", 21.5), good("cycles", 1842)];
     expect(verdicts(poll, poll)).toEqual({
       tags: { mode: "ok", temp: "ok", cycles: "ok" },
@@ -42,7 +42,7 @@ describe("what a profile reads", () => {
     });
   });
 
-  it("is wrong where a code isn't mapped, the PLC refuses, or nothing came", () => {
+  it("is wrong for a tag whose mode code isn't mapped, whose address the PLC rejects, or that was not read", () => {
     const refused: Sample = { tag: "temp", value: null, quality: "bad", reason: "exception_2" };
     expect(verdicts([good("mode", 9), refused])).toEqual({
       tags: {
@@ -55,7 +55,7 @@ describe("what a profile reads", () => {
     });
   });
 
-  it("wants a look where a float is next to nothing or huge, a counter falls or runs away, or a read now and then is bad", () => {
+  it("is a warning (look) for a float near zero or huge, a counter that falls or jumps, or occasional failed reads", () => {
     const temp = (value: number) => [good("mode", 1), good("temp", value), good("cycles", 1)];
     expect(verdicts(temp(1e-38)).tags["temp"]).toContain("look almost zero");
     expect(verdicts(temp(1e30)).tags["temp"]).toContain("look implausibly large");

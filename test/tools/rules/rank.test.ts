@@ -17,7 +17,7 @@ const good = (tag: string, value: Sample["value"]): Sample => ({ tag, value, qua
 
 const textsOf = (texts: readonly Text[] = []): readonly string[] => texts.map((text) => render(text));
 
-describe("what a value says of a tag", () => {
+describe("verdictOf", () => {
   it.each([
     ["mode", 3, "plausible", "spray"],
     ["mode", 0, "open", "off"],
@@ -30,14 +30,14 @@ describe("what a value says of a tag", () => {
     ["plc_program", "GFC-14C", "plausible", "a text"],
     ["plc_program", "", "open", "a text"],
     ["plc_program", "\u0001\u00ff", "odd", "a text"],
-  ] as const)("%s reads %j: %s", (...[name, value, verdict, usual]) => {
+  ] as const)("rates a tag %s with the value %j as %s", (...[name, value, verdict, usual]) => {
     const tag = tagOf(name);
     const said = verdictOf(click, tag, good(tag.name, value));
     expect(said.verdict).toBe(verdict);
     expect(render(said.usual)).toContain(usual);
   });
 
-  it("is nothing where none came, with the reason", () => {
+  it("rates a tag without a value as silent, and gives the reason", () => {
     const tag = tagOf("mode");
     expect(verdictOf(click, tag, undefined)).toMatchObject({ verdict: "silent", usual: message("test.never_read") });
     const bad: Sample = { tag: tag.name, value: null, quality: "bad", reason: "exception 2" };
@@ -45,10 +45,10 @@ describe("what a value says of a tag", () => {
   });
 });
 
-describe("the profiles", () => {
+describe("rankProfiles", () => {
   const samples = [good(tagOf("mode").name, 3), good(tagOf("air_temperature").name, 22)];
 
-  it("come in the order in which they fit, with what speaks for and against each", () => {
+  it("sorts profiles by how well they fit the values read, with the reasons for and against each profile", () => {
     const [first, second] = rankProfiles(
       [
         { profile: micro, samples: [], failed: "no answer" },
@@ -63,7 +63,7 @@ describe("the profiles", () => {
     expect(first?.values).toHaveLength(click.tags.length);
   });
 
-  it("are put first by the maker's name, where both read alike, and it is told", () => {
+  it("puts the profile of the maker that the device names first if two profiles fit alike, and gives that as a reason", () => {
     const reading = { samples: [], failed: null };
     const [first, second] = rankProfiles(
       [
@@ -77,7 +77,7 @@ describe("the profiles", () => {
     expect(textsOf(second?.reasons).join()).not.toContain("identifies itself");
   });
 
-  it("never fit better by a value that is odd than without it", () => {
+  it("does not rate a profile higher because of an implausible value", () => {
     const fitOf = (more: readonly Sample[]): number =>
       rankProfiles([{ profile: click, samples: [...samples, ...more], failed: null }], [])[0]?.fit ?? 1;
     expect(fitOf([good(tagOf("cycle_counter").name, -5)])).toBeLessThanOrEqual(fitOf([]));

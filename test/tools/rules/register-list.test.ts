@@ -49,8 +49,8 @@ function read(text: string, answers: ReadingAnswers = {}): readonly (readonly st
 const places = (text: string, answers?: ReadingAnswers): readonly string[] =>
   read(text, answers).map((row) => row.at(-1) ?? "");
 
-describe("register lists", () => {
-  it("are read if they come from CLICK: the Modbus address decides, and the function code names the table", () => {
+describe("a register list", () => {
+  it("from CLICK software is read by its Modbus addresses, with the function code naming the table", () => {
     const text = `Address,Data Type,Modbus Address,Function Code,Nickname,Initial Value,Retentive,Address Comment
 X001,BIT,100001,"FC=02","Door",0,No,""
 C1,BIT,16385,"FC=01,05,15","Burner On",0,No,"flame, proven"
@@ -68,7 +68,7 @@ DF1,FLOAT,7000h,"FC=03,06,16","Air ""Temp""",0,Yes,""
     ]);
   });
 
-  it("follow the fixed table if they are CLICK names without a Modbus column, and a row that contradicts the table is refused", () => {
+  it("of CLICK names without Modbus addresses is read by the fixed CLICK address table, and contradicting rows are rejected", () => {
     const text =
       "Address,Data Type,Nickname\nX001,BIT,Door\nY002,BIT,Fan\nC5,BIT,Burner\nDS12,INT,Mode\nTXT2,TEXT,Half\nDS9000,INT,Gone\n";
     expect(places(text).slice(0, 4)).toEqual(["discrete:0", "coil:8193", "coil:16388", "holding:11"]);
@@ -78,7 +78,7 @@ DF1,FLOAT,7000h,"FC=03,06,16","Air ""Temp""",0,Yes,""
     expect(places(wrong)).toEqual(["refused: DS1 is holding:0 in every CLICK, but the list says 400007"]);
   });
 
-  it("are read if they come from Productivity, with marks before the heads and types in the system ids", () => {
+  it("from Productivity software is read, with ## before its column heads and the types taken from the system IDs", () => {
     const text = `## System ID,Tag Name,Retentive Mode,Initial Value,MODBUS Start Address,MODBUS End Address,Number of Characters,Comment,
 ## 2.0,,,,,,,,
 F32-000003,Air Temp,FALSE,0,400001,400002,,Booth air,
@@ -98,7 +98,7 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     ]);
   });
 
-  it("are read if they come from Connected Components, with semicolons", () => {
+  it("from Connected Components software is read, with semicolons as separators", () => {
     const text =
       "Variable Name;Data Type;Address;Addresses Used\r\nBoothMode;Int;400001;400001\r\nAirTemp;Real;400003;400003 - 400004\r\n";
     expect(listOf(text).maker).toBe("Connected Components");
@@ -108,7 +108,7 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     ]);
   });
 
-  it("count the bytes of a data block if the list comes from TIA", () => {
+  it("from TIA software is read by byte offsets in a data block, and an odd offset of a number is rejected", () => {
     const block =
       "Name\tData type\tOffset\tStart value\tComment\nMode\tInt\t0.0\t0\t\nBurner\tBool\t4.1\tfalse\t\nLate\tBool\t5.0\tfalse\t\nTemp\tReal\t6.0\t0.0\t\nOdd\tInt\t7.0\t\t\n";
     expect(listOf(block).maker).toBe("TIA");
@@ -121,7 +121,7 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     ]);
   });
 
-  it("ask which block MB_HOLD_REG maps, and leave out the rows of other blocks", () => {
+  it("with several data blocks raises the question which block MB_HOLD_REG maps, and rows of other blocks are rejected", () => {
     const two = "Name,Address,Data Type\nAir,DB11.DBD8,Real\nPressure,DB42.DBD8,Real\nSmall,DB11.DBW12,Real\n";
     expect(read(two)).toEqual([["asks block: DB11 DB42 none"]]);
     expect(places(two, { block: "DB42" })).toEqual([
@@ -135,7 +135,7 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     expect(places(flags, { block: "words" })[0]).toBe("holding:10");
   });
 
-  it("refuse what can be read in two ways", () => {
+  it("has a row rejected if its address is ambiguous or invalid, while the other rows are read", () => {
     const text =
       "address,name,type\n400001,Mode,uint16\n400003.4,Door,bool\n10028,Coil?,bool\n300005,Temp,REAL\nx,Y,Z\n";
     expect(listOf(text).maker).toBe("generic");
@@ -149,12 +149,12 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     expect(bad).toEqual(["Y", "?", 'refused: "x" is not a Modbus address']);
   });
 
-  it("read 400001.0 of a spreadsheet as a register, and refuse a bit of a number", () => {
+  it("with 400001.0 from a spreadsheet is read as register 400001, and a bit of a number is rejected", () => {
     const text = "Name,Address,Type\na,400001.0,INT\nb,400002.3,INT\nc,400003.3,BOOL\n";
     expect(places(text)).toEqual(["holding:0", expect.stringContaining("refused: "), "holding:2.3"]);
   });
 
-  it("are none without a name and an address, and none beyond the bounds", () => {
+  it("is not recognized without columns for name and address, and is rejected if too large or with an unclosed quote", () => {
     expect(registerList("a,b\n1,2\n")).toBeNull();
     expect(registerList("")).toBeNull();
     const wide = `${",".repeat(500_000)}name,address,type\n`;
@@ -168,7 +168,7 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     });
   });
 
-  it("keep a cell with line breaks in one row, on one line, with the line where the row begins", () => {
+  it("with line breaks in a cell keeps the cell as one line of text, and each row knows the line where it begins", () => {
     const text =
       'Name,Address,Type,Description\nLock,400021,UINT16,"Bits:\r\n0x1 - in\u0007\u202e"\nSpare,400022,UINT16,\n';
     const { rows } = listOf(text);
@@ -179,11 +179,11 @@ C-000003,ESD_OK,false,True,000009,000009,,,
   });
 });
 
-describe("where a register list begins to count", () => {
+describe("the address base (0 or 1) of a register list", () => {
   const list = (...addresses: readonly string[]): string =>
     `Name,FC,Address,Type\n${addresses.map((at, i) => `n${i},3,${at},INT\n`).join("")}`;
 
-  it("is asked, whether or not a column has function codes", () => {
+  it("is asked for if a list with function codes gives only plain numbers", () => {
     expect(read(list("1", "0x10"))).toEqual([["asks base: 0 1"]]);
     expect(places(list("1", "0x10"), { base: "0" })).toEqual(["holding:1", "holding:16"]);
     expect(places(list("1", "0x10"), { base: "1" })).toEqual(["holding:0", "holding:15"]);
@@ -192,22 +192,22 @@ describe("where a register list begins to count", () => {
   it.each([
     ["decimal", ["7", "0"], ["holding:7", "holding:0"]],
     ["hexadecimal", ["7", "0x0", "10h"], ["holding:7", "holding:0", "holding:16"]],
-  ])("is 0 for all rows if one has the %s address 0", (_, addresses, expected) => {
+  ])("is 0 for all rows if one row has the %s address 0", (_, addresses, expected) => {
     expect(places(list(...addresses))).toEqual(expected);
   });
 
-  it("is 0 for numbers with a table's digit too, if one of them is 0", () => {
+  it("is 0 for numbers with a table's digit if one number is 0, such as 400000", () => {
     expect(places("Name,Address,Type\na,400000,INT\nb,400001,INT\n")).toEqual(["holding:0", "holding:1"]);
   });
 
-  it("is asked with the table if no column names one", () => {
+  it("is asked for together with the register table if no column names the table", () => {
     const text = "Name,Address,Type\na,3,INT\n";
     expect(read(text)).toEqual([["asks table and base: holding:0 holding:1 input:0 input:1"]]);
     expect(places(text, { table: "input", base: "1" })).toEqual(["input:2"]);
     expect(read("Name,Address,Type\na,3,BOOL\n", { base: "1" })).toEqual([["asks bit-table: coil discrete"]]);
   });
 
-  it("is asked with five digits that may be a whole address", () => {
+  it("stays open until the user says whether five digits such as 40002 include the table's digit", () => {
     const sunspec = "Name,FC,Address,Type\na,3,40000,INT\nb,3,40002,INT\n";
     expect(read(sunspec)).toEqual([["asks digits: table address"]]);
     expect(places(sunspec, { digits: "address", base: "0" })).toEqual(["holding:40000", "holding:40002"]);
@@ -215,7 +215,7 @@ describe("where a register list begins to count", () => {
   });
 });
 
-describe("a column that names tables", () => {
+describe("a column with register tables", () => {
   it.each([
     ["coil", "coil"],
     ["0x", "coil"],
@@ -237,7 +237,7 @@ describe("a column that names tables", () => {
     ["holding register (FC04)", null],
     ["3", null],
     ["Booth 1", null],
-  ])("reads %j as %s", (cell, table) => {
+  ])("with the cell %j names the table %s", (cell, table) => {
     expect(tableIn(cell)).toBe(table);
   });
 
@@ -248,11 +248,11 @@ describe("a column that names tables", () => {
     ["1, 5, 15", "coil"],
     ["3/4", null],
     ["Read", null],
-  ])("reads the function code %j as %s", (cell, table) => {
+  ])("with the function code %j names the table %s", (cell, table) => {
     expect(tableOfFunction(cell)).toBe(table);
   });
 
-  it("is known by its cells if its head is unknown, and is no such column if no cell names a table", () => {
+  it("is recognized by its cells if its head is unknown, unless no cell names a table", () => {
     expect(listOf("Name,Bereich,Address,Type\na,HR,0,INT\nb,IR,0,INT\n").columns).toContain("table");
     expect(listOf("Name,Area,Address,Type\na,Booth 1,0,INT\n").unknown).toEqual(["Area"]);
   });
@@ -278,7 +278,7 @@ describe("clickPlace", () => {
     CLICK_ADDRESSES.trim()
       .split(/\s+/)
       .map((row) => row.split(":")),
-  )("finds %s of a CLICK at %s", (address = "", modicon) => {
+  )("finds the CLICK address %s at the Modicon number %s", (address = "", modicon) => {
     const place = clickPlace(address);
     if (place === null || place === "half") throw new Error(address);
     const digit = { coil: 0, discrete: 1, input: 3, holding: 4 }[place.table];
@@ -286,14 +286,14 @@ describe("clickPlace", () => {
   });
 
   it.each("X017 X037 X120 X901 Y000 C0 C2001 T501 DS4501 DD1001 XD9 XD1u Q1 TXT1001".split(" "))(
-    "finds no %s, because a CLICK has none",
+    "returns null for %s, an address that a CLICK PLC doesn't have",
     (address) => {
       expect(clickPlace(address)).toBeNull();
     },
   );
 });
 
-describe("numbers of a list", () => {
+describe("the numbers in a register list", () => {
   it.each([
     ["0.1", false, 0.1],
     ["0,1", false, 0.1],
@@ -303,11 +303,11 @@ describe("numbers of a list", () => {
     ["1.000", true, null],
     ["x10", false, null],
     ["10^-1", false, null],
-  ])("reads %j as a number (decimal comma: %s) as %s", (text, hasComma, value) => {
+  ])("are parsed from %j (decimal comma: %s) as %s", (text, hasComma, value) => {
     expect(numberIn(text, hasComma)).toBe(value);
   });
 
-  it("scale by two points as Kepware does, and refuse what is no line", () => {
+  it("define the scale and offset of a linear Kepware scaling, and a non-linear scaling is rejected", () => {
     const kepware = (scaling: string): string =>
       `Tag Name,Address,Data Type,Scaling,Raw Low,Raw High,Scaled Low,Scaled High,Negate Value\nA,400001,Short,${scaling}\n`;
     const scaled = (text: string) => {
@@ -321,7 +321,7 @@ describe("numbers of a list", () => {
     expect(scaled(kepware("Square Root,0,1000,0,250,0"))).toEqual(["Square Root"]);
   });
 
-  it("leave open whether a whole scale is a factor or a divisor, unless another row or the head decides it", () => {
+  it("leave open whether a whole-number scale multiplies or divides, unless another row or the column head decides it", () => {
     const style = (head: string, ...scales: readonly string[]) =>
       numberStyleOf(listOf(`Name,Address,Type,${head}\n${scales.map((one) => `a,400001,INT,${one}\n`).join("")}`))
         .scale;

@@ -12,8 +12,8 @@ const hex = (address: string): string =>
     .join("");
 const route = (iface: string, network: string, [mask, gateway = "0.0.0.0"]: readonly [string, string?]): string =>
   [iface, hex(network), hex(gateway), "0001", "0", "0", "0", hex(mask), "0", "0", "0"].join("\t");
-describe("the addresses that are looked through", () => {
-  it("are those of the networks that the box is in itself, without its own", () => {
+describe("ownSubnets", () => {
+  it("returns the addresses of the directly connected networks, without the gateway's own addresses", () => {
     const text = `${HEAD}${route("eth0", "0.0.0.0", ["0.0.0.0", "192.168.1.1"])}\n${route("eth0", "192.168.1.0", ["255.255.255.0"])}\n${route("eth1", "10.0.0.8", ["255.255.255.248"])}\n`;
     const [first, second, ...others] = ownSubnets(text, ["192.168.1.20", "10.0.0.9", "127.0.0.1"]);
     expect(others).toEqual([]);
@@ -26,7 +26,7 @@ describe("the addresses that are looked through", () => {
     });
   });
 
-  it("are of a large network those round the box alone, and never more than 1,024", () => {
+  it("returns only the nearby /24 of a large network, and never more than 1,024 addresses", () => {
     const large = `${HEAD}${route("eth0", "10.0.0.0", ["255.0.0.0"])}\n`;
     expect(ownSubnets(large, ["10.7.8.9"]).map(({ cidr, hosts }) => [cidr, hosts.length])).toEqual([
       ["10.7.8.0/24", 253],
@@ -38,13 +38,13 @@ describe("the addresses that are looked through", () => {
   });
 
   it.each([
-    ["no table", ""],
-    ["the loopback", `${HEAD}${route("lo", "127.0.0.0", ["255.0.0.0"])}\n`],
-    ["what is there without a network", `${HEAD}${route("eth0", "169.254.0.0", ["255.255.0.0"])}\n`],
-    ["a line to one machine", `${HEAD}${route("tun0", "10.9.9.1", ["255.255.255.255"])}\n`],
-    ["another's network", `${HEAD}${route("eth0", "172.16.0.0", ["255.255.0.0", "192.168.1.1"])}\n`],
-    ["half a line", `${HEAD}eth0\t0001A8C0`],
-  ])("are none by %s", (_, text) => {
+    ["an empty routing table", ""],
+    ["the loopback network", `${HEAD}${route("lo", "127.0.0.0", ["255.0.0.0"])}\n`],
+    ["a link-local network", `${HEAD}${route("eth0", "169.254.0.0", ["255.255.0.0"])}\n`],
+    ["a point-to-point link", `${HEAD}${route("tun0", "10.9.9.1", ["255.255.255.255"])}\n`],
+    ["a network behind a router", `${HEAD}${route("eth0", "172.16.0.0", ["255.255.0.0", "192.168.1.1"])}\n`],
+    ["a truncated line", `${HEAD}eth0\t0001A8C0`],
+  ])("returns no addresses for %s", (_, text) => {
     expect(ownSubnets(text, ["169.254.3.4"])).toEqual([]);
   });
 });
