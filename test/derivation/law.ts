@@ -44,11 +44,11 @@ export function law<S, T>({ name, lives, right, holds, planted }: LawOf<S, T>): 
 /** Tests each law over random lives, and that it finds each planted fault. */
 export function testLaws(laws: readonly Law[], seed: number): void {
   describe.each(laws)("law: $name", ({ check, planted }) => {
-    it("holds", () => {
+    it("holds for random cases", () => {
       check(seed);
     });
 
-    it.each(planted)("notices $fault", ({ isNoticed }) => {
+    it.each(planted)("is violated by this planted fault: $fault", ({ isNoticed }) => {
       expect(isNoticed(seed)).toBe(true);
     });
   });
