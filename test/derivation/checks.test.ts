@@ -19,7 +19,7 @@ function ends(booth: Script, check: string, parameters: Parameters = ALL): numbe
   );
 }
 
-describe("a stuck sensor", () => {
+describe("a sensor with a constant value", () => {
   function stuck(value: number): Script {
     const booth = lived(ALL, [40 * MINUTE_MS, { mode: 3, air: value }]);
     forget(booth);

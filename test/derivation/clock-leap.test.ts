@@ -21,15 +21,15 @@ function after(...records: readonly ClockRecord[]): DeriveState {
 }
 
 it.each([
-  ["the very first time", [vouched(0, T0 + YEAR)], true],
-  ["steadily advancing time", [vouched(0, T0), vouched(2 * DAY_MS, T0 + 2 * DAY_MS)], true],
-  ["a leap of a day", [vouched(0, T0), vouched(HOUR_MS, T0 + HOUR_MS + DAY_MS)], true],
-  ["a leap of a day and a millisecond", [vouched(0, T0), vouched(HOUR_MS, T0 + HOUR_MS + DAY_MS + 1)], false],
-  ["a leap of a year", [vouched(0, T0), vouched(HOUR_MS, T0 + YEAR)], false],
-  ["a leap back by a year", [vouched(0, T0 + YEAR), vouched(HOUR_MS, T0)], true],
-  ["a new boot a day later", [vouched(0, T0), vouched(5, T0 + DAY_MS, "b")], true],
-  ["a new boot a day and a millisecond later", [vouched(0, T0), vouched(5, T0 + DAY_MS + 1, "b")], false],
-])("after %s, isSettled (the age of records can be trusted) returns %s", (_, records, settled) => {
+  ["the very first time", true, [vouched(0, T0 + YEAR)]],
+  ["steadily advancing time", true, [vouched(0, T0), vouched(2 * DAY_MS, T0 + 2 * DAY_MS)]],
+  ["a leap of a day", true, [vouched(0, T0), vouched(HOUR_MS, T0 + HOUR_MS + DAY_MS)]],
+  ["a leap of a day and a millisecond", false, [vouched(0, T0), vouched(HOUR_MS, T0 + HOUR_MS + DAY_MS + 1)]],
+  ["a leap of a year", false, [vouched(0, T0), vouched(HOUR_MS, T0 + YEAR)]],
+  ["a leap back by a year", true, [vouched(0, T0 + YEAR), vouched(HOUR_MS, T0)]],
+  ["a new boot a day later", true, [vouched(0, T0), vouched(5, T0 + DAY_MS, "b")]],
+  ["a new boot a day and a millisecond later", false, [vouched(0, T0), vouched(5, T0 + DAY_MS + 1, "b")]],
+])("after %s, isSettled (the age of records can be trusted) returns %s", (_, settled, records) => {
   expect(isSettled(after(...records))).toBe(settled);
 });
 

@@ -53,7 +53,7 @@ describe("the cross-check for fans in spray (60 s to start)", () => {
     [60_002, 0.9, [60_000]],
     [90_000, 1, []],
     [90_000, 1.1, []],
-  ])("after %i ms with fans at %f %% reports contradictions at %j ms", (ms, fan, expected) => {
+  ])("after %i ms with fans at %f percent reports contradictions at %j ms", (ms, fan, expected) => {
     expect(firstSeen(shown(ms, { mode: 3, air: 20, fan }, { fan: 100 }))).toEqual(expected);
   });
 
@@ -74,7 +74,7 @@ describe("the cross-check for a burner without airflow", () => {
     [15_001, 0.9, false, []],
     [15_001, 0, 1, [15_000]],
   ])(
-    "after %i ms with fans at %f %% and burner %s reports contradictions at %j ms",
+    "after %i ms with fans at %f percent and burner %s reports contradictions at %j ms",
     (...[ms, fan, burner, expected]) => {
       expect(firstSeen(shown(ms, { mode: 1, fan, burner }, { fan: 100 }))).toEqual(expected);
     },

@@ -134,7 +134,7 @@ it.each<[TagRole, string, number, number | undefined]>([
   ["gas", "m3", 0.5, 22],
   ["gas", "therm", 0, 11],
   ["kwh", "kWh", 1, undefined],
-])("maxRateOf limits a %s in %s with factor %d to %s per hour", (...[role, unit, factor, rate]) => {
+])("maxRateOf limits the role %s in the unit %j with factor %d to %s per hour", (...[role, unit, factor, rate]) => {
   const parameters = { ...PARAMETERS, burner_size_btu_h: 1_000_000 };
   const found = maxRateOf(tag(role, unit, { factor, counter: { step: 1, retained: true } }), parameters);
   if (rate === undefined) expect(found).toBeUndefined();

@@ -21,34 +21,34 @@ function coverage(boot: string, mono: number, to: number): Stored<LogRecord> {
   return { kind: "h", seq: 7, boot, mono, at: 0, tag: "fast", quality: "good", value };
 }
 
-test.each<[string, LogRecord, boolean]>([
-  ["a sync", clock("a", 0, { state: "synced" }), true],
-  ["a clock step with a witness", clock("a", 0, { state: "stepped", witness: "service" }), true],
-  ["a clock step without a witness", clock("a", 0, { state: "stepped" }), false],
-  ["an unsynced clock", clock("a", 0, { state: "unsynced" }), false],
-  ["a reading", reading("a", 0), false],
-])("isWitnessed says whether %s proves the true time: %s", (_name, record, is) => {
+test.each<[string, boolean, LogRecord]>([
+  ["a sync", true, clock("a", 0, { state: "synced" })],
+  ["a clock step with a witness", true, clock("a", 0, { state: "stepped", witness: "service" })],
+  ["a clock step without a witness", false, clock("a", 0, { state: "stepped" })],
+  ["an unsynced clock", false, clock("a", 0, { state: "unsynced" })],
+  ["a reading", false, reading("a", 0)],
+])("for %s, isWitnessed (the record proves the true time) returns %s", (_name, is, record) => {
   expect(isWitnessed(record)).toBe(is);
 });
 
 const NOBODY: Hold = [];
 const WAITING: Hold = [{ boot: "b", first_seq: 3, first_mono: 100, last_mono: 900 }];
 
-test.each<[string, Hold, LogRecord, "fold" | "hold" | "place"]>([
-  ["a reading of the known boot", NOBODY, reading("a", 5), "fold"],
-  ["a reading of a new boot", NOBODY, reading("b", 5), "hold"],
-  ["a sync of a new boot", NOBODY, clock("b", 5, {}), "fold"],
-  ["an unsynced clock of a new boot", NOBODY, clock("b", 5, { state: "unsynced" }), "hold"],
-  ["a reading of a boot that waits for its time", WAITING, reading("b", 950), "hold"],
-  ["a reading of the known boot while another boot waits for its time", WAITING, reading("a", 950), "hold"],
-  ["a sync while a boot waits for its time", WAITING, clock("b", 950, {}), "place"],
+test.each<[string, "fold" | "hold" | "place", Hold, LogRecord]>([
+  ["a reading of the known boot", "fold", NOBODY, reading("a", 5)],
+  ["a reading of a new boot", "hold", NOBODY, reading("b", 5)],
+  ["a sync of a new boot", "fold", NOBODY, clock("b", 5, {})],
+  ["an unsynced clock of a new boot", "hold", NOBODY, clock("b", 5, { state: "unsynced" })],
+  ["a reading of a boot that waits for its time", "hold", WAITING, reading("b", 950)],
+  ["a reading of the known boot while another boot waits for its time", "hold", WAITING, reading("a", 950)],
+  ["a sync while a boot waits for its time", "place", WAITING, clock("b", 950, {})],
   [
     "a clock step without a witness while a boot waits for its time",
+    "hold",
     WAITING,
     clock("b", 950, { state: "stepped" }),
-    "hold",
   ],
-])("for %s, verdictOf returns %s", (...[, hold, record, verdict]) => {
+])("for %s, verdictOf returns %s", (...[, verdict, hold, record]) => {
   expect(verdictOf({ boot: "a", now: WALL }, hold, record)).toBe(verdict);
 });
 

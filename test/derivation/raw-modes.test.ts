@@ -13,7 +13,7 @@ describe("the raw value of a mode", () => {
     [false, "0"],
     [3, "3"],
     ["spray+bake", "spray+bake"],
-  ])("of the reading %j is the code %s", (value, raw) => {
+  ])("for the reading %j is the code %s", (value, raw) => {
     expect(rawMode(value)).toBe(raw);
   });
 

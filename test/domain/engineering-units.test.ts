@@ -73,7 +73,7 @@ describe("conversionOf", () => {
     [29.300_111, "kWh", "therm", 1],
     [1, "ratio", "%", undefined],
     [1, "min", "C", undefined],
-  ])("converts %f %s to %s", (...[value, from, to, expected]) => {
+  ])("converts %f %s to %s with the result %s", (...[value, from, to, expected]) => {
     const source = unitOf(from);
     const target = unitOf(to);
     const conversion = source === undefined || target === undefined ? undefined : conversionOf(source, target);

@@ -29,7 +29,7 @@ it.each([
     "DROP TABLE dead_letter",
     /knows 9 alone: install the older agent again until all is delivered/,
   ],
-])("a store with a %s schema is refused with advice, and its file stays unchanged", (_, version, ...how) => {
+])("a store whose schema is %s is rejected with advice, and its file stays unchanged", (_, version, ...how) => {
   const folder = madeStore();
   const [statement, sentence] = how;
   const db = new Database(storePath(folder));

@@ -95,6 +95,9 @@ const CASES: readonly Case[] = [
   },
 ];
 
-it.each(CASES)("lostFacts restores $name", ({ facts, lost, made, expected }) => {
-  expect(lostFacts({ facts: standing(facts), lost }, refolded(made))).toEqual(standing(expected));
-});
+it.each(CASES.map((one) => [one.name, one] as const))(
+  "lostFacts restores %s",
+  (_name, { facts, lost, made, expected }) => {
+    expect(lostFacts({ facts: standing(facts), lost }, refolded(made))).toEqual(standing(expected));
+  },
+);
