@@ -126,7 +126,7 @@ describe("open incidents", () => {
     [9, 0],
     [10, 1],
     [11, 1],
-  ])("of a sensor after %i consecutive good evaluations are resolved: %i incident(s)", (good, count) => {
+  ])("after %i consecutive good evaluations of their sensor are resolved: %i incident(s)", (good, count) => {
     const booth = lived(SENSED, [5000, { mode: 1, air: 401 }]);
     for (let turn = 0; turn < good; turn += 1) stay(booth, 5000, { air: 20 + turn });
     poll(booth);

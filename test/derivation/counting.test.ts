@@ -38,7 +38,7 @@ describe("the rise of a counter", () => {
       15.32,
       "unexplained",
     ],
-    ["whose fastest rate is unknown is normal", { ...CYCLES, role: "kwh" }, 0, 999_900, "normal"],
+    ["is normal if the counter's fastest rate is unknown", { ...CYCLES, role: "kwh" }, 0, 999_900, "normal"],
   ])("%s", (...[, kind, elapsed_ms, rise, found]) => {
     const counter: CounterParameters = { step: kind.step, retained: true };
     const pair = { previous: 500, next: 500 + rise, elapsed_ms, restarted: false, counter };
@@ -52,19 +52,25 @@ describe("the rise of a counter", () => {
 /** 10 counts are plausible. If the value after the fall can have been counted from 0, the fall is a reset. */
 describe("the fall of a counter", () => {
   it.each<[string, number | undefined, [number, number], Count["kind"], number]>([
-    ["of 16 bits with one count less than the limit is a wrap", 65_536, [65_528, 1], "wrap", 9],
-    ["of 16 bits with as many counts as the limit is a wrap", 65_536, [65_528, 2], "wrap", 10],
-    ["of 16 bits with one count more than the limit is a reset", 65_536, [65_528, 3], "reset", 3],
-    ["of 16 bits from its largest value to 0 is a wrap", 65_536, [65_535, 0], "wrap", 1],
-    ["of 16 bits from a value out of its range is a reset", 65_536, [65_536, 0], "reset", 0],
-    ["of 32 bits with as many counts as the limit is a wrap", 2 ** 32, [2 ** 32 - 8, 2], "wrap", 10],
-    ["of 32 bits with one count more than the limit is a reset", 2 ** 32, [2 ** 32 - 8, 3], "reset", 3],
-    ["of BCD-4 with as many counts as the limit is a wrap", 10_000, [9992, 2], "wrap", 10],
-    ["of BCD-4 with one count more than the limit is a reset", 10_000, [9992, 3], "reset", 3],
-    ["of BCD-4 that is configured as 16 bits is a reset", 65_536, [9998, 1], "reset", 1],
-    ["without a modulus to one less than the limit is a reset", undefined, [5000, 9], "reset", 9],
-    ["without a modulus to the limit is a reset", undefined, [5000, 10], "reset", 10],
-    ["without a modulus to one more than the limit is unexplained", undefined, [5000, 11], "unexplained", 0],
+    ["is a wrap for 16 bits with one count less than the limit", 65_536, [65_528, 1], "wrap", 9],
+    ["is a wrap for 16 bits with as many counts as the limit", 65_536, [65_528, 2], "wrap", 10],
+    ["is a reset for 16 bits with one count more than the limit", 65_536, [65_528, 3], "reset", 3],
+    ["is a wrap for 16 bits from its largest value to 0", 65_536, [65_535, 0], "wrap", 1],
+    ["is a reset for 16 bits from a value out of its range", 65_536, [65_536, 0], "reset", 0],
+    ["is a wrap for 32 bits with as many counts as the limit", 2 ** 32, [2 ** 32 - 8, 2], "wrap", 10],
+    ["is a reset for 32 bits with one count more than the limit", 2 ** 32, [2 ** 32 - 8, 3], "reset", 3],
+    ["is a wrap for BCD-4 with as many counts as the limit", 10_000, [9992, 2], "wrap", 10],
+    ["is a reset for BCD-4 with one count more than the limit", 10_000, [9992, 3], "reset", 3],
+    ["is a reset for BCD-4 that is configured as 16 bits", 65_536, [9998, 1], "reset", 1],
+    ["is a reset without a modulus if the new value is one less than the limit", undefined, [5000, 9], "reset", 9],
+    ["is a reset without a modulus if the new value is the limit", undefined, [5000, 10], "reset", 10],
+    [
+      "is unexplained without a modulus if the new value is one more than the limit",
+      undefined,
+      [5000, 11],
+      "unexplained",
+      0,
+    ],
     ["by one is unexplained", undefined, [5000, 4999], "unexplained", 0],
     ["to 0 is a reset", undefined, [5000, 0], "reset", 0],
     ["below 0 is unexplained", undefined, [5000, -1], "unexplained", 0],
@@ -74,13 +80,13 @@ describe("the fall of a counter", () => {
     expect(countOf({ ...pair, restarted: false })).toEqual({ kind, delta });
   });
 
-  it("whose fastest rate is unknown is unexplained", () => {
+  it("is unexplained if the counter's fastest rate is unknown", () => {
     const counter = { step: 1, modulus: 65_536, retained: true };
     const pair = { previous: 65_535, next: 0, elapsed_ms: HOUR_MS, restarted: false, counter };
     expect(countOf({ ...pair, max_rate_per_h: undefined })).toEqual({ kind: "unexplained", delta: 0 });
   });
 
-  it("with evidence of a restart is a reset, and adds only plausible counts", () => {
+  it("is a reset with evidence of a restart, and adds only plausible counts", () => {
     const counter = { step: 1, retained: true };
     const pair = { previous: 5000, elapsed_ms: HOUR_MS, restarted: true, counter, max_rate_per_h: 6 };
     expect(countOf({ ...pair, next: 10 })).toEqual({ kind: "reset", delta: 10 });

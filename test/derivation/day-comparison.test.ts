@@ -77,7 +77,7 @@ describe("the daily comparison of PLC counts and derived counts", () => {
     [{ cycles: 1, meter: 5.1, exhaust: 6 }, []],
     [{ meter: 5.2 }, ["runtime_mismatch"]],
     [{ cycles: 2, meter: 5.2, exhaust: 6.1 }, ["cycle_mismatch", "runtime_mismatch", "filter_mismatch"]],
-  ])("of an idle day in which the counters rise by %j reports %j", (by, checks) => {
+  ])("for an idle day in which the counters rise by %j reports %j", (by, checks) => {
     expect(mismatches(idleDay(by)).map(({ check }) => check)).toEqual(checks);
   });
 

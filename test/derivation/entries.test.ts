@@ -177,7 +177,7 @@ describe("a filter entry", () => {
     [31, 32, 1],
     [32, 32, 0],
     [33, 32, 1],
-  ])("of %i entries, at most the last %i are kept", (count, kept, first) => {
+  ])("after %i entries, at most the last %i entries are kept", (count, kept, first) => {
     const booth = script(OWN);
     for (let one = 0; one < count; one += 1) {
       stay(booth, HOUR_MS, { mode: 1 });

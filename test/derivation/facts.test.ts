@@ -24,7 +24,7 @@ describe("incidents", () => {
     tags: { ...PARAMETERS.tags, fan: tag("fan_speed", "%"), air: tag("air_temperature", "C") },
   };
 
-  it("of an unknown time zone are resolved 10 min after a known time zone is set", () => {
+  it("an unknown time zone opens an incident, which is resolved 10 min after a known time zone is set", () => {
     const unknown = { ...PLAIN, tz: "Mars/Olympus" };
     const booth = lived(unknown, [HOUR_MS, { mode: 1 }]);
     put(booth, { kind: "p", value: PLAIN });
@@ -36,7 +36,7 @@ describe("incidents", () => {
     expect(resolved[0]).toBeLessThanOrEqual(HOUR_MS + 10 * MINUTE_MS);
   });
 
-  it("of an unread sensor are not resolved by readings of other sensors", () => {
+  it("the incident of an unread sensor is not resolved by readings of other sensors", () => {
     const booth = lived(sensed, [2 * MINUTE_MS, { mode: 3, fan: 0, air: 20 }]);
     forget(booth);
     live(booth, [5000, { mode: 3, fan: 0, air: 20 }], [5000, { fan: null }]);
@@ -45,7 +45,7 @@ describe("incidents", () => {
     expect(facts.map(({ resolved_at }) => resolved_at)).toEqual([null]);
   });
 
-  it("of a silence in working hours are resolved 10 min after the silent bay is read again", () => {
+  it("the incident of a silence in working hours is resolved 10 min after the silent bay is read again", () => {
     const shift = { day: "monday", enabled: true, start: "00:00:00", stop: "12:00:00" } as const;
     const bays: Parameters = {
       ...PLAIN,
@@ -68,7 +68,7 @@ describe("incidents", () => {
     expect(Math.abs(resolved - (HOUR_MS + 11 * MINUTE_MS))).toBeLessThanOrEqual(MINUTE_MS);
   });
 
-  it("of the checks stuck and unmapped stay open without further records", () => {
+  it("incidents of the checks stuck and unmapped stay open without further records", () => {
     const booth = lived(sensed, [30 * MINUTE_MS, { mode: 3, fan: 100, air: 21 }]);
     forget(booth);
     live(booth, [20 * MINUTE_MS, { mode: 3, fan: 100, air: 21 }], [30 * MINUTE_MS, { mode: 99 }]);
@@ -138,7 +138,7 @@ describe("stages", () => {
     expect(stages.at(-1)?.end).toBe(T0 + 2 * MINUTE_MS + away);
   });
 
-  it("of the booth include the inferred time of a bay as uncertain time", () => {
+  it("the stages of a booth include the inferred time of a bay as uncertain time", () => {
     const bays: Parameters = {
       ...PLAIN,
       tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }) },

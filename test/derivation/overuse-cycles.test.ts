@@ -67,7 +67,7 @@ describe("overuse cycles", () => {
     [-1, 0],
     [0, 1],
     [1, 1],
-  ])("of a filter removed %i ms after the reading that shows a cycle are %i", (by, cycles) => {
+  ])("are, for a filter removed %i ms after the reading that shows a cycle, %i", (by, cycles) => {
     const booth = script(COUNTED);
     enterFilter(booth, 0);
     live(booth, [40 * MINUTE_MS, { mode: 3, cycles: 100 }], [10 * MINUTE_MS, { cycles: 101 }]);

@@ -26,7 +26,7 @@ describe("the raw value of a mode", () => {
     expect(modeOf(PLAIN, raw)).toBe(mode);
   });
 
-  it("of a single mode bit gives stages too", () => {
+  it("a single mode bit gives stages too", () => {
     const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: true }], [MINUTE_MS, { mode: false }]);
     const [first] = valuesOf(run(booth, PLAIN).facts, "m");
     expect([first?.raw, first?.mode]).toEqual(["1", PLAIN.modes["1"]]);

@@ -105,7 +105,7 @@ describe("a silence", () => {
     expect(stages(back(3, 5000, values))).toEqual(expected);
   });
 
-  it("of 10 min does not end spray if the first_scan bit stays on or goes off", () => {
+  it("a silence of 10 min does not end spray if the first_scan bit stays on or goes off", () => {
     const booth = script(SCANNED);
     live(booth, [5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100, first: true }], { gap_ms: 10 * MINUTE_MS - 1 });
     live(booth, [5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 110, first: true }], [5 * MINUTE_MS, { first: false }]);

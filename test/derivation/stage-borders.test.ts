@@ -186,7 +186,7 @@ describe("hour facts (final 10 min after the hour)", () => {
     [10 * MINUTE_MS - 1, 0],
     [10 * MINUTE_MS, 2],
     [10 * MINUTE_MS + 1, 2],
-  ])("of hours that end in a gap are written %i ms after the gap for %i hour(s)", (after, count) => {
+  ])("for hours that end in a gap are written %i ms after the gap: %i hour(s)", (after, count) => {
     const booth = lived(PLAIN, [50 * MINUTE_MS, { mode: 3 }], { gap_ms: 75 * MINUTE_MS }, [after, { mode: 3 }]);
     poll(booth);
     expect(hoursOf(booth)).toHaveLength(count);

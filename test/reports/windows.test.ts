@@ -40,7 +40,7 @@ describe("local buckets (hours, days, weeks or months in a time zone)", () => {
     );
   });
 
-  it("of months start on the 1st, and buckets of weeks start on Monday", () => {
+  it("buckets of months start on the 1st, and buckets of weeks start on Monday", () => {
     const year = { start: Date.UTC(2024, 0, 15), end: Date.UTC(2024, 3, 1) };
     const days = (unit: "week" | "month"): string[] =>
       localBuckets("UTC", year, unit).map(({ start }) => new Date(start).toISOString().slice(5, 10));
