@@ -22,11 +22,11 @@ function begun() {
   return run(booth, PLAIN).state;
 }
 
-describe("a boot that waited for its place", () => {
+describe("a new boot", () => {
   it.each([
     [false, { synced: true, unsure: false }],
     [true, { synced: false, unsure: true }],
-  ])("gets its offset from the place (uncertain: %s)", (uncertain, expected) => {
+  ])("takes its clock offset from the place that it was given (place is uncertain: %s)", (uncertain, expected) => {
     const offset = T0 + HOUR_MS;
     const other = { boot: "boot-3", offset: T0 + 2 * HOUR_MS, uncertain: false };
     const state = placeBoots(begun(), [{ boot: "boot-2", offset, uncertain }, other]);
@@ -34,7 +34,7 @@ describe("a boot that waited for its place", () => {
     expect(clock).toMatchObject({ placed: true, offset, now: offset + 500, places: [other], ...expected });
   });
 
-  it("a boot without a place takes its time from its first record, and counts as placed after a clock record", () => {
+  it("without a place takes its time from its first record, and counts as placed after a clock record", () => {
     const read = step(begun(), record("r", "boot-2", 500, T0 + HOUR_MS)).state.clock;
     expect(read).toMatchObject({ placed: false, synced: false, now: T0 + HOUR_MS });
     const told = step(begun(), record("t", "boot-2", 500, T0 + HOUR_MS)).state.clock;
@@ -44,17 +44,17 @@ describe("a boot that waited for its place", () => {
   it.each([
     [-HOUR_MS, HOUR_MS],
     [HOUR_MS, 2 * HOUR_MS],
-  ])("the first clock record moves time forward, not back (by %i ms)", (by, expected) => {
+  ])("moves time forward, but not back, at its first clock record (step of %i ms)", (by, expected) => {
     const read = step(begun(), record("r", "boot-2", 500, T0 + HOUR_MS)).state;
     const { clock } = step(read, record("t", "boot-2", 600, T0 + HOUR_MS + 100 + by)).state;
     expect(clock.now).toBe(T0 + expected + 100);
   });
 });
 
-describe("time now", () => {
+describe("the present time", () => {
   const present = (boot: string, mono: number) => ({ boot, mono: () => mono, wall: () => 77 });
 
-  it("corrected time follows the offset of the state's boot, or the wall clock in another boot, and is never before the last known instant", () => {
+  it("correctedNow uses the offset of the state's boot or, in another boot, the wall clock, and never precedes the last known instant", () => {
     const state = begun();
     expect(correctedNow(state, present("boot-1", MONO0 + HOUR_MS))).toBe(T0 + HOUR_MS);
     expect(correctedNow(state, present("boot-1", 5))).toBe(state.clock.now);
@@ -73,13 +73,13 @@ describe("time now", () => {
   });
 });
 
-describe("two bays", () => {
+describe("a booth with two bays", () => {
   const TWO: Parameters = { ...PLAIN, tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }) } };
 
   it.each([
     [3, false],
     [6, true],
-  ])("a gap that ends in code %i is a new start of the booth's stage: %s", (code, is_new_start) => {
+  ])("after a gap that ends in code %i has a stage with is_new_start %s", (code, is_new_start) => {
     const booth = lived(TWO, [10 * MINUTE_MS, { left: 3, right: 1 }], { gap_ms: HOUR_MS });
     live(booth, [10 * MINUTE_MS, { left: code, right: 1 }], [10 * MINUTE_MS, { left: 0, right: 0 }]);
     const stages = valuesOf(run(booth, TWO).facts, "m").filter(({ bay }) => bay === 0);
@@ -91,35 +91,32 @@ describe("two bays", () => {
   });
 
   it.each([
-    ["the bay that wasn't read baked", 6, 1, 10, 10],
-    ["the other one did", 1, 6, 0, 0],
-  ])(
-    "a proven gap is uncertain if the mode of its bay is the booth's mode: %s",
-    (...[, left, right, meter, minutes]) => {
-      const bays = { left: tag("mode", "", { bay: 1, group: "slow" }), right: tag("mode", "", { bay: 2 }) };
-      const { cycles, meter: hours } = PARAMETERS.tags;
-      if (cycles === undefined || hours === undefined) throw new Error("no counters");
-      const parameters: Parameters = { ...PLAIN, tags: { ...bays, cycles, hours } };
-      const booth = script(parameters);
-      poll(booth, { left }, "slow");
-      stay(booth, 10_000, { right, cycles: 5, hours: 100 });
-      poll(booth, {}, "slow");
-      live(booth, [10 * MINUTE_MS], [1000, { hours: 100 + meter }]);
-      // After a gap, every value is logged again.
-      Reflect.deleteProperty(booth.values, "left");
-      poll(booth, { left }, "slow");
-      stay(booth, 10_000);
-      poll(booth, { left: 0 }, "slow");
-      stay(booth, MINUTE_MS, { right: 0 });
-      poll(booth, {}, "slow");
-      stay(booth, MINUTE_MS);
-      const [stage] = valuesOf(run(booth, parameters).facts, "m").filter(({ bay }) => bay === 0);
-      expect([stage?.mode, Math.round((stage?.uncertain_ms ?? NaN) / MINUTE_MS)]).toEqual(["bake", minutes]);
-    },
-  );
+    ["uncertain time if a proven gap is in the bay that sets the booth's mode", 6, 1, 10, 10],
+    ["no uncertain time if a proven gap is in the other bay", 1, 6, 0, 0],
+  ])("has %s", (...[, left, right, meter, minutes]) => {
+    const bays = { left: tag("mode", "", { bay: 1, group: "slow" }), right: tag("mode", "", { bay: 2 }) };
+    const { cycles, meter: hours } = PARAMETERS.tags;
+    if (cycles === undefined || hours === undefined) throw new Error("no counters");
+    const parameters: Parameters = { ...PLAIN, tags: { ...bays, cycles, hours } };
+    const booth = script(parameters);
+    poll(booth, { left }, "slow");
+    stay(booth, 10_000, { right, cycles: 5, hours: 100 });
+    poll(booth, {}, "slow");
+    live(booth, [10 * MINUTE_MS], [1000, { hours: 100 + meter }]);
+    // After a gap, every value is logged again.
+    Reflect.deleteProperty(booth.values, "left");
+    poll(booth, { left }, "slow");
+    stay(booth, 10_000);
+    poll(booth, { left: 0 }, "slow");
+    stay(booth, MINUTE_MS, { right: 0 });
+    poll(booth, {}, "slow");
+    stay(booth, MINUTE_MS);
+    const [stage] = valuesOf(run(booth, parameters).facts, "m").filter(({ bay }) => bay === 0);
+    expect([stage?.mode, Math.round((stage?.uncertain_ms ?? NaN) / MINUTE_MS)]).toEqual(["bake", minutes]);
+  });
 });
 
-it("seqOfEntry finds an entry's record by its id", () => {
+it("seqOfEntry returns the sequence number of the entry's record for an entry id", () => {
   const parameters = withFilters({ exhaust_filter: { limits: {} } });
   const booth = lived(parameters, [HOUR_MS, { mode: 1 }]);
   for (const id of ["one", "two"]) {

@@ -24,25 +24,28 @@ function changes(booth: Script): { at: number; flagged: boolean }[] {
   return services.map(({ installed_at, flagged }) => ({ at: installed_at - T0, flagged }));
 }
 
-describe("overuse", () => {
+describe("filter overuse", () => {
   // Spray from 0 on, so that the limit of 30 min is reached at 30 min to the millisecond.
   it.each([
     [30 * MINUTE_MS - 1, "on_time", 0],
     [30 * MINUTE_MS, "on_time", 0],
     [30 * MINUTE_MS + 1, "late", 1],
-  ])("a filter changed after %i ms of 30 min is %s, with %i ms of overuse", (at, service, overuse_ms) => {
-    const booth = script(OWN);
-    enterFilter(booth, 0);
-    stay(booth, 40 * MINUTE_MS, { mode: 3 });
-    enterFilter(booth, at);
-    expect(records(booth, OWN).at(-1)).toMatchObject({ service, overuse_ms, booth_overuse_ms: overuse_ms });
-  });
+  ])(
+    "a filter with a limit of 30 min that is changed after %i ms of use is %s, with %i ms of overuse",
+    (at, service, overuse_ms) => {
+      const booth = script(OWN);
+      enterFilter(booth, 0);
+      stay(booth, 40 * MINUTE_MS, { mode: 3 });
+      enterFilter(booth, at);
+      expect(records(booth, OWN).at(-1)).toMatchObject({ service, overuse_ms, booth_overuse_ms: overuse_ms });
+    },
+  );
 
   it.each([
     [-1, 0],
     [0, 1],
     [1, 1],
-  ])("a filter removed %i ms from the END of a cycle has %i of it in overuse", (by, cycles) => {
+  ])("a filter that is removed %i ms after the end of a cycle has %i cycle(s) in overuse", (by, cycles) => {
     const booth = script(OWN);
     enterFilter(booth, 0);
     live(booth, [40 * MINUTE_MS, { mode: 3 }], [10 * MINUTE_MS, { mode: 1 }]);
@@ -51,24 +54,24 @@ describe("overuse", () => {
   });
 });
 
-describe("a counter that falls", () => {
+describe("filter changes by the PLC's counter", () => {
   it.each([
     [49.9, 1],
     [50, 0],
     [50.1, 0],
-  ])("a counter that falls to %d of 1,000 min is %i change(s)", (value, count) => {
+  ])("a counter that falls to %d of 1,000 min shows %i filter change(s)", (value, count) => {
     const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 }], [MINUTE_MS, { exhaust: value }]);
     expect(changes(booth)).toHaveLength(count);
   });
 
   it.each([
     ["alone", { exhaust: 0 }, 1],
-    ["with another that stands", { exhaust: 0, pre: 500 }, 1],
-    ["with another that rises", { exhaust: 0, pre: 500.1 }, 1],
-    ["with another that falls", { exhaust: 0, pre: 0 }, 0],
-    ["with the uptime", { exhaust: 0, uptime: 3 }, 0],
-    ["with an uptime that goes on", { exhaust: 0, uptime: 5001 }, 1],
-  ])("a counter that falls %s (%j) is %i change(s)", (_name, values, count) => {
+    ["while another counter stays the same", { exhaust: 0, pre: 500 }, 1],
+    ["while another counter rises", { exhaust: 0, pre: 500.1 }, 1],
+    ["together with another counter", { exhaust: 0, pre: 0 }, 0],
+    ["together with the uptime", { exhaust: 0, uptime: 3 }, 0],
+    ["while the uptime rises", { exhaust: 0, uptime: 5001 }, 1],
+  ])("a counter that falls %s (%j) shows %i filter change(s)", (_name, values, count) => {
     const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 600, pre: 500, uptime: 5000 }], [MINUTE_MS, values]);
     expect(changes(booth)).toHaveLength(count);
   });
@@ -77,7 +80,7 @@ describe("a counter that falls", () => {
     [10 * MINUTE_MS - 1, 1],
     [10 * MINUTE_MS, 1],
     [10 * MINUTE_MS + 1, 2],
-  ])("two falls %i ms apart are %i change(s)", (apart, count) => {
+  ])("a counter that falls twice, %i ms apart, shows %i filter change(s)", (apart, count) => {
     const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 }], [apart, { exhaust: 0.2 }]);
     stay(booth, MINUTE_MS, { exhaust: 0 });
     expect(changes(booth)).toHaveLength(count);
@@ -88,7 +91,7 @@ describe("a counter that falls", () => {
     [59.9, 61 * MINUTE_MS - 59.9 * MINUTE_MS],
     [60, MINUTE_MS],
     [60.1, 61 * MINUTE_MS],
-  ])("a fall to %d min in a gap of an hour dates the change to %i ms and flags it", (value, at) => {
+  ])("a counter that falls to %d min in a gap of one hour dates the change to %i ms and flags it", (value, at) => {
     const parameters = withFilters({ exhaust_filter: { limits: { minutes: 10_000 } } }, COUNTED.tags);
     const booth = lived(parameters, [MINUTE_MS, { mode: 3, exhaust: 6000 }], { gap_ms: HOUR_MS });
     live(booth, [5 * MINUTE_MS, { mode: 3, exhaust: value }], [5 * MINUTE_MS, { mode: 1 }]);
@@ -97,12 +100,12 @@ describe("a counter that falls", () => {
   });
 });
 
-describe("an entry", () => {
+describe("filter entries", () => {
   it.each([
     [12 * HOUR_MS - 1, 1],
     [12 * HOUR_MS, 1],
     [12 * HOUR_MS + 1, 2],
-  ])("an entry %i ms after the PLC's reset: %i change(s)", (after, count) => {
+  ])("an entry %i ms after the PLC's reset makes %i filter change(s) together with the reset", (after, count) => {
     const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 }], [13 * HOUR_MS, { exhaust: 0 }]);
     enterFilter(booth, MINUTE_MS + after);
     stay(booth, 5 * MINUTE_MS, { mode: 1 });
@@ -114,7 +117,7 @@ describe("an entry", () => {
     [-1, 0],
     [0, 0],
     [1, 1],
-  ])("an entry dated %i ms from the present installation: %i more change(s)", (by, more) => {
+  ])("an entry dated %i ms after the present installation adds %i filter change(s)", (by, more) => {
     const far = withFilters({ exhaust_filter: { limits: { minutes: 3000 } } });
     const booth = script(far);
     enterFilter(booth, 0);
@@ -133,7 +136,7 @@ describe("an entry", () => {
     [36.5 * HOUR_MS - 1, 30],
     [36.5 * HOUR_MS, 30],
     [36.5 * HOUR_MS + 1, 0],
-  ])("an entry %i ms ago moves %i min of use to the new filter", (ago, minutes) => {
+  ])("an entry that is dated back by %i ms moves %i min of use to the new filter", (ago, minutes) => {
     const far = withFilters({ exhaust_filter: { limits: { minutes: 3000 } } });
     const booth = script(far);
     enterFilter(booth, 0);
@@ -144,12 +147,12 @@ describe("an entry", () => {
   });
 });
 
-describe("parameters", () => {
+describe("new parameters", () => {
   it.each([
     [29, true],
     [30, true],
     [31, false],
-  ])("a new limit of %i cycles after 30 used ones lets overuse continue: %s", (cycles, runs) => {
+  ])("with a limit of %i cycles after 30 used cycles let the overuse continue: %s", (cycles, runs) => {
     const limited = (limit: number): Parameters =>
       uncounted(withFilters({ exhaust_filter: { limits: { cycles: limit } } }));
     const booth = script(limited(3));

@@ -26,7 +26,7 @@ function checksOf(booth: Script): string[] {
   return [...new Set(valuesOf(run(booth, SENSED).facts, "i").map(({ check }) => check))];
 }
 
-describe("dwell", () => {
+describe("the check dwell (a mode lasts too long)", () => {
   it.each([
     [3, 12 * HOUR_MS - 1, 0],
     [3, 12 * HOUR_MS, 0],
@@ -35,7 +35,7 @@ describe("dwell", () => {
     [6, 4 * HOUR_MS, 0],
     [6, 4 * HOUR_MS + 1, 1],
     [1, 13 * HOUR_MS, 0],
-  ])("a stage of code %i for %i ms: %i incident(s)", (mode, ms, count) => {
+  ])("reports, for code %i over %i ms, %i incident(s)", (mode, ms, count) => {
     const booth = lived(SENSED, [ms, { mode }], [MINUTE_MS, { mode: 0 }]);
     expect(firstSeen(booth, "dwell")).toHaveLength(count);
   });
@@ -45,13 +45,13 @@ describe("dwell", () => {
     [60_000, 6, 0],
     [60_001, 6, 0],
     [59_999, 3, 0],
-  ])("a purge of %i ms before code %i: %i incident(s)", (ms, next, count) => {
+  ])("reports, for a purge of %i ms before code %i, %i incident(s)", (ms, next, count) => {
     const booth = lived(SENSED, [ms, { mode: 5 }], [MINUTE_MS, { mode: next }]);
     expect(firstSeen(booth, "dwell")).toHaveLength(count);
   });
 });
 
-describe("a stuck sensor", () => {
+describe("a constant sensor value", () => {
   it.each([
     [30 * MINUTE_MS - 1, 21, "stuck", []],
     [30 * MINUTE_MS, 21, "stuck", [30 * MINUTE_MS]],
@@ -61,7 +61,7 @@ describe("a stuck sensor", () => {
     [30 * MINUTE_MS + 1, 0, "non_zero", [30 * MINUTE_MS + 1]],
     [30 * MINUTE_MS, 21, "non_zero", []],
     [30 * MINUTE_MS, 0, "stuck", []],
-  ])("the same value after %i ms in use at %i: %s at %j", (...[ms, air, check, seen]) => {
+  ])("after %i ms in use at %i opens incidents of the check %s at %j ms", (...[ms, air, check, seen]) => {
     expect(firstSeen(again(ms, { mode: 3, air, fan: 100 }), check)).toEqual(seen);
   });
 });
@@ -74,7 +74,7 @@ describe("the gateway's clock", () => {
     [1999, 0],
     [2000, 0],
     [2001, 1],
-  ])("a witness corrects the clock by %i ms: %i incident(s)", (by, count) => {
+  ])("after a correction by %i ms with a witness has %i incident(s)", (by, count) => {
     const booth = lived(SENSED, [MINUTE_MS, { mode: 1 }]);
     put(booth, { kind: "t", value: { wall: T0 + booth.now + by, state: "synced", witness: "service" } });
     stay(booth, MINUTE_MS);
@@ -82,7 +82,7 @@ describe("the gateway's clock", () => {
   });
 });
 
-describe("gap in working hours", () => {
+describe("the check gap (silence in working hours)", () => {
   const shifts = (start: string, stop: string): Parameters => ({
     ...SENSED,
     working_hours: [{ day: "monday", enabled: true, start, stop }],
@@ -98,19 +98,22 @@ describe("gap in working hours", () => {
     ["02:00:00", "03:00:00", 10 * MINUTE_MS, HOUR_MS, 0],
     // Ten days without power, from Monday morning on.
     ["00:00:00", "01:00:00", 10 * MINUTE_MS, 250 * HOUR_MS, 1],
-  ])("shift %s-%s: silent from %i ms for %i ms: %i incident(s)", (...[start, stop, from, gap, count]) => {
-    const parameters = shifts(start, stop);
-    const booth = lived(parameters, [from + 1, { mode: 1 }], { gap_ms: gap - 1 }, [MINUTE_MS, { mode: 1 }]);
-    expect(firstSeen(booth, "gap", parameters)).toHaveLength(count);
-  });
+  ])(
+    "reports, with the shift %s-%s and a silence from %i ms for %i ms, %i incident(s)",
+    (...[start, stop, from, gap, count]) => {
+      const parameters = shifts(start, stop);
+      const booth = lived(parameters, [from + 1, { mode: 1 }], { gap_ms: gap - 1 }, [MINUTE_MS, { mode: 1 }]);
+      expect(firstSeen(booth, "gap", parameters)).toHaveLength(count);
+    },
+  );
 });
 
-describe("resolving an incident", () => {
+describe("open incidents", () => {
   it.each([
     [600_000 - 1, []],
     [600_000, [600_000]],
     [600_001, [600_000]],
-  ])("%i ms after the last occurrence, incidents are resolved at %j", (after, resolved) => {
+  ])("%i ms after the last occurrence are resolved at %j ms", (after, resolved) => {
     const booth = script(SENSED);
     put(booth, { kind: "e", value: { event: "all_zero", detail: "every register is 0", tag: "" } });
     stay(booth, after, { mode: 1 });
@@ -123,7 +126,7 @@ describe("resolving an incident", () => {
     [9, 0],
     [10, 1],
     [11, 1],
-  ])("%i consecutive good evaluations resolve %i incident(s)", (good, count) => {
+  ])("after %i consecutive good evaluations of their sensor are resolved: %i incident(s)", (good, count) => {
     const booth = lived(SENSED, [5000, { mode: 1, air: 401 }]);
     for (let turn = 0; turn < good; turn += 1) stay(booth, 5000, { air: 20 + turn });
     poll(booth);
@@ -135,7 +138,7 @@ describe("resolving an incident", () => {
     [99, 0],
     [100, 0],
     [101, 1],
-  ])("of %i open incidents, the %i oldest are resolved", (open, count) => {
+  ])("beyond the limit of 100 are resolved, oldest first (%i open, %i resolved)", (open, count) => {
     const booth = script(SENSED);
     for (let turn = 0; turn < open; turn += 1) {
       put(booth, {
@@ -156,13 +159,13 @@ it.each([
   [399, false],
   [400, false],
   [401, true],
-])("between: %i C is an incident: %s", (air, is) => {
+])("an air temperature of %i C opens an incident of the check between: %s", (air, is) => {
   const booth = lived(SENSED, [MINUTE_MS, { mode: 1, air: 20 }], [MINUTE_MS, { air }]);
   expect(checksOf(booth)).toEqual(is ? ["between"] : []);
 });
 
 describe("a stuck sensor", () => {
-  it("is not reported for time that is not in use, and another value starts anew", () => {
+  it("is not reported for time that is not in use, and a new value restarts its timer", () => {
     const booth = lived(SENSED, [2 * HOUR_MS, { mode: 1, air: 21, fan: 100 }]);
     forget(booth);
     poll(booth, { air: 21 });
@@ -174,7 +177,7 @@ describe("a stuck sensor", () => {
   });
 });
 
-describe("transition", () => {
+describe("the check transition", () => {
   it.each([
     [3, 4, true],
     [4, 3, true],
@@ -193,7 +196,7 @@ describe("transition", () => {
     [20, 3, false],
     [0, 6, false],
     [3, 99, true],
-  ])("from code %i to %i is in the graph: %s", (from, to, is) => {
+  ])("accepts a change from mode code %i to code %i: %s", (from, to, is) => {
     const booth = lived(SENSED, [2 * MINUTE_MS, { mode: from, fan: 100 }], [2 * MINUTE_MS, { mode: to }], [5000, {}]);
     expect(checksOf(booth).includes("transition")).toBe(!is);
   });

@@ -21,27 +21,27 @@ function after(...records: readonly ClockRecord[]): DeriveState {
 }
 
 it.each([
-  ["the first time of all", [vouched(0, T0 + YEAR)], true],
-  ["a time that goes on evenly", [vouched(0, T0), vouched(2 * DAY_MS, T0 + 2 * DAY_MS)], true],
-  ["a day at once", [vouched(0, T0), vouched(HOUR_MS, T0 + HOUR_MS + DAY_MS)], true],
-  ["a day and a millisecond at once", [vouched(0, T0), vouched(HOUR_MS, T0 + HOUR_MS + DAY_MS + 1)], false],
-  ["a year at once", [vouched(0, T0), vouched(HOUR_MS, T0 + YEAR)], false],
-  ["a year back", [vouched(0, T0 + YEAR), vouched(HOUR_MS, T0)], true],
-  ["another boot, a day later", [vouched(0, T0), vouched(5, T0 + DAY_MS, "b")], true],
-  ["another boot, a day and a millisecond later", [vouched(0, T0), vouched(5, T0 + DAY_MS + 1, "b")], false],
-])("after %s things are told to be old by that time: %s", (_, records, settled) => {
+  ["the very first time", true, [vouched(0, T0 + YEAR)]],
+  ["steadily advancing time", true, [vouched(0, T0), vouched(2 * DAY_MS, T0 + 2 * DAY_MS)]],
+  ["a leap of a day", true, [vouched(0, T0), vouched(HOUR_MS, T0 + HOUR_MS + DAY_MS)]],
+  ["a leap of a day and a millisecond", false, [vouched(0, T0), vouched(HOUR_MS, T0 + HOUR_MS + DAY_MS + 1)]],
+  ["a leap of a year", false, [vouched(0, T0), vouched(HOUR_MS, T0 + YEAR)]],
+  ["a leap back by a year", true, [vouched(0, T0 + YEAR), vouched(HOUR_MS, T0)]],
+  ["a new boot a day later", true, [vouched(0, T0), vouched(5, T0 + DAY_MS, "b")]],
+  ["a new boot a day and a millisecond later", false, [vouched(0, T0), vouched(5, T0 + DAY_MS + 1, "b")]],
+])("after %s, isSettled (the age of records can be trusted) returns %s", (_, settled, records) => {
   expect(isSettled(after(...records))).toBe(settled);
 });
 
 it.each([
   [DAY_MS, false],
   [DAY_MS + 1, true],
-])("%i ms of elapsed time after a leap they are: %s", (elapsed, settled) => {
+])("%i ms of elapsed time after a leap of the clock, isSettled returns %s", (elapsed, settled) => {
   const leapt = [vouched(0, T0), vouched(HOUR_MS, T0 + YEAR)];
   expect(isSettled(after(...leapt, vouched(HOUR_MS + elapsed, T0 + YEAR + elapsed)))).toBe(settled);
 });
 
-it("another boot meanwhile begins the day anew, as what passed before it isn't known by elapsed time", () => {
+it("after a reboot following a leap of the clock, isSettled returns true only once a day of elapsed time has passed in the new boot", () => {
   const leapt = [vouched(0, T0), vouched(HOUR_MS, T0 + YEAR), vouched(7, T0 + YEAR + HOUR_MS, "b")];
   const later = (elapsed: number): DeriveState =>
     after(...leapt, vouched(7 + elapsed, T0 + YEAR + HOUR_MS + elapsed, "b"));

@@ -50,30 +50,33 @@ function isTrue(spans: readonly Span[]): boolean {
   return areTrue(stages, MODEL, { from: T0, to: T0 + LENGTH_MS, poll_ms: POLL_MS });
 }
 
-test.each([DAY_MS, -DAY_MS, 1000, -1000])("a wall clock stepped by %i ms at any point changes nothing at all", (by) => {
-  const random = seededRandom(SEED + Math.abs(by) + (by < 0 ? 1 : 0));
-  let wrong = 0;
-  for (let point = 0; point < POINTS; point += 1) {
-    // At 0 it would be wrong from the start, not stepped.
-    const stepAt = 1 + Math.floor(random.next() * (LENGTH_MS - 1));
-    const back = random.next() < 0.3 ? stepAt + Math.floor(random.next() * (LENGTH_MS - stepAt)) : Infinity;
-    const folded = live({ wall: (ms) => T0 + ms + (ms >= stepAt && ms < back ? by : 0) });
-    const spans = spansOf(folded);
-    if (!isTrue(spans) || JSON.stringify(spans) !== JSON.stringify(TRUTH)) wrong += 1;
-  }
-  recordFault({
-    row: 37,
-    fault: `wall clock stepped by ${by / 1000} s, no witness`,
-    injected: POINTS,
-    lost: 0,
-    doubled: 0,
-    wrong,
-    passed: wrong === 0,
-  });
-  expect(wrong).toBe(0);
-});
+test.each([DAY_MS, -DAY_MS, 1000, -1000])(
+  "a wall clock that steps by %i ms at any point without a witness changes no stage",
+  (by) => {
+    const random = seededRandom(SEED + Math.abs(by) + (by < 0 ? 1 : 0));
+    let wrong = 0;
+    for (let point = 0; point < POINTS; point += 1) {
+      // At 0 it would be wrong from the start, not stepped.
+      const stepAt = 1 + Math.floor(random.next() * (LENGTH_MS - 1));
+      const back = random.next() < 0.3 ? stepAt + Math.floor(random.next() * (LENGTH_MS - stepAt)) : Infinity;
+      const folded = live({ wall: (ms) => T0 + ms + (ms >= stepAt && ms < back ? by : 0) });
+      const spans = spansOf(folded);
+      if (!isTrue(spans) || JSON.stringify(spans) !== JSON.stringify(TRUTH)) wrong += 1;
+    }
+    recordFault({
+      row: 37,
+      fault: `wall clock stepped by ${by / 1000} s, no witness`,
+      injected: POINTS,
+      lost: 0,
+      doubled: 0,
+      wrong,
+      passed: wrong === 0,
+    });
+    expect(wrong).toBe(0);
+  },
+);
 
-test("a clock that was a day slow is put right by the service: the move is spanned by the open stage, uncertain", () => {
+test("a clock that was a day slow until the service corrects it adds the correction to the open stage as uncertain time", () => {
   const random = seededRandom(SEED + 3);
   let wrong = 0;
   for (let point = 0; point < POINTS; point += 1) {
@@ -104,7 +107,7 @@ test("a clock that was a day slow is put right by the service: the move is spann
   expect(wrong).toBe(0);
 });
 
-test("a clock that was fast is put right: time stands still until it has caught up, and nothing counts twice", () => {
+test("after a fast clock is corrected, corrected time stands still until true time has caught up, and no time counts twice", () => {
   const heardAt = 905_000;
   const folded = live({ wall: (ms) => T0 + ms + 600_000, service: (ms) => (ms >= heardAt ? T0 : null) });
   const spans = spansOf(folded);
@@ -117,7 +120,7 @@ test("a clock that was fast is put right: time stands still until it has caught 
   expect(spans.reduce((sum, { start, end }) => sum + end - start, 0)).toBe(LENGTH_MS - 600_000);
 });
 
-test("an uptime over 49.7 days: no mono is too large, durations stay exact", () => {
+test("an uptime over 49.7 days (more than 32 bits of ms) leaves all durations exact", () => {
   // A counter of 32 bits would wrap in the middle of it.
   const mono0 = 2 ** 32 - LENGTH_MS / 2;
   const spans = spansOf(live({ mono0, wall: (ms) => T0 + ms }));
@@ -134,7 +137,7 @@ test("an uptime over 49.7 days: no mono is too large, durations stay exact", () 
   expect(wrong).toBe(0);
 });
 
-test("planted: a clock that believed a step without a witness would be noticed", () => {
+test("the clock tests notice a planted clock that believes a step without a witness", () => {
   const believed = commit(
     clockedEntries({ ...RIGHT, wall: (ms) => T0 + ms + (ms > 700_000 ? DAY_MS : 0) }),
     PLAIN,

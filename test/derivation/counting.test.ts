@@ -21,18 +21,24 @@ function rateOf({ role, unit, step, factor = 1 }: Kind): number | undefined {
 }
 
 /** Limit: one step + the default max_rate x time x 1.5. */
-describe("a rise", () => {
+describe("the rise of a counter", () => {
   it.each<[string, Kind, number, number, Count["kind"]]>([
-    ["cycles in 1 h, one below", CYCLES, HOUR_MS, 9, "normal"],
-    ["cycles in 1 h, at it", CYCLES, HOUR_MS, 10, "normal"],
-    ["cycles in 1 h, one above", CYCLES, HOUR_MS, 11, "unexplained"],
-    ["cycles at once", CYCLES, 0, 1, "normal"],
-    ["cycles at once, one above", CYCLES, 0, 2, "unexplained"],
-    ["cycles with a mono that ran back", CYCLES, -HOUR_MS, 1, "normal"],
-    ["cycles with a mono that ran back, one above", CYCLES, -HOUR_MS, 2, "unexplained"],
-    ["hours in 10 h, at it", HOURS, 10 * HOUR_MS, 15.31, "normal"],
-    ["hours in 10 h, one above", HOURS, 10 * HOUR_MS, 15.32, "unexplained"],
-    ["of which no fastest rate is known", { ...CYCLES, role: "kwh" }, 0, 999_900, "normal"],
+    ["by one cycle less than the limit in 1 h is normal", CYCLES, HOUR_MS, 9, "normal"],
+    ["by the limit of cycles in 1 h is normal", CYCLES, HOUR_MS, 10, "normal"],
+    ["by one cycle more than the limit in 1 h is unexplained", CYCLES, HOUR_MS, 11, "unexplained"],
+    ["by one cycle at once is normal", CYCLES, 0, 1, "normal"],
+    ["by two cycles at once is unexplained", CYCLES, 0, 2, "unexplained"],
+    ["by one cycle is normal if the monotonic clock ran back", CYCLES, -HOUR_MS, 1, "normal"],
+    ["by two cycles is unexplained if the monotonic clock ran back", CYCLES, -HOUR_MS, 2, "unexplained"],
+    ["by the limit of an hour meter in 10 h is normal", HOURS, 10 * HOUR_MS, 15.31, "normal"],
+    [
+      "by one step more than the limit of an hour meter in 10 h is unexplained",
+      HOURS,
+      10 * HOUR_MS,
+      15.32,
+      "unexplained",
+    ],
+    ["is normal if the counter's fastest rate is unknown", { ...CYCLES, role: "kwh" }, 0, 999_900, "normal"],
   ])("%s", (...[, kind, elapsed_ms, rise, found]) => {
     const counter: CounterParameters = { step: kind.step, retained: true };
     const pair = { previous: 500, next: 500 + rise, elapsed_ms, restarted: false, counter };
@@ -44,37 +50,43 @@ describe("a rise", () => {
 });
 
 /** 10 counts are plausible. If the value after the fall can have been counted from 0, the fall is a reset. */
-describe("a fall", () => {
+describe("the fall of a counter", () => {
   it.each<[string, number | undefined, [number, number], Count["kind"], number]>([
-    ["16 bits, a count below the last plausible one", 65_536, [65_528, 1], "wrap", 9],
-    ["16 bits, at it", 65_536, [65_528, 2], "wrap", 10],
-    ["16 bits, one above", 65_536, [65_528, 3], "reset", 3],
-    ["16 bits, from its last value to 0", 65_536, [65_535, 0], "wrap", 1],
-    ["16 bits, a value that it can't have", 65_536, [65_536, 0], "reset", 0],
-    ["32 bits, at the last plausible count", 2 ** 32, [2 ** 32 - 8, 2], "wrap", 10],
-    ["32 bits, one above", 2 ** 32, [2 ** 32 - 8, 3], "reset", 3],
-    ["BCD-4, at the last plausible count", 10_000, [9992, 2], "wrap", 10],
-    ["BCD-4, one above", 10_000, [9992, 3], "reset", 3],
-    ["BCD-4 read as 16 bits", 65_536, [9998, 1], "reset", 1],
-    ["no modulus, a count below the largest small value", undefined, [5000, 9], "reset", 9],
-    ["no modulus, at it", undefined, [5000, 10], "reset", 10],
-    ["no modulus, one above", undefined, [5000, 11], "unexplained", 0],
-    ["by one", undefined, [5000, 4999], "unexplained", 0],
-    ["to 0", undefined, [5000, 0], "reset", 0],
-    ["below 0", undefined, [5000, -1], "unexplained", 0],
+    ["is a wrap for 16 bits with one count less than the limit", 65_536, [65_528, 1], "wrap", 9],
+    ["is a wrap for 16 bits with as many counts as the limit", 65_536, [65_528, 2], "wrap", 10],
+    ["is a reset for 16 bits with one count more than the limit", 65_536, [65_528, 3], "reset", 3],
+    ["is a wrap for 16 bits from its largest value to 0", 65_536, [65_535, 0], "wrap", 1],
+    ["is a reset for 16 bits from a value out of its range", 65_536, [65_536, 0], "reset", 0],
+    ["is a wrap for 32 bits with as many counts as the limit", 2 ** 32, [2 ** 32 - 8, 2], "wrap", 10],
+    ["is a reset for 32 bits with one count more than the limit", 2 ** 32, [2 ** 32 - 8, 3], "reset", 3],
+    ["is a wrap for BCD-4 with as many counts as the limit", 10_000, [9992, 2], "wrap", 10],
+    ["is a reset for BCD-4 with one count more than the limit", 10_000, [9992, 3], "reset", 3],
+    ["is a reset for BCD-4 that is configured as 16 bits", 65_536, [9998, 1], "reset", 1],
+    ["is a reset without a modulus if the new value is one less than the limit", undefined, [5000, 9], "reset", 9],
+    ["is a reset without a modulus if the new value is the limit", undefined, [5000, 10], "reset", 10],
+    [
+      "is unexplained without a modulus if the new value is one more than the limit",
+      undefined,
+      [5000, 11],
+      "unexplained",
+      0,
+    ],
+    ["by one is unexplained", undefined, [5000, 4999], "unexplained", 0],
+    ["to 0 is a reset", undefined, [5000, 0], "reset", 0],
+    ["below 0 is unexplained", undefined, [5000, -1], "unexplained", 0],
   ])("%s", (...[, modulus, [previous, next], kind, delta]) => {
     const counter: CounterParameters = { step: 1, retained: true, ...(modulus === undefined ? {} : { modulus }) };
     const pair = { previous, next, elapsed_ms: HOUR_MS, counter, max_rate_per_h: 6 };
     expect(countOf({ ...pair, restarted: false })).toEqual({ kind, delta });
   });
 
-  it("a fall of a counter with an unknown fastest rate is unexplained", () => {
+  it("is unexplained if the counter's fastest rate is unknown", () => {
     const counter = { step: 1, modulus: 65_536, retained: true };
     const pair = { previous: 65_535, next: 0, elapsed_ms: HOUR_MS, restarted: false, counter };
     expect(countOf({ ...pair, max_rate_per_h: undefined })).toEqual({ kind: "unexplained", delta: 0 });
   });
 
-  it("with restart evidence is never unexplained, and books what is plausible alone", () => {
+  it("is a reset with evidence of a restart, and adds only plausible counts", () => {
     const counter = { step: 1, retained: true };
     const pair = { previous: 5000, elapsed_ms: HOUR_MS, restarted: true, counter, max_rate_per_h: 6 };
     expect(countOf({ ...pair, next: 10 })).toEqual({ kind: "reset", delta: 10 });
@@ -83,7 +95,7 @@ describe("a fall", () => {
 });
 
 /** Totals in the state. */
-describe("a booth's counter", () => {
+describe("the total of a booth's counter", () => {
   const counted = { step: 0.1, modulus: 1000, max_rate_per_h: 61.2, retained: true };
   const parameters = {
     ...PARAMETERS,
@@ -91,13 +103,13 @@ describe("a booth's counter", () => {
   };
 
   it.each<[string, readonly number[], number, number]>([
-    ["counts on", [999.5, 999.8], 3, 0],
-    ["wraps", [999.5, 999.9, 0.2], 7, 0],
-    ["starts over", [500, 500.3, 0.2], 5, 1],
-    ["jumps, and counts on from there", [500, 700, 700.2], 2, 1],
-    ["falls unexplained, and counts on from there", [500, 300, 300.2], 2, 1],
-    ["stands still", [500, 500], 0, 0],
-  ])("%s: %j", (...[, values, total, odd]) => {
+    ["includes a normal rise", [999.5, 999.8], 3, 0],
+    ["includes the rise over a wrap", [999.5, 999.9, 0.2], 7, 0],
+    ["includes the value after a reset", [500, 500.3, 0.2], 5, 1],
+    ["leaves out a jump, and includes the rise after it", [500, 700, 700.2], 2, 1],
+    ["leaves out an unexplained fall, and includes the rise after it", [500, 300, 300.2], 2, 1],
+    ["stays the same without a rise", [500, 500], 0, 0],
+  ])("%s (readings %j)", (...[, values, total, odd]) => {
     const booth = script(parameters);
     for (const meter of values) stay(booth, 30_000, { mode: 3, meter });
     stay(booth, 5000, { mode: 1 });
@@ -105,7 +117,7 @@ describe("a booth's counter", () => {
   });
 });
 
-describe("a counter in the PLC's volatile memory that starts over", () => {
+describe("a PLC counter that falls to 0", () => {
   const counted = (retained: boolean) => ({
     ...PARAMETERS,
     tags: {
@@ -136,7 +148,7 @@ describe("a counter in the PLC's volatile memory that starts over", () => {
     [false, 15_000, true, false],
     [false, 15_001, true, true],
     [true, 15_001, true, false],
-  ])("retained %s, not read for %i ms, the box restarted meanwhile %s: a loss of memory %s", (...row) => {
+  ])("with retained %s, unread for %i ms and a gateway restart %s is a loss of PLC memory: %s", (...row) => {
     const [retained, gap, rebooted, expected] = row;
     expect(isLoss(retained, gap, rebooted)).toBe(expected);
   });

@@ -30,7 +30,7 @@ function shown(ms: number, values: Record<string, TagValue>, after: Record<strin
   return booth;
 }
 
-describe("a bake is warm 20 min after its start", () => {
+describe("the cross-check for a cold bake (20 min to warm up)", () => {
   const DUE = 20 * MINUTE_MS;
   it.each([
     [DUE + 14_999, 39.9, []],
@@ -38,7 +38,7 @@ describe("a bake is warm 20 min after its start", () => {
     [DUE + 15_001, 39.9, [DUE + 15_000]],
     [30 * MINUTE_MS, 40, []],
     [30 * MINUTE_MS, 40.1, []],
-  ])("%i ms at %f C: %j", (ms, air, expected) => {
+  ])("after %i ms at %f C reports contradictions at %j ms", (ms, air, expected) => {
     const booth = lived(SENSED, [DUE, { mode: 6, air, fan: 100 }]);
     forget(booth);
     live(booth, [ms - DUE, { air }], [MINUTE_MS, { air: 50 }]);
@@ -46,25 +46,25 @@ describe("a bake is warm 20 min after its start", () => {
   });
 });
 
-describe("fans may lag by 60 s in spray", () => {
+describe("the cross-check for fans in spray (60 s to start)", () => {
   it.each([
     [60_000, 0.9, []],
     [60_001, 0.9, [60_000]],
     [60_002, 0.9, [60_000]],
     [90_000, 1, []],
     [90_000, 1.1, []],
-  ])("%i ms at %f %%: %j", (ms, fan, expected) => {
+  ])("after %i ms with fans at %f percent reports contradictions at %j ms", (ms, fan, expected) => {
     expect(firstSeen(shown(ms, { mode: 3, air: 20, fan }, { fan: 100 }))).toEqual(expected);
   });
 
-  it("a fan that stops during spray may stay off for 60 s too", () => {
+  it("also allows 60 s without fans if they stop during spray", () => {
     const booth = lived(SENSED, [10 * MINUTE_MS, { mode: 3, fan: 100 }], [30_000, { fan: 0 }]);
     stay(booth, 10 * MINUTE_MS, { fan: 100 });
     expect(firstSeen(booth)).toEqual([]);
   });
 });
 
-describe("no burner without airflow", () => {
+describe("the cross-check for a burner without airflow", () => {
   it.each([
     [14_999, 0.9, true, []],
     [15_000, 0.9, true, []],
@@ -73,29 +73,32 @@ describe("no burner without airflow", () => {
     [15_001, 1.1, true, []],
     [15_001, 0.9, false, []],
     [15_001, 0, 1, [15_000]],
-  ])("%i ms at %f %%, burner %s: %j", (...[ms, fan, burner, expected]) => {
-    expect(firstSeen(shown(ms, { mode: 1, fan, burner }, { fan: 100 }))).toEqual(expected);
-  });
+  ])(
+    "after %i ms with fans at %f percent and burner %s reports contradictions at %j ms",
+    (...[ms, fan, burner, expected]) => {
+      expect(firstSeen(shown(ms, { mode: 1, fan, burner }, { fan: 100 }))).toEqual(expected);
+    },
+  );
 });
 
-describe("a door may be open in bake for 2 min", () => {
+describe("the cross-check for an open door in bake (2 min allowed)", () => {
   it.each([
     [2 * MINUTE_MS - 1, 6, []],
     [2 * MINUTE_MS, 6, []],
     [2 * MINUTE_MS + 1, 6, [2 * MINUTE_MS]],
     [3 * MINUTE_MS, 3, []],
-  ])("%i ms in code %i: %j", (ms, mode, expected) => {
+  ])("after %i ms with an open door in code %i reports contradictions at %j ms", (ms, mode, expected) => {
     expect(firstSeen(shown(ms, { mode, fan: 100, door: true }, { door: false }))).toEqual(expected);
   });
 
-  it("a door that was shut in between starts a new contradiction", () => {
+  it("restarts its timer after the door was shut", () => {
     const booth = shown(90_000, { mode: 6, fan: 100, door: true }, { door: false });
     live(booth, [90_000, { door: true }], [5000, { door: false }]);
     expect(seen(booth)).toEqual([]);
   });
 });
 
-describe("two groups that are read at different times", () => {
+describe("the cross-check of two groups with different poll intervals", () => {
   /** Reads the burner each second, and the fan `lag` ms after it started. */
   function started(lag: number, burner_ms: number): Script {
     const booth = script(SLOW_FAN);
@@ -117,11 +120,11 @@ describe("two groups that are read at different times", () => {
     [15_001, []],
     [29_999, []],
     [30_000, []],
-  ])("a fan that is seen %i ms after the burner is no contradiction", (lag, expected) => {
+  ])("reports no contradiction if the fan is read %i ms after the burner starts", (lag, expected) => {
     expect(firstSeen(started(lag, 1), SLOW_FAN)).toEqual(expected);
   });
 
-  it("a fan that is still off when it is read again is a contradiction", () => {
+  it("reports a contradiction if the fan is still off at its next reading", () => {
     const booth = script(SLOW_FAN);
     poll(booth, { fan: 0 }, "slow");
     stay(booth, 10_000, { mode: 1, burner: false });
@@ -132,7 +135,7 @@ describe("two groups that are read at different times", () => {
     expect(firstSeen(booth, SLOW_FAN)).toEqual([40_000]);
   });
 
-  it("a fan that isn't read any more contradicts nothing", () => {
+  it("reports no contradiction if the fan is no longer read", () => {
     const booth = script(SLOW_FAN);
     poll(booth, { fan: 0 }, "slow");
     live(booth, [10_000, { mode: 1, burner: false }], [5 * MINUTE_MS, { burner: true }]);
@@ -140,7 +143,7 @@ describe("two groups that are read at different times", () => {
   });
 });
 
-it("a contradiction without further readings lasts until its end, whatever the commit sizes", () => {
+it("a contradiction without further readings stays open until it ends, for any commit size", () => {
   const booth = shown(45 * MINUTE_MS, { mode: 1, fan: 0, burner: true }, { burner: false });
   stay(booth, 20 * MINUTE_MS, { mode: 0 });
   const [one, ...more] = seen(booth);
@@ -152,7 +155,7 @@ it("a contradiction without further readings lasts until its end, whatever the c
   expect(seen(booth, SENSED, [50]).map(([first]) => first)).toEqual([15_000]);
 });
 
-it("a clock put forward by an hour makes no contradiction last", () => {
+it("a clock that is put forward by an hour does not lengthen a contradiction", () => {
   const booth = lived(SENSED, [10_000, { mode: 1, fan: 0, burner: true }]);
   put(booth, { kind: "t", value: { wall: T0 + 60 * MINUTE_MS + booth.now, state: "synced", witness: "service" } });
   stay(booth, 4000);

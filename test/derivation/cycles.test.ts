@@ -39,7 +39,7 @@ const PURGE: Part = ["purge", 3 * MINUTE_MS];
 
 test.each<[string, Part[], string[]]>([
   [
-    "the standard cycle ends with its bake",
+    "the standard cycle ends with its bake and is complete",
     [
       ["prep", 8 * MINUTE_MS],
       SPRAY,
@@ -51,13 +51,25 @@ test.each<[string, Part[], string[]]>([
     ],
     ["8-67 complete"],
   ],
-  ["bake one below 5 min", [SPRAY, ["bake", 299_999]], [`0-${(600_000 + 299_999) / MINUTE_MS} short_bake`]],
-  ["bake at 5 min", [SPRAY, ["bake", 300_000]], ["0-15 complete"]],
-  ["bake one above", [SPRAY, ["bake", 300_001]], [`0-${900_001 / MINUTE_MS} complete`]],
-  ["spray one below 3 min", [["spray", 179_999]], [`0-${179_999 / MINUTE_MS} aborted short`]],
-  ["spray at 3 min", [["spray", 180_000]], ["0-3 complete_no_bake"]],
   [
-    "spray sums up over flashes",
+    "a cycle with a bake 1 ms shorter than 5 min is short_bake",
+    [SPRAY, ["bake", 299_999]],
+    [`0-${(600_000 + 299_999) / MINUTE_MS} short_bake`],
+  ],
+  ["a cycle with a bake of 5 min is complete", [SPRAY, ["bake", 300_000]], ["0-15 complete"]],
+  [
+    "a cycle with a bake 1 ms longer than 5 min is complete",
+    [SPRAY, ["bake", 300_001]],
+    [`0-${900_001 / MINUTE_MS} complete`],
+  ],
+  [
+    "a cycle with 1 ms less than 3 min of spray is aborted",
+    [["spray", 179_999]],
+    [`0-${179_999 / MINUTE_MS} aborted short`],
+  ],
+  ["a cycle with 3 min of spray and no bake is complete_no_bake", [["spray", 180_000]], ["0-3 complete_no_bake"]],
+  [
+    "the spray time of a cycle is the sum of its spray stages",
     [
       ["spray", 100_000],
       ["flash", MINUTE_MS],
@@ -66,67 +78,83 @@ test.each<[string, Part[], string[]]>([
     ["0-4 complete_no_bake"],
   ],
   [
-    "idle one below 120 s",
+    "idle 1 ms shorter than 120 s does not split a cycle",
     [SPRAY, ["idle", 119_999], SPRAY],
     [`0-${(1_200_000 + 119_999) / MINUTE_MS} complete_no_bake`],
   ],
-  ["idle at 120 s", [SPRAY, ["idle", 120_000], SPRAY], ["0-10 complete_no_bake", "12-22 complete_no_bake"]],
   [
-    "prep and idle add up",
+    "idle of 120 s splits a cycle",
+    [SPRAY, ["idle", 120_000], SPRAY],
+    ["0-10 complete_no_bake", "12-22 complete_no_bake"],
+  ],
+  [
+    "idle and prep of 120 s together split a cycle",
     [SPRAY, ["idle", MINUTE_MS], ["prep", MINUTE_MS], SPRAY],
     ["0-10 complete_no_bake", "12-22 complete_no_bake"],
   ],
   [
-    "off breaks at once",
+    "off splits a cycle at once",
     [SPRAY, ["off", 5000], SPRAY],
     ["0-10 complete_no_bake", `${605_000 / MINUTE_MS}-${1_205_000 / MINUTE_MS} complete_no_bake`],
   ],
-  ["fault in a long bake", [SPRAY, ["bake", 20 * MINUTE_MS], ["fault", MINUTE_MS]], ["0-30 aborted fault"]],
   [
-    "fault after a long bake was left",
+    "a fault during a long bake aborts the cycle",
+    [SPRAY, ["bake", 20 * MINUTE_MS], ["fault", MINUTE_MS]],
+    ["0-30 aborted fault"],
+  ],
+  [
+    "a fault after the end of a long bake leaves the cycle complete",
     [SPRAY, ["bake", 20 * MINUTE_MS], ["cool_down", MINUTE_MS], ["fault", MINUTE_MS]],
     ["0-30 complete"],
   ],
-  ["estop in spray", [SPRAY, ["estop", MINUTE_MS]], ["0-10 aborted estop"]],
+  ["an estop during spray aborts the cycle", [SPRAY, ["estop", MINUTE_MS]], ["0-10 aborted estop"]],
   [
-    "fire contact: bake to spray",
+    "a change from bake to spray ends one cycle and starts the next",
     [SPRAY, ["bake", 10 * MINUTE_MS], SPRAY],
     ["0-20 complete", "20-30 complete_no_bake"],
   ],
-  ["purge alone opens none", [PURGE], []],
-  ["warm-up bake without spray opens none", [["bake", 20 * MINUTE_MS]], []],
+  ["a purge alone starts no cycle", [PURGE], []],
+  ["a warm-up bake without spray starts no cycle", [["bake", 20 * MINUTE_MS]], []],
   [
-    "no_data under 30 min in the usual order",
+    "no_data shorter than 30 min does not end a cycle if the modes follow the usual order",
     [SPRAY, ["gap", 1_799_999], ["bake", 10 * MINUTE_MS]],
     [`0-${2_999_998 / MINUTE_MS} complete gap`],
   ],
   [
-    "no_data of 30 min",
+    "no_data of 30 min makes the cycle indeterminate",
     [SPRAY, ["gap", 1_800_000], ["bake", 10 * MINUTE_MS]],
     [`0-${599_999 / MINUTE_MS} indeterminate`],
   ],
   [
-    "no_data against the usual order",
+    "no_data makes the cycle indeterminate if the modes do not follow the usual order",
     [SPRAY, PURGE, ["gap", 5 * MINUTE_MS], SPRAY],
     [`0-${779_999 / MINUTE_MS} indeterminate`, `${1_079_999 / MINUTE_MS}-${1_679_999 / MINUTE_MS} complete_no_bake`],
   ],
-  ["fault after a pause", [SPRAY, ["idle", MINUTE_MS], ["fault", MINUTE_MS]], ["0-11 aborted fault"]],
   [
-    "fault after no_data one below 120 s",
+    "a fault after a short pause aborts the cycle",
+    [SPRAY, ["idle", MINUTE_MS], ["fault", MINUTE_MS]],
+    ["0-11 aborted fault"],
+  ],
+  [
+    "a fault after no_data 1 ms shorter than 120 s aborts the cycle",
     [SPRAY, ["gap", 119_999], ["fault", MINUTE_MS]],
     [`0-${719_998 / MINUTE_MS} aborted fault gap`],
   ],
   [
-    "fault after no_data at 120 s: nobody saw how the run ended",
+    "a fault after no_data of 120 s makes the cycle indeterminate",
     [SPRAY, ["gap", 120_000], ["fault", MINUTE_MS]],
     [`0-${599_999 / MINUTE_MS} indeterminate`],
   ],
   [
-    "no_data between idle and idle is no pause between two run stages",
+    "no_data between two idle stages makes the cycle indeterminate",
     [SPRAY, ["idle", MINUTE_MS], ["gap", 2 * MINUTE_MS], ["idle", MINUTE_MS], SPRAY],
     [`0-${659_999 / MINUTE_MS} indeterminate`, `${839_999 / MINUTE_MS}-${1_439_999 / MINUTE_MS} complete_no_bake`],
   ],
-  ["off after no_data", [SPRAY, ["gap", MINUTE_MS], ["off", MINUTE_MS]], [`0-${599_999 / MINUTE_MS} indeterminate`]],
+  [
+    "off after no_data makes the cycle indeterminate",
+    [SPRAY, ["gap", MINUTE_MS], ["off", MINUTE_MS]],
+    [`0-${599_999 / MINUTE_MS} indeterminate`],
+  ],
 ])("%s", (_name, parts, expected) => {
   expect(cyclesOf(parts)).toEqual(expected);
 });

@@ -49,19 +49,19 @@ function idleDay(by: { cycles?: number; meter?: number; exhaust?: number }): Scr
   return booth;
 }
 
-describe("the comparison of a day", () => {
+describe("the daily comparison of PLC counts and derived counts", () => {
   it.each([
     [DAY_MS + 15 * MINUTE_MS - 1, []],
     [DAY_MS + 15 * MINUTE_MS, [DAY_MS + 15 * MINUTE_MS]],
     [DAY_MS + 15 * MINUTE_MS + 1, [DAY_MS + 15 * MINUTE_MS + 1]],
-  ])("comes 15 min after its end: last record at %i ms: %j", (last, at) => {
+  ])("runs 15 min after the end of the day (last record at %i ms, mismatches at %j)", (last, at) => {
     const booth = lived(FILTERED, [HOUR_MS, { mode: 1, cycles: 10 }], [HOUR_MS, { cycles: 11 }]);
     live(booth, [DAY_MS - 3 * HOUR_MS, { cycles: 12 }], [last - DAY_MS + HOUR_MS]);
     heartbeat(booth);
     expect(mismatches(booth).map((one) => one.at)).toEqual(at);
   });
 
-  it("waits for the end of a gap that midnight lies in, and leaves out what counters show for it", () => {
+  it("waits for the end of a gap that spans midnight, and ignores what counters show for the gap", () => {
     const booth = script(FILTERED);
     live(booth, [23 * HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 100 }], [MINUTE_MS, { cycles: 13 }]);
     silence(booth, 2 * HOUR_MS);
@@ -77,11 +77,11 @@ describe("the comparison of a day", () => {
     [{ cycles: 1, meter: 5.1, exhaust: 6 }, []],
     [{ meter: 5.2 }, ["runtime_mismatch"]],
     [{ cycles: 2, meter: 5.2, exhaust: 6.1 }, ["cycle_mismatch", "runtime_mismatch", "filter_mismatch"]],
-  ])("counters that went on by %j in idle: %j", (by, checks) => {
+  ])("for an idle day in which the counters rise by %j reports %j", (by, checks) => {
     expect(mismatches(idleDay(by)).map(({ check }) => check)).toEqual(checks);
   });
 
-  it("begins anew with each day: what was counted the day before counts no more", () => {
+  it("starts from zero each day", () => {
     const booth = lived(FILTERED, [HOUR_MS, { mode: 1, cycles: 10 }], [HOUR_MS, { cycles: 11 }], [DAY_MS, {}]);
     heartbeat(booth);
     live(booth, [HOUR_MS, { cycles: 12 }], [DAY_MS, {}]);
@@ -90,8 +90,8 @@ describe("the comparison of a day", () => {
   });
 });
 
-describe("what is compared", () => {
-  it("isn't a filter that was changed, or fitted, on the way", () => {
+describe("the daily comparison of PLC counts and derived counts", () => {
+  it("skips filters that were changed or added during the day", () => {
     const later = withFilters(
       { ...FILTERED.filters, pre_filter: { limits: { minutes: 5000 } } },
       { exhaust: minutesTag("exhaust_filter"), pre: minutesTag("pre_filter") },
@@ -104,7 +104,7 @@ describe("what is compared", () => {
     expect(mismatches(booth)).toEqual([]);
   });
 
-  it("is told in minutes and in words", () => {
+  it("reports times in minutes and gives its reason in plain words", () => {
     const booth = lived(FILTERED, [HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 100 }]);
     live(booth, [HOUR_MS, { mode: 3, meter: 130.5, exhaust: 120 }], [DAY_MS, { mode: 1, cycles: 14 }]);
     heartbeat(booth);
@@ -129,7 +129,7 @@ it.each([
   [40, 37, true],
   [38, 40, false],
   [37, 40, true],
-])("%i cycles by the PLC, %i derived, differ too far: %s", (plc, derived, is) => {
+])("%i cycles by the PLC and %i derived cycles are a mismatch: %s", (plc, derived, is) => {
   expect(cyclesDiffer(plc, derived)).toBe(is);
 });
 
@@ -141,7 +141,7 @@ it.each([
   [10 * HOUR_MS, -720_000 - 6000 + 1, false],
   [10 * HOUR_MS, -720_000 - 6000, false],
   [10 * HOUR_MS, -720_000 - 6000 - 1, true],
-])("%i ms by the meter, %i ms off in what was derived, differ too far: %s", (plc, by, is) => {
+])("%i ms by the meter and a derived time that is off by %i ms are a mismatch: %s", (plc, by, is) => {
   expect(timeDiffers(plc, plc + by, 6000)).toBe(is);
   expect(timeDiffers(plc + by, plc, 6000)).toBe(is);
 });

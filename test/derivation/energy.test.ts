@@ -34,7 +34,7 @@ function hourOf(values: Record<string, number>, parameters: Parameters = SIZED):
   return [gas, kwh];
 }
 
-describe("an hour's estimate", () => {
+describe("an hour's energy estimate", () => {
   it.each([
     [{ flame: 100, fan: 100 }, [10, 14.914]],
     [{ flame: 50, fan: 50 }, [5, 1.86425]],
@@ -44,11 +44,11 @@ describe("an hour's estimate", () => {
     // Loads are clipped to 0..100 %.
     [{ flame: 130, fan: 130 }, [10, 14.914]],
     [{ flame: -5, fan: -5 }, [0, 0]],
-  ])("at loads of %j is %j therm and kWh", (values, expected) => {
+  ])("at burner and fan loads of %j is %j therm and kWh", (values, expected) => {
     expect(hourOf(values)).toEqual(expected);
   });
 
-  it("needs a size, and a load that is read", () => {
+  it("is 0 for a machine without a size or without a reading of its load", () => {
     const { tags, burner_size_btu_h = NaN, motor_size_hp = NaN } = SIZED;
     const no_burner = { ...PLAIN, tags, motor_size_hp };
     const no_motor = { ...PLAIN, tags, burner_size_btu_h };
@@ -57,11 +57,11 @@ describe("an hour's estimate", () => {
     expect(hourOf({ fan: 100 })).toEqual([0, 14.914]);
   });
 
-  it("is not made if a meter counts", () => {
+  it("is not made if a meter is configured", () => {
     expect(hourOf({ flame: 100, fan: 100, gas: 7, power: 7 }, METERED)).toEqual([0, 0]);
   });
 
-  it("uses the size in force", () => {
+  it("uses the machine size in force at each moment", () => {
     const booth = lived(SIZED, [30 * MINUTE_MS, { mode: 3, flame: 100, fan: 0 }]);
     put(booth, { kind: "p", value: { ...SIZED, burner_size_btu_h: 500_000 } });
     live(booth, [30 * MINUTE_MS], [11 * MINUTE_MS, { flame: 0 }]);
@@ -70,12 +70,12 @@ describe("an hour's estimate", () => {
   });
 });
 
-describe("time that counts", () => {
+describe("the work of an hour's energy estimate", () => {
   it.each([
     [14_999, 10 * MINUTE_MS + 14_999],
     [15_000, 10 * MINUTE_MS + 15_000],
     [15_001, 10 * MINUTE_MS],
-  ])("a silence of %i ms: %i ms of work before the load is read anew", (gap, worked) => {
+  ])("with a silence of %i ms covers %i ms until the load is read again", (gap, worked) => {
     const booth = lived(SIZED, [10 * MINUTE_MS, { mode: 3, flame: 100 }]);
     poll(booth);
     live(booth, { gap_ms: gap }, [20 * MINUTE_MS, { mode: 3, flame: 0 }]);
@@ -83,7 +83,7 @@ describe("time that counts", () => {
     expect(openEndOf(state, T0 + booth.now).state.hours[String(T0)]?.work?.burner).toBe(worked * 1_000_000 * 100);
   });
 
-  it("time after a bad reading and before the first mode does not count", () => {
+  it("excludes time before the first mode reading and after a bad reading of the load", () => {
     const booth = lived(SIZED, [5 * MINUTE_MS, { flame: 100 }], [10 * MINUTE_MS, { mode: 3 }]);
     live(booth, [10 * MINUTE_MS, { flame: null }], [MINUTE_MS, { flame: 50 }]);
     poll(booth, { flame: 0 });
@@ -94,7 +94,7 @@ describe("time that counts", () => {
 });
 
 /** The silence ends at a full hour, so the load of the new hour may be read before the time before it is settled. */
-it.each([1, 2, 3, 1000])("an hour begun after a silence has its work in commits of %i entries", (size) => {
+it.each([1, 2, 3, 1000])("an hour that begins after a silence has the same work if commits have %i entries", (size) => {
   const booth = lived(SIZED, [12 * MINUTE_MS, { mode: 3, flame: 50, fan: 0 }], { gap_ms: 108 * MINUTE_MS });
   stay(booth, 1000, { mode: 3, flame: 100, fan: 0 });
   silence(booth, 14_999);
@@ -119,7 +119,7 @@ it.each([
   [workRate("burner", 1_000_000, 1) * 35, 0],
   [workRate("burner", 1_000_000, 1) * 36, 0.000_001],
   [workRate("burner", 1_000_000, 1) * 37, 0.000_001],
-])("work of %i is %f therm", (work, therm) => {
+])("energyOf converts burner work of %i to %f therm", (work, therm) => {
   expect(energyOf("burner", work)).toBe(therm);
 });
 
@@ -142,11 +142,11 @@ it.each([
   [{ gas: 10, power: 300, hours: 2 }, []],
   [{ gas: 10, power: 400, hours: 2 }, ["power"]],
   [{ gas: 0, power: 0, hours: 0 }, []],
-])("meters that went on by %j: %j", (values, tags) => {
+])("the daily comparison of energy meters with estimates, for a day with %j, reports the tags %j", (values, tags) => {
   expect(day(values)).toEqual(tags);
 });
 
-it("leaves a day out that was seen for under nine tenths: a meter counts on unseen", () => {
+it("the daily comparison of energy meters with estimates skips a day that was observed for less than 90 percent", () => {
   const booth = lived(METERED, [HOUR_MS, { mode: 1, flame: 0, fan: 0, gas: 0, power: 0 }], { gap_ms: 4 * HOUR_MS });
   stay(booth, 20 * HOUR_MS, { mode: 1, flame: 0, fan: 0, gas: 50, power: 0 });
   poll(booth, { mode: 0 });
@@ -159,6 +159,6 @@ it.each([
   [{ counted: 30.01, estimated: 9, other: 2, least: 1 }, true],
   [{ counted: 9, estimated: 28, other: 2, least: 1 }, false],
   [{ counted: 9, estimated: 28.01, other: 2, least: 1 }, true],
-])("%j differs too far: %s", (energies, is) => {
+])("energyDiffers, for %j, returns %s", (energies, is) => {
   expect(energyDiffers(energies)).toBe(is);
 });

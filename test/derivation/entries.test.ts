@@ -53,8 +53,8 @@ const told = (booth: Script, parameters = OWN) => {
 const minutesOf = (filter: Installation | undefined): number | null =>
   filter === undefined ? null : usedMinutes(filter);
 
-describe("outcome of an entry", () => {
-  it("an entry is dated back by the booth's time, and can be undone for a day", () => {
+describe("a filter entry", () => {
+  it("is dated back by the booth's time, and can be undone for a day", () => {
     const booth = lived(OWN, [HOUR_MS, { mode: 3 }]);
     enter(booth, "one", { ago_ms: 20 * MINUTE_MS });
     live(booth, [5 * MINUTE_MS], [5000, { mode: 1 }]);
@@ -64,9 +64,9 @@ describe("outcome of an entry", () => {
   });
 
   it.each([
-    ["a repeated entry has no effect", ["one", "one"], [["one", "entered"]]],
+    ["has no effect if it is repeated", ["one", "one"], [["one", "entered"]]],
     [
-      "a second entry within 10 min is the same change",
+      "is the same change as an entry less than 10 min before",
       ["one", "two"],
       [
         ["one", "entered"],
@@ -82,7 +82,7 @@ describe("outcome of an entry", () => {
     expect(told(booth).map(([id, , outcome]) => [id, outcome])).toEqual(expected);
   });
 
-  it("an entry before the installation is older, an entry of another filter type is not_fitted", () => {
+  it("has the outcome older if it is dated before the installation, and not_fitted if its filter type is not fitted", () => {
     const booth = lived(OWN, [HOUR_MS, { mode: 3 }]);
     enter(booth, "now");
     stay(booth, 30 * MINUTE_MS);
@@ -97,7 +97,7 @@ describe("outcome of an entry", () => {
     ]);
   });
 
-  it("an entry before first contact dates the filter that was in, and can be undone", () => {
+  it("dated before first contact dates the filter that was in the booth, and can be undone", () => {
     const booth = lived(COUNTED, [HOUR_MS, { mode: 3, exhaust: 5_990 }]);
     enter(booth, "before", { ago_ms: 3 * HOUR_MS });
     // The agent logs the counter again after an entry.
@@ -119,7 +119,7 @@ describe("outcome of an entry", () => {
     expect(minutesOf(before)).toBeCloseTo(6_020, 6);
   });
 
-  it("an entry before the first reading dates the filter that was in, and can be undone", () => {
+  it("made before the first reading dates the filter that was in the booth, and can be undone", () => {
     const booth = script(OWN);
     silence(booth, 2 * MINUTE_MS);
     enter(booth, "early", { ago_ms: MINUTE_MS });
@@ -139,7 +139,7 @@ describe("outcome of an entry", () => {
     expect(fitted().slice(1)).toEqual([["assumed", 2, null]]);
   });
 
-  it("an undone entry stays undone if it is repeated", () => {
+  it("stays undone if it is repeated after its undo", () => {
     const booth = lived(OWN, [HOUR_MS, { mode: 3 }]);
     enter(booth, "slip");
     stay(booth, 30 * MINUTE_MS);
@@ -151,7 +151,7 @@ describe("outcome of an entry", () => {
     expect(exhaustFilter(booth, OWN)?.current.installed_at).toBe(T0);
   });
 
-  it("an entry that is over a day old cannot be undone", () => {
+  it("cannot be undone after more than a day", () => {
     const booth = lived(OWN, [HOUR_MS, { mode: 1 }]);
     enter(booth, "old");
     stay(booth, 25 * HOUR_MS);
@@ -160,7 +160,7 @@ describe("outcome of an entry", () => {
     expect(told(booth)).toEqual([["old", 60, "entered", null]]);
   });
 
-  it("an undo does not withdraw a later reset by the PLC", () => {
+  it("does not take a later PLC reset with it if somebody undoes the entry", () => {
     const booth = lived(COUNTED, [HOUR_MS, { mode: 3, exhaust: 30, button: false }]);
     enter(booth, "one");
     live(booth, [13 * HOUR_MS, { mode: 1 }], [MINUTE_MS, { button: true, exhaust: 0 }]);
@@ -177,7 +177,7 @@ describe("outcome of an entry", () => {
     [31, 32, 1],
     [32, 32, 0],
     [33, 32, 1],
-  ])("after %i entries, %i are kept", (count, kept, first) => {
+  ])("after %i entries, at most the last %i entries are kept", (count, kept, first) => {
     const booth = script(OWN);
     for (let one = 0; one < count; one += 1) {
       stay(booth, HOUR_MS, { mode: 1 });
@@ -190,7 +190,7 @@ describe("outcome of an entry", () => {
   });
 });
 
-describe("the PLC's counter after an entry", () => {
+describe("the PLC's filter counter after an entry", () => {
   /** The counter shows 60.9 min; the last logged value is 60, within the deadband. */
   function entered(ago_ms: number): Script {
     const booth = script(COUNTED);
@@ -204,26 +204,29 @@ describe("the PLC's counter after an entry", () => {
   it.each([
     [0, 60, -60.9],
     [4 * MINUTE_MS, 56, -56.9],
-  ])("%i ms ago: the old filter has %f min, the new one is %f min off", (ago_ms, old, offset) => {
-    const booth = entered(ago_ms);
-    stay(booth, 5000, { mode: 1 });
-    const { state } = run(booth, COUNTED);
-    const { former } = state.filters.exhaust_filter ?? {};
-    expect((former?.plc?.offset ?? NaN) + (former?.plc?.value ?? NaN)).toBeCloseTo(old, 9);
-    expect(counterOffsets(state)["exhaust_filter"]).toBeCloseTo(offset, 9);
-  });
+  ])(
+    "dated back by %i ms gives the old filter %f min and the new filter an offset of %f min",
+    (ago_ms, old, offset) => {
+      const booth = entered(ago_ms);
+      stay(booth, 5000, { mode: 1 });
+      const { state } = run(booth, COUNTED);
+      const { former } = state.filters.exhaust_filter ?? {};
+      expect((former?.plc?.offset ?? NaN) + (former?.plc?.value ?? NaN)).toBeCloseTo(old, 9);
+      expect(counterOffsets(state)["exhaust_filter"]).toBeCloseTo(offset, 9);
+    },
+  );
 
   it.each([
     [99.9, false],
     [100, true],
     [100.1, true],
-  ])("overuse begins at the reading that shows %f min since", (minutes, is) => {
+  ])("starts overuse (limit 100 min) once it has risen by %f min: %s", (minutes, is) => {
     const booth = entered(0);
     live(booth, [90 * MINUTE_MS, { mode: 3 }], [5000, { exhaust: 60.9 + minutes }], [5000, { mode: 1 }]);
     expect(exhaustFilter(booth, COUNTED)?.current.overuse.length).toBe(is ? 1 : 0);
   });
 
-  it("an entry withdrawn before the counter was read again leaves the count as it was", () => {
+  it("keeps the old filter's count if the entry is withdrawn before the counter is read again", () => {
     const booth = script(COUNTED);
     live(booth, [MINUTE_MS, { mode: 1, exhaust: 50, button: false }], [10 * MINUTE_MS, { mode: 3, exhaust: 60 }]);
     enter(booth, "one", { ago_ms: 4 * MINUTE_MS });
@@ -233,7 +236,7 @@ describe("the PLC's counter after an entry", () => {
     expect((current?.plc?.offset ?? NaN) + (current?.plc?.value ?? NaN)).toBeCloseTo(60, 9);
   });
 
-  it("a counter that the PLC keeps by itself is off by nothing", () => {
+  it("a counter that the PLC resets by itself has no offset", () => {
     const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 50, button: false }], [MINUTE_MS, { exhaust: 0 }]);
     stay(booth, 5000);
     expect(counterOffsets(run(booth, COUNTED).state)).toEqual({});

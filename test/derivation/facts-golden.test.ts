@@ -38,12 +38,12 @@ function told(lives: readonly Life[]): string {
   return `${traceOf(lives.flatMap(({ facts }) => facts))} ${hashOf(lives.map(({ open }) => open))}`;
 }
 
-describe("facts of random lives", () => {
-  it.each(SEEDS)("are what they always were, byte for byte and in the same order: seed %i", (seed) => {
+describe("the facts of random booth lives", () => {
+  it.each(SEEDS)("equal the golden file byte for byte, including their order (seed %i)", (seed) => {
     expectKnown(`random lives ${seed}`, told(livesOf(seed)));
   });
 
-  it("aren't taken for the same where one is altered, two of one instant swap, or what is open differs", () => {
+  it("differ from the golden trace if a fact is altered, two facts of one instant swap places, or the open state differs", () => {
     const [life] = livesOf(1).filter(({ facts }) => facts.some(({ of }, at) => facts[at + 1]?.of === of));
     if (life === undefined) throw new Error("no life has two facts of one record");
     const { facts } = life;

@@ -11,12 +11,12 @@ function overuse(booth: Script, parameters: Parameters): number[] {
   return (filter?.overuse ?? []).map(({ since }) => since - T0);
 }
 
-describe("limits of a filter", () => {
+describe("the limits of a filter", () => {
   it.each([
     [2, []],
     [3, [50 * MINUTE_MS]],
     [4, [50 * MINUTE_MS]],
-  ])("3 cycles: %i of them, overuse since %j", (cycles, since) => {
+  ])("with a limit of 3 cycles, %i cycles cause overuse since %j", (cycles, since) => {
     const parameters = uncounted(withFilters({ exhaust_filter: { limits: { cycles: 3 } } }));
     const booth = script(parameters);
     enterFilter(booth, 0);
@@ -30,7 +30,7 @@ describe("limits of a filter", () => {
     [DAY_MS - 1, []],
     [DAY_MS, [DAY_MS]],
     [DAY_MS + 1, [DAY_MS]],
-  ])("1 day: aged %i ms, overuse since %j", (age, since) => {
+  ])("with a limit of 1 day, an age of %i ms causes overuse since %j", (age, since) => {
     const parameters = withFilters({ exhaust_filter: { limits: { days: 1 } } });
     const booth = script(parameters);
     enterFilter(booth, 0);
@@ -43,21 +43,24 @@ describe("limits of a filter", () => {
     [99.9, 0],
     [100, 1],
     [100.1, 1],
-  ])("100 min by the PLC's own counter: at %d min %i episode(s)", (minutes, count) => {
-    const parameters = withFilters(
-      { exhaust_filter: { limits: { minutes: 100 } } },
-      { exhaust: minutesTag("exhaust_filter") },
-    );
-    const booth = lived(parameters, [HOUR_MS, { mode: 3, exhaust: 60 }], [MINUTE_MS, { exhaust: minutes }]);
-    stay(booth, MINUTE_MS, { mode: 1 });
-    expect(overuse(booth, parameters)).toHaveLength(count);
-  });
+  ])(
+    "with a limit of 100 min by the PLC's counter, a reading of %d min causes %i overuse episode(s)",
+    (minutes, count) => {
+      const parameters = withFilters(
+        { exhaust_filter: { limits: { minutes: 100 } } },
+        { exhaust: minutesTag("exhaust_filter") },
+      );
+      const booth = lived(parameters, [HOUR_MS, { mode: 3, exhaust: 60 }], [MINUTE_MS, { exhaust: minutes }]);
+      stay(booth, MINUTE_MS, { mode: 1 });
+      expect(overuse(booth, parameters)).toHaveLength(count);
+    },
+  );
 
   it.each([
     [29, true],
     [30, true],
     [31, false],
-  ])("after 30 min of use a new limit of %i min is overuse: %s", (minutes, is) => {
+  ])("if a new limit of %i min is set after 30 min of use, the filter is in overuse: %s", (minutes, is) => {
     const first = withFilters({ exhaust_filter: { limits: { minutes: 100 } } });
     const booth = script(first);
     enterFilter(booth, 0);
@@ -68,14 +71,14 @@ describe("limits of a filter", () => {
   });
 });
 
-describe("entries", () => {
+describe("filter entries", () => {
   const parameters = withFilters({ exhaust_filter: { limits: { minutes: 100 } } });
 
   it.each([
     [10 * MINUTE_MS - 1, 1],
     [10 * MINUTE_MS, 1],
     [10 * MINUTE_MS + 1, 2],
-  ])("two entries %i ms apart are %i change(s)", (apart, count) => {
+  ])("two entries that are %i ms apart count as %i change(s)", (apart, count) => {
     const booth = lived(parameters, [HOUR_MS, { mode: 1 }]);
     enterFilter(booth);
     stay(booth, apart);
@@ -89,7 +92,7 @@ describe("entries", () => {
     [DAY_MS - 1, true],
     [DAY_MS, true],
     [DAY_MS + 1, false],
-  ])("an entry can be undone after %i ms: %s", (after, undone) => {
+  ])("an undo of an entry %i ms later is accepted: %s", (after, undone) => {
     const booth = script(parameters);
     enterFilter(booth, 0);
     stay(booth, HOUR_MS, { mode: 1 });
@@ -106,7 +109,7 @@ describe("entries", () => {
     [12 * HOUR_MS - 1, 1],
     [12 * HOUR_MS, 1],
     [12 * HOUR_MS + 1, 2],
-  ])("the PLC's reset %i ms after an entry: %i filter(s) went in", (after, count) => {
+  ])("with a PLC reset %i ms after the entry, %i filter change(s) are recorded", (after, count) => {
     const counted = withFilters(
       { exhaust_filter: { limits: { minutes: 100 } } },
       { exhaust: minutesTag("exhaust_filter"), button: tag("filter_reset", "", { filter: "exhaust_filter" }) },
@@ -131,7 +134,7 @@ it.each<[TagRole, string, number, number | undefined]>([
   ["gas", "m3", 0.5, 22],
   ["gas", "therm", 0, 11],
   ["kwh", "kWh", 1, undefined],
-])("the fastest rate of a counter %s in %s with factor %d is %s an hour", (...[role, unit, factor, rate]) => {
+])("maxRateOf limits the role %s in the unit %j with factor %d to %s per hour", (...[role, unit, factor, rate]) => {
   const parameters = { ...PARAMETERS, burner_size_btu_h: 1_000_000 };
   const found = maxRateOf(tag(role, unit, { factor, counter: { step: 1, retained: true } }), parameters);
   if (rate === undefined) expect(found).toBeUndefined();

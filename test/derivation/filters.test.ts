@@ -30,12 +30,12 @@ function changesOf(
   }));
 }
 
-test("a filter that is in at first contact is assumed, and its use is unknown", () => {
+test("the filter at first contact is assumed, and its use is unknown", () => {
   const booth = lived(OWN, [3 * HOUR_MS, { mode: 3 }]);
   expect(changesOf(booth, OWN)).toEqual([{ at: 0, source: "assumed", record: null }]);
 });
 
-test("a filter that is in at first contact starts with the booth's first mode reading, not with the agent", () => {
+test("the filter at first contact starts with the booth's first mode reading, not with the start of the agent", () => {
   const booth = script(COUNTED);
   silence(booth, 7 * MINUTE_MS);
   live(booth, [MINUTE_MS, { exhaust: 120, pre: 10 }], [5 * MINUTE_MS, { mode: 1 }]);
@@ -47,7 +47,7 @@ test("a filter that is in at first contact starts with the booth's first mode re
   expect(exhaust_filter?.current.overuse).toEqual([{ since: T0 + 8 * MINUTE_MS, until: null, flagged: false }]);
 });
 
-test("a filter that is fitted later starts then, one that was changed before the first reading starts with its change", () => {
+test("a filter that is configured later starts at that moment, and a filter changed before the first mode reading starts with its change", () => {
   const booth = lived(OWN, [5 * MINUTE_MS, { mode: 1 }]);
   put(booth, { kind: "p", value: COUNTED });
   expect(changesOf(booth, COUNTED).map(({ at }) => at)).toEqual([0, 5]);
@@ -60,7 +60,7 @@ test("a filter that is fitted later starts then, one that was changed before the
   ]);
 });
 
-describe("filters that are changed in one visit, their buttons pressed within one poll", () => {
+describe("filters whose counters fall in the same poll", () => {
   interface Visit {
     readonly beside?: number | null;
     readonly then?: number | null;
@@ -91,24 +91,44 @@ describe("filters that are changed in one visit, their buttons pressed within on
   const BOTH = ["exhaust_filter,pre_filter", false];
   const LOST = ["", true];
   test.each<[string, Visit, unknown[]]>([
-    ["the cycle counter stands", {}, BOTH],
-    ["it has just counted one", { then: 401 }, BOTH],
-    ["it falls too", { then: 0 }, LOST],
-    ["it had counted nothing", { beside: 0 }, LOST],
-    ["it can't be read", { then: null }, LOST],
-    ["nobody looked meanwhile", { gap: true }, BOTH],
-    ["nobody looked, and it went on counting", { gap: true, then: 402 }, BOTH],
-    ["nobody looked, and it can't be read", { gap: true, then: null }, LOST],
-    ["nobody looked, and it isn't read again", { gap: true, unread: true }, LOST],
-    ["nobody looked for 11 min, in which it can have counted 2.65 from 0", { gap: true, beside: 2 }, LOST],
-    ["nobody looked for 11 min, in which it can't have counted 3 from 0", { gap: true, beside: 3 }, BOTH],
-    ["nobody looked, and how fast it counts isn't known", { gap: true, role: "kwh" }, LOST],
-    ["nobody looked, and the PLC keeps it, but not the minutes", { gap: true, retained: false }, LOST],
-    ["the PLC keeps the counter, but not the minutes", { retained: false }, LOST],
+    ["count as changed if the cycle counter stays the same", {}, BOTH],
+    ["count as changed if the cycle counter rises by one", { then: 401 }, BOTH],
+    ["count as lost PLC memory if the cycle counter falls too", { then: 0 }, LOST],
+    ["count as lost PLC memory if the cycle counter was 0", { beside: 0 }, LOST],
+    ["count as lost PLC memory if the cycle counter can't be read", { then: null }, LOST],
+    ["count as changed after a silence if the cycle counter stays the same", { gap: true }, BOTH],
+    ["count as changed after a silence if the cycle counter rises", { gap: true, then: 402 }, BOTH],
+    ["count as lost PLC memory after a silence if the cycle counter can't be read", { gap: true, then: null }, LOST],
+    [
+      "count as lost PLC memory after a silence if the cycle counter isn't read again",
+      { gap: true, unread: true },
+      LOST,
+    ],
+    [
+      "count as lost PLC memory after 11 min of silence if the cycle counter shows 2, which it can reach from 0",
+      { gap: true, beside: 2 },
+      LOST,
+    ],
+    [
+      "count as changed after 11 min of silence if the cycle counter shows 3, which it cannot reach from 0",
+      { gap: true, beside: 3 },
+      BOTH,
+    ],
+    [
+      "count as lost PLC memory after a silence if the other counter's fastest rate is unknown",
+      { gap: true, role: "kwh" },
+      LOST,
+    ],
+    [
+      "count as lost PLC memory after a silence if the PLC retains only the cycle counter",
+      { gap: true, retained: false },
+      LOST,
+    ],
+    ["count as lost PLC memory if the PLC retains only the cycle counter", { retained: false }, LOST],
   ])("%s", (_name, story, expected) => expect(visit(story)).toEqual(expected));
 });
 
-test("the button comes before the counter falls: one change, the new filter starts at the counter's value", () => {
+test("a reset button before the counter's fall is the same filter change, and the new filter starts at the counter's value", () => {
   const booth = lived(COUNTED, [MINUTE_MS, { mode: 3, exhaust: 60, button: false }], [2000, { button: true }]);
   live(booth, [MINUTE_MS, { exhaust: 0.1 }], [3 * MINUTE_MS, { mode: 1 }]);
   const { facts, state } = run(booth, COUNTED);
@@ -116,7 +136,7 @@ test("the button comes before the counter falls: one change, the new filter star
   expect(state.filters.exhaust_filter?.current.plc).toEqual({ offset: 0, value: 0.1 });
 });
 
-test("a record at removal: own time, overuse from the very instant of the limit", () => {
+test("a filter's removal record has its own use, and overuse from the very instant of the limit", () => {
   const booth = lived(OWN, [MINUTE_MS, { mode: 1 }]);
   enterFilter(booth, MINUTE_MS);
   live(booth, [130 * MINUTE_MS, { mode: 3 }], [10 * MINUTE_MS, { mode: 1 }]);
@@ -135,7 +155,7 @@ test("a record at removal: own time, overuse from the very instant of the limit"
   });
 });
 
-test("the entry came first: the PLC's reset within 12 h dates the change, and the record is written anew", () => {
+test("the PLC's reset within 12 h after an entry dates the filter change and replaces the removal record", () => {
   const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 60, button: false }]);
   enterFilter(booth);
   // The agent logs the counter again after an entry.

@@ -13,7 +13,7 @@ function stagesIn(facts: readonly FactDraft[]): readonly (readonly [string, numb
   );
 }
 
-it("behind records that are gone no mode is known until it is logged anew", () => {
+it("after forgetModes (log records are lost), time counts as no_data until a mode is logged again", () => {
   const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
   const first = booth.entries.length;
   // Polled all the time; the mode is logged only at the end.

@@ -23,17 +23,17 @@ function metered(extra: Partial<Parameters["tags"][string]>): Parameters {
   return { ...PARAMETERS, tags: { ...PARAMETERS.tags, meter: { ...meter, ...extra } } };
 }
 
-describe("what an hour meter proves", () => {
+describe("the mode during a gap", () => {
   const COARSE = metered({ counter: { step: 6, max_rate_per_h: 120, retained: true } });
 
   it.each([
-    ["counts before the gap are no part of it", PARAMETERS, 10, 10, ["spray"]],
-    ["a meter that counted too little", PARAMETERS, 10, 8, ["spray", "no_data", "spray"]],
-    ["a step over half the gap", COARSE, 8, 6, ["spray", "no_data", "spray"]],
-    ["a step under half the gap", COARSE, 13, 12, ["spray"]],
-    ["a meter that cannot be read", PARAMETERS, 10, null, ["spray", "no_data", "spray"]],
+    ["is inferred from the hour meter's rise within the gap, not before the gap", PARAMETERS, 10, 10, ["spray"]],
+    ["is unknown if the hour meter counted too little", PARAMETERS, 10, 8, ["spray", "no_data", "spray"]],
+    ["is unknown if one step of the hour meter is more than half the gap", COARSE, 8, 6, ["spray", "no_data", "spray"]],
+    ["is inferred if one step of the hour meter is less than half the gap", COARSE, 13, 12, ["spray"]],
+    ["is unknown if the hour meter cannot be read", PARAMETERS, 10, null, ["spray", "no_data", "spray"]],
     [
-      "a meter in tenths of a minute",
+      "is inferred from an hour meter that counts tenths of a minute",
       metered({ factor: 0.1, counter: { step: 1, max_rate_per_h: 612, retained: true } }),
       10,
       100,
@@ -44,7 +44,7 @@ describe("what an hour meter proves", () => {
   });
 });
 
-describe("a mode that can't be read while the counters can", () => {
+describe("a stage whose mode can't be read while the counters can", () => {
   /** Plays 90 s of spray without a readable mode; the hour meter rises all the time, or stands still. */
   const blind = (runs: boolean, cycles: number): readonly string[] => {
     const booth = script(PARAMETERS);
@@ -63,17 +63,17 @@ describe("a mode that can't be read while the counters can", () => {
     return valuesOf(run(booth, PARAMETERS).facts, "m").map(({ mode }) => mode);
   };
 
-  it("lasts if the hour meter proves it, counted from the mode's last reading", () => {
+  it("continues only if the hour meter proves it from the mode's last reading on", () => {
     expect(blind(true, 5)).toEqual(["spray"]);
     expect(blind(false, 5)).toEqual(["spray", "no_data", "spray"]);
   });
 
-  it("does not last if a cycle was counted right after the last reading", () => {
+  it("does not continue if a cycle was counted right after the mode's last reading", () => {
     expect(blind(true, 6)).toEqual(["spray", "no_data", "spray"]);
   });
 });
 
-describe("a stage of which one reading alone was taken before the silence", () => {
+describe("a spray stage with a single reading before a silence", () => {
   const told = (): ReturnType<typeof run> => {
     const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 1 }]);
     poll(booth, { mode: 3 });
@@ -81,7 +81,7 @@ describe("a stage of which one reading alone was taken before the silence", () =
     return run(booth, PLAIN);
   };
 
-  it("has begun, and so has its cycle, which the bake after the silence completes", () => {
+  it("exists with length 0 and starts a cycle, which the bake after the silence completes", () => {
     const { facts } = told();
     expect(valuesOf(facts, "m").map(({ mode, start, end }) => [mode, end - start])).toContainEqual(["spray", 0]);
     const [cycle] = valuesOf(facts, "c");
@@ -95,8 +95,8 @@ describe("a stage of which one reading alone was taken before the silence", () =
   });
 });
 
-describe("readings", () => {
-  it("a restart that shows without a reading of the mode ends the stage", () => {
+describe("a PLC restart", () => {
+  it("ends the stage even if it is detected without a reading of the mode", () => {
     const booth = lived(PARAMETERS, [10 * MINUTE_MS, { mode: 3, uptime: 1000, cycles: 5, meter: 100 }]);
     live(booth, [10 * MINUTE_MS, { uptime: 5, cycles: 0, meter: 0 }], [MINUTE_MS, { mode: 0 }]);
     const stages = valuesOf(run(booth, PARAMETERS).facts, "m").map(({ mode, end, end_reason }) => [
@@ -111,7 +111,7 @@ describe("readings", () => {
   });
 });
 
-describe("the present instant", () => {
+describe("the present time", () => {
   function polled(): ReturnType<typeof run>["state"] {
     const booth = lived(PARAMETERS, [MINUTE_MS, { mode: 3 }]);
     return fold(booth.entries, PARAMETERS).state;
@@ -120,7 +120,7 @@ describe("the present instant", () => {
   it.each([
     [T0 + 30_000, 30_000],
     [T0 + HOUR_MS, MINUTE_MS - 1],
-  ])("moves on as far as polls prove it (at %i)", (now, expected) => {
+  ])("advances only as far as polls prove (asked at %i, expected %i ms after the start)", (now, expected) => {
     const state = polled();
     const { clock, bays } = peek(state, now).state;
     expect(clock.now - T0).toBe(expected);
@@ -129,7 +129,7 @@ describe("the present instant", () => {
   });
 });
 
-it("a gap in working hours names its rule", () => {
+it("the incident of a gap in working hours names its rule", () => {
   const shift = { day: "monday", enabled: true, start: "00:00:00", stop: "12:00:00" } as const;
   const parameters: Parameters = { ...PARAMETERS, working_hours: [shift] };
   const booth = lived(parameters, [MINUTE_MS, { mode: 1 }]);
@@ -139,7 +139,7 @@ it("a gap in working hours names its rule", () => {
   expect(gap?.logic).toEqual({ op: "gap", duration_minutes: 5, working_hours_only: true });
 });
 
-describe("a filter that comes out", () => {
+describe("a removed filter", () => {
   const OWN = uncounted(
     withFilters(
       { exhaust_filter: { limits: { minutes: 100 } } },
@@ -149,26 +149,26 @@ describe("a filter that comes out", () => {
   const record = (booth: Script) =>
     valuesOf(run(booth, OWN).facts, "f").flatMap(({ maintenance }) => (maintenance ? [maintenance] : []))[0];
 
-  it("has the second of a spray that wasn't settled yet when it did", () => {
+  it("includes the second of spray that was not final when the filter was removed", () => {
     const booth = lived(OWN, [10 * MINUTE_MS, { mode: 1, button: false }], [1000, { mode: 3 }]);
     live(booth, [10 * MINUTE_MS, { button: true }], [10 * MINUTE_MS, { mode: 1 }]);
     expect(record(booth)).toMatchObject({ active_spray_ms: 1000, booth_in_use_ms: 1000 });
   });
 
-  it("has the cycle that turned out to have ended before it did", () => {
+  it("includes a cycle that is found only later to have ended before the removal", () => {
     const booth = lived(OWN, [MINUTE_MS, { mode: 1, button: false }], [10 * MINUTE_MS, { mode: 3 }]);
     live(booth, [30_000, { mode: 1 }], [10 * MINUTE_MS, { button: true }]);
     expect(record(booth)).toMatchObject({ cycles: 1, active_spray_ms: 10 * MINUTE_MS });
   });
 
-  it("has the cycle that ended with it", () => {
+  it("includes a cycle that ends at the same instant as the removal", () => {
     const booth = lived(OWN, [MINUTE_MS, { mode: 1, button: false }], [10 * MINUTE_MS, { mode: 3 }]);
     stay(booth, 10 * MINUTE_MS, { mode: 1, button: true });
     expect(record(booth)).toMatchObject({ cycles: 1 });
     expect(exhaustFilter(booth, OWN)?.current.cycles).toBe(0);
   });
 
-  it("only the filter that was in at first contact is flagged", () => {
+  it("is flagged only if it was already installed at first contact", () => {
     const booth = lived(OWN, [MINUTE_MS, { mode: 1, button: false }], [MINUTE_MS, { button: true }]);
     poll(booth);
     const flags = valuesOf(run(booth, OWN).facts, "f").map(({ source, flagged }) => [source, flagged]);

@@ -50,16 +50,16 @@ function withHours(change: (value: HourFact["value"]) => readonly HourFact["valu
 
 const LAWS = [
   law({
-    name: "an hour is written once, whole, with every counted cycle that ended in it",
+    name: "each hour is written once and completely, with every counted cycle that ended in it",
     lives: fc.record({ walk: steppedWalks, sizes: chunkings }),
     right: rightFold,
     holds: writtenOnce,
     planted: {
-      "an hour written twice": withHours((value) => [value, value]),
-      "a cycle that was known late and is left out": withHours((value) => [
+      "an hour is written twice": withHours((value) => [value, value]),
+      "a cycle that became known late is missing": withHours((value) => [
         { ...value, cycles: Math.min(value.cycles, 1) },
       ]),
-      "an hour written before it is whole": withHours((value) => {
+      "an hour is written before it is complete": withHours((value) => {
         const [[mode, ms] = ["idle", 0]] = Object.entries(value.ms_by_mode);
         return [{ ...value, ms_by_mode: { ...value.ms_by_mode, [mode]: ms - 1 } }];
       }),

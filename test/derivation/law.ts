@@ -43,13 +43,16 @@ export function law<S, T>({ name, lives, right, holds, planted }: LawOf<S, T>): 
 
 /** Tests each law over random lives, and that it finds each planted fault. */
 export function testLaws(laws: readonly Law[], seed: number): void {
-  describe.each(laws)("law: $name", ({ check, planted }) => {
-    it("holds", () => {
+  describe.each(laws.map((law) => [law.name, law] as const))("law: %s", (_name, { check, planted }) => {
+    it("holds for random cases", () => {
       check(seed);
     });
 
-    it.each(planted)("notices $fault", ({ isNoticed }) => {
-      expect(isNoticed(seed)).toBe(true);
-    });
+    it.each(planted.map((one) => [one.fault, one] as const))(
+      "is violated by this planted fault: %s",
+      (_fault, { isNoticed }) => {
+        expect(isNoticed(seed)).toBe(true);
+      },
+    );
   });
 }

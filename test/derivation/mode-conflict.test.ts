@@ -18,13 +18,13 @@ it.each([
   ["bake & flash & spray", 10_000, [MINUTE_MS + 2000]],
   ["fault & spray", 10_000, []],
   ["spray & prep", 10_000, []],
-])("%s for %i ms: mode_conflict at %j", (mode, ms, seen) => {
+])("the mode bits %s for %i ms open incidents mode_conflict at %j ms", (mode, ms, seen) => {
   const booth = lived(BITS, [MINUTE_MS, { mode: "spray" }], [ms, { mode }], [MINUTE_MS, { mode: "bake" }]);
   const facts = incidentsOf(booth, BITS, "mode_conflict");
   expect(facts.map(({ first_seen_at }) => first_seen_at - T0)).toEqual(seen);
 });
 
-it("the mode of the highest priority counts; where no bit is on, what the profile says", () => {
+it('the mode with the highest priority applies if several mode bits are on, and the profile\'s mode "none" if no bit is on', () => {
   const booth = script(BITS);
   stay(booth, MINUTE_MS, { mode: "none" });
   live(booth, [MINUTE_MS, { mode: "bake & spray" }], [MINUTE_MS, { mode: "fault & bake & spray" }]);
@@ -33,7 +33,7 @@ it("the mode of the highest priority counts; where no bit is on, what the profil
   expect(stageTexts(facts).map((text) => text.split(" ")[0])).toEqual(["idle", "bake", "fault", "unknown"]);
 });
 
-it("the conflict lasts as long as both are on, and 10 min longer", () => {
+it("the incident mode_conflict is resolved 10 min after the last conflict", () => {
   const booth = lived(BITS, [MINUTE_MS, { mode: "spray" }], [30 * MINUTE_MS, { mode: "bake & spray" }]);
   stay(booth, 30 * MINUTE_MS, { mode: "spray" });
   const facts = incidentsOf(booth, BITS, "mode_conflict");

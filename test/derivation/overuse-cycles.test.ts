@@ -31,7 +31,7 @@ function silences(parameters: Parameters): Script {
 }
 
 describe("overuse cycles", () => {
-  it("are what the PLC's counter went on by, over silences too, in record and window alike", () => {
+  it("equal the rise of the PLC's counter, including silences, in both the removal record and report windows", () => {
     const booth = silences(COUNTED);
     expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: 8, cycles: 8 });
     const source = sourceOf(booth, COUNTED);
@@ -44,7 +44,7 @@ describe("overuse cycles", () => {
     }
   });
 
-  it("are derived cycles where the PLC doesn't count", () => {
+  it("are derived from the stages if the PLC has no cycle counter", () => {
     const parameters = uncounted(COUNTED);
     expect(last(silences(parameters), parameters)?.booth_overuse_cycles).toBeLessThan(3);
   });
@@ -53,7 +53,7 @@ describe("overuse cycles", () => {
     [30 * MINUTE_MS - 1, 0],
     [30 * MINUTE_MS, 0],
     [30 * MINUTE_MS + 1, 1],
-  ])("a cycle shown after %i ms, with overuse from 30 min on, counts %i time(s)", (at, cycles) => {
+  ])("with overuse from 30 min on, a cycle that the counter shows after %i ms counts %i time(s)", (at, cycles) => {
     const booth = script(COUNTED);
     enterFilter(booth, 0);
     live(booth, [at, { mode: 3, cycles: 100 }], [10 * MINUTE_MS, { cycles: 101 }]);
@@ -67,7 +67,7 @@ describe("overuse cycles", () => {
     [-1, 0],
     [0, 1],
     [1, 1],
-  ])("a filter removed %i ms from the reading that shows one has %i in overuse", (by, cycles) => {
+  ])("are, for a filter removed %i ms after the reading that shows a cycle, %i", (by, cycles) => {
     const booth = script(COUNTED);
     enterFilter(booth, 0);
     live(booth, [40 * MINUTE_MS, { mode: 3, cycles: 100 }], [10 * MINUTE_MS, { cycles: 101 }]);
@@ -75,7 +75,7 @@ describe("overuse cycles", () => {
     expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: cycles, cycles });
   });
 
-  it("a cycle shown at the very instant of an entered change belongs to the old filter", () => {
+  it("include, for the old filter, a cycle that is shown at the very instant of the entered filter change", () => {
     const booth = script(COUNTED);
     enterFilter(booth, 0);
     stay(booth, 40 * MINUTE_MS, { mode: 3, cycles: 100 });
@@ -86,7 +86,7 @@ describe("overuse cycles", () => {
     expect(last(booth, COUNTED)).toMatchObject({ cycles: 0 });
   });
 
-  it("a cycle shown half a second after the limit counts, although time and count become final together", () => {
+  it("include a cycle shown half a second after the limit, even if time and count become final together", () => {
     const booth = script(COUNTED);
     enterFilter(booth, 0);
     stay(booth, 30 * MINUTE_MS - 1_000, { mode: 3, cycles: 100 });
@@ -100,7 +100,7 @@ describe("overuse cycles", () => {
     });
   });
 
-  it("a limit in cycles is reached at the reading that shows it, and what comes later is over it", () => {
+  it("start after the reading that reaches a limit in cycles", () => {
     const booth = script(BY_CYCLES);
     enterFilter(booth, 0);
     live(booth, [HOUR_MS, { mode: 3, cycles: 100 }], [HOUR_MS, { mode: 3, cycles: 104 }]);

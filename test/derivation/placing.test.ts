@@ -21,33 +21,38 @@ function coverage(boot: string, mono: number, to: number): Stored<LogRecord> {
   return { kind: "h", seq: 7, boot, mono, at: 0, tag: "fast", quality: "good", value };
 }
 
-test.each<[string, LogRecord, boolean]>([
-  ["a sync", clock("a", 0, { state: "synced" }), true],
-  ["a step with a witness", clock("a", 0, { state: "stepped", witness: "service" }), true],
-  ["a step without one", clock("a", 0, { state: "stepped" }), false],
-  ["a clock that nobody vouches for", clock("a", 0, { state: "unsynced" }), false],
-  ["a reading", reading("a", 0), false],
-])("%s gives the time: %s", (_name, record, is) => {
+test.each<[string, boolean, LogRecord]>([
+  ["a sync", true, clock("a", 0, { state: "synced" })],
+  ["a clock step with a witness", true, clock("a", 0, { state: "stepped", witness: "service" })],
+  ["a clock step without a witness", false, clock("a", 0, { state: "stepped" })],
+  ["an unsynced clock", false, clock("a", 0, { state: "unsynced" })],
+  ["a reading", false, reading("a", 0)],
+])("for %s, isWitnessed (the record proves the true time) returns %s", (_name, is, record) => {
   expect(isWitnessed(record)).toBe(is);
 });
 
 const NOBODY: Hold = [];
 const WAITING: Hold = [{ boot: "b", first_seq: 3, first_mono: 100, last_mono: 900 }];
 
-test.each<[string, Hold, LogRecord, "fold" | "hold" | "place"]>([
-  ["a reading of the boot that is known", NOBODY, reading("a", 5), "fold"],
-  ["a reading of a new boot", NOBODY, reading("b", 5), "hold"],
-  ["a sync of a new boot", NOBODY, clock("b", 5, {}), "fold"],
-  ["an unsynced clock of a new boot", NOBODY, clock("b", 5, { state: "unsynced" }), "hold"],
-  ["a reading while one waits", WAITING, reading("b", 950), "hold"],
-  ["one of the known boot while another waits", WAITING, reading("a", 950), "hold"],
-  ["a sync while one waits", WAITING, clock("b", 950, {}), "place"],
-  ["a step without a witness while one waits", WAITING, clock("b", 950, { state: "stepped" }), "hold"],
-])("%s: %s", (...[, hold, record, verdict]) => {
+test.each<[string, "fold" | "hold" | "place", Hold, LogRecord]>([
+  ["a reading of the known boot", "fold", NOBODY, reading("a", 5)],
+  ["a reading of a new boot", "hold", NOBODY, reading("b", 5)],
+  ["a sync of a new boot", "fold", NOBODY, clock("b", 5, {})],
+  ["an unsynced clock of a new boot", "hold", NOBODY, clock("b", 5, { state: "unsynced" })],
+  ["a reading of a boot that waits for its time", "hold", WAITING, reading("b", 950)],
+  ["a reading of the known boot while another boot waits for its time", "hold", WAITING, reading("a", 950)],
+  ["a sync while a boot waits for its time", "place", WAITING, clock("b", 950, {})],
+  [
+    "a clock step without a witness while a boot waits for its time",
+    "hold",
+    WAITING,
+    clock("b", 950, { state: "stepped" }),
+  ],
+])("for %s, verdictOf returns %s", (...[, verdict, hold, record]) => {
   expect(verdictOf({ boot: "a", now: WALL }, hold, record)).toBe(verdict);
 });
 
-test("a boot that waits lasts as far as its records and its coverage go, and never shrinks", () => {
+test("a boot that waits for its time extends to the end of its records and coverage, and never shrinks", () => {
   let hold: Hold = [];
   for (const record of [reading("b", 100), coverage("b", 150, 400), reading("b", 300), reading("c", 20)])
     hold = held(hold, record);
@@ -62,14 +67,14 @@ const TWO: Hold = [
   { boot: "c", first_seq: 5, first_mono: 50, last_mono: 250 },
 ];
 
-test("a sync places its own boot by its wall clock, those before it right after the last known instant", () => {
+test("a sync places its own boot by its wall clock, and earlier waiting boots right after the last known instant", () => {
   expect(placesOf({ boot: "a", now: WALL - 10_000 }, TWO, clock("c", 300, {}))).toEqual([
     { boot: "b", offset: WALL - 10_000 - 100, uncertain: true },
     { boot: "c", offset: WALL - 300, uncertain: false },
   ]);
 });
 
-test("boots without a known instant end at the start of the synced boot", () => {
+test("waiting boots end at the start of the synced boot if no earlier instant is known", () => {
   // b is 800 ms long, and ends where c begins.
   expect(placesOf({ boot: "", now: 0 }, TWO, clock("c", 300, {}))).toEqual([
     { boot: "b", offset: WALL - 300 + 50 - 800 - 100, uncertain: true },
@@ -77,7 +82,7 @@ test("boots without a known instant end at the start of the synced boot", () => 
   ]);
 });
 
-test("the sync of a boot that has no record yet places all that wait, one after the other", () => {
+test("the sync of a boot without records places all waiting boots one after the other", () => {
   expect(placesOf({ boot: "a", now: 5000 }, TWO, clock("d", 40, {}))).toEqual([
     { boot: "b", offset: 5000 - 100, uncertain: true },
     { boot: "c", offset: 5000 + 800 - 50, uncertain: true },
@@ -88,7 +93,7 @@ test("the sync of a boot that has no record yet places all that wait, one after 
   ]);
 });
 
-test("time is known up to the last record, or as far as its boot's coverage proves", () => {
+test("knownTime reaches to the last record, or further if coverage of the same boot proves it", () => {
   const booth = lived(PLAIN, [60_000, { mode: 3 }]);
   const { state } = fold(booth.entries, PLAIN);
   // The last poll came 1 ms before the end of the minute, in a coverage record at its start.

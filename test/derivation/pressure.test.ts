@@ -30,30 +30,33 @@ describe("overuse by pressure drop", () => {
     [176, 175, null],
     [175, 176, null],
     [176, 176, 22],
-  ])("with a clean drop of 50 Pa: %i Pa, then %i Pa: since minute %s", (first, second, since) => {
-    const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
-    spray(booth, first);
-    spray(booth, second);
-    const at = exhaust(booth)?.overuse[0]?.since;
-    expect(at === undefined ? null : (at - T0) / MINUTE_MS).toBe(since);
-  });
+  ])(
+    "with a clean drop of 50 Pa, drops of %i Pa and then %i Pa start overuse at minute %s (null: no overuse)",
+    (first, second, since) => {
+      const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
+      spray(booth, first);
+      spray(booth, second);
+      const at = exhaust(booth)?.overuse[0]?.since;
+      expect(at === undefined ? null : (at - T0) / MINUTE_MS).toBe(since);
+    },
+  );
 
   it.each([
-    [4 * MINUTE_MS - 1, null],
+    [4 * MINUTE_MS - 1, false],
     [4 * MINUTE_MS, true],
     [4 * MINUTE_MS + 1, true],
-  ])("a stage of %i ms, of which a minute settles, counts: %s", (ms, counts) => {
+  ])("with a settling time of one minute, a stage of %i ms counts toward overuse: %s", (ms, counts) => {
     const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
     spray(booth, 300, ms);
     spray(booth, 300);
-    expect(exhaust(booth)?.overuse.length).toBe(counts === null ? 0 : 1);
+    expect(exhaust(booth)?.overuse.length).toBe(counts ? 1 : 0);
   });
 
   it.each([
     [94.9, 0],
     [95, 2],
     [95.1, 2],
-  ])("with fans at %f %% %i stages count", (fan, count) => {
+  ])("with fans at %f percent, %i of two spray stages count toward the pressure drop", (fan, count) => {
     const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan }]);
     for (let turn = 0; turn < 2; turn += 1) {
       live(booth, [10 * MINUTE_MS, { mode: 3, drop: 300, fan }], [MINUTE_MS, { mode: 4 }]);
@@ -61,14 +64,14 @@ describe("overuse by pressure drop", () => {
     expect(exhaust(booth)?.pressure.drops).toHaveLength(count);
   });
 
-  it("is judged by the median over time: a short peak says nothing", () => {
+  it("uses the median over time, so a short pressure peak has no effect", () => {
     const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }], [5 * MINUTE_MS, { mode: 3, drop: 60 }]);
     live(booth, [3 * MINUTE_MS, { drop: 900 }], [3 * MINUTE_MS, { mode: 4, drop: 0 }]);
     expect(exhaust(booth)?.pressure.drops).toMatchObject([{ pascal: 60 }]);
   });
 });
 
-it("the clean drop is the median of the first three stages where nobody gives it", () => {
+it("without a configured clean drop, the clean drop of a filter is the median of its first three spray stages", () => {
   const rules = parameters();
   const booth = lived(rules, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
   for (const drop of [40, 60, 50]) spray(booth, drop);
@@ -79,7 +82,7 @@ it("the clean drop is the median of the first three stages where nobody gives it
   expect(filter?.overuse[0]?.flagged).toBe(false);
 });
 
-it("a new filter learns its own", () => {
+it("a new filter learns its own clean drop", () => {
   const rules = parameters();
   const booth = lived(rules, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
   for (const drop of [40, 60, 50, 300, 300]) spray(booth, drop);
@@ -88,22 +91,25 @@ it("a new filter learns its own", () => {
   expect(exhaust(booth, rules)).toMatchObject({ pressure: { baseline: 25 }, overuse: [] });
 });
 
-describe("a limit reached while nothing is seen", () => {
+describe("overuse by age, for a limit that is reached during a silence", () => {
   const aged = withFilters({ exhaust_filter: { limits: { days: 1 } } });
 
   it.each([
     [DAY_MS - MINUTE_MS, false],
     [DAY_MS + MINUTE_MS, true],
-  ])("is flagged, and begins with the first good reading: gap up to %i ms, flagged %s", (until, flagged) => {
-    const booth = lived(aged, [MINUTE_MS, { mode: 1 }]);
-    enterFilter(booth, 0);
-    live(booth, [MINUTE_MS, {}], { gap_ms: until - 2 * MINUTE_MS }, [10 * MINUTE_MS, { mode: 1 }]);
-    enterFilter(booth);
-    stay(booth, 5 * MINUTE_MS, {});
-    const last = fold(booth.entries, aged, [6]).facts.findLast(({ kind }) => kind === "f");
-    expect(last).toMatchObject({ value: { maintenance: { overuse_since: T0 + Math.max(until, DAY_MS) } } });
-    expect(last?.quality).toBe(flagged ? "uncertain" : "good");
-  });
+  ])(
+    "begins with the first good reading after the limit (gap up to %i ms, flagged as uncertain: %s)",
+    (until, flagged) => {
+      const booth = lived(aged, [MINUTE_MS, { mode: 1 }]);
+      enterFilter(booth, 0);
+      live(booth, [MINUTE_MS, {}], { gap_ms: until - 2 * MINUTE_MS }, [10 * MINUTE_MS, { mode: 1 }]);
+      enterFilter(booth);
+      stay(booth, 5 * MINUTE_MS, {});
+      const last = fold(booth.entries, aged, [6]).facts.findLast(({ kind }) => kind === "f");
+      expect(last).toMatchObject({ value: { maintenance: { overuse_since: T0 + Math.max(until, DAY_MS) } } });
+      expect(last?.quality).toBe(flagged ? "uncertain" : "good");
+    },
+  );
 });
 
 it.each([
@@ -111,7 +117,7 @@ it.each([
   [0, 1, 0],
   [1, 1, 0],
 ])(
-  "a filter changed %i ms from a spray stage's end: %i stage(s) are the old one's, %i the new one's",
+  "if a filter is changed %i ms after a spray stage ends, the old filter gets %i stage(s) and the new filter %i",
   (by, old, fresh) => {
     const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }], [10 * MINUTE_MS, { mode: 3, drop: 60 }]);
     const at = booth.now + by;

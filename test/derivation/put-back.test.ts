@@ -38,8 +38,8 @@ function numbersIn(value: unknown, path = ""): readonly (readonly [string, numbe
 /** Hours of the wrong time are left out, because an hour is written only once. */
 const withoutHours = (state: DeriveState): Partial<DeriveState> => ({ ...state, hours: {}, hour_next: null });
 
-describe("a state kept by a time that was wrong", () => {
-  it("has all its instants put back by as much, and nothing else: it is the state that the right time would have made", () => {
+describe("putBack (corrects a state that was made with a wrong time)", () => {
+  it("moves all instants of the state by the error, which gives the state that the right time would have made", () => {
     const wrong = stateOf((ms) => T0 + AHEAD + ms);
     const before = JSON.stringify(wrong);
     const moved = putBack(wrong, offset);
@@ -52,7 +52,7 @@ describe("a state kept by a time that was wrong", () => {
     expect(JSON.stringify(wrong)).toBe(before);
   });
 
-  it("keeps what it knew before the time went wrong", () => {
+  it("leaves instants from before the error unchanged", () => {
     // Right for two hours, then ahead by `by`, as in a fold whose time cannot run back.
     const wrong = stateOf((ms) => T0 + ms);
     const limit = wrong.clock.mono + offset - 3 * HOUR_MS;
@@ -74,7 +74,7 @@ describe("a state kept by a time that was wrong", () => {
     [HOUR_MS - 1, true],
     [HOUR_MS, true],
     [HOUR_MS + 1, false],
-  ])("a state that is wrong by %i ms stays as it is: %s", (by, stays) => {
+  ])("leaves a state whose error is %i ms unchanged: %s", (by, stays) => {
     const moved = putBack(RIGHT, offset - by);
     expect(moved === RIGHT).toBe(stays);
     if (!stays) expect(moved.clock.now).toBe(RIGHT.clock.now - by);

@@ -7,13 +7,13 @@ import { exhaustFilter, live, lived } from "../support/lives.ts";
 import { PLAIN, tag, withFilters } from "../support/parameters.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
-describe("a mode's raw value", () => {
+describe("the raw value of a mode", () => {
   it.each([
     [true, "1"],
     [false, "0"],
     [3, "3"],
     ["spray+bake", "spray+bake"],
-  ])("%j is the code %s", (value, raw) => {
+  ])("for the reading %j is the code %s", (value, raw) => {
     expect(rawMode(value)).toBe(raw);
   });
 
@@ -22,18 +22,18 @@ describe("a mode's raw value", () => {
     ["77", "unknown"],
     ["", "unknown"],
     ["constructor", "unknown"],
-  ])("the code %j means %s", (raw, mode) => {
+  ])("%j maps to the mode %s", (raw, mode) => {
     expect(modeOf(PLAIN, raw)).toBe(mode);
   });
 
-  it("a booth whose mode is one bit has stages too", () => {
+  it("a single mode bit gives stages too", () => {
     const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: true }], [MINUTE_MS, { mode: false }]);
     const [first] = valuesOf(run(booth, PLAIN).facts, "m");
     expect([first?.raw, first?.mode]).toEqual(["1", PLAIN.modes["1"]]);
   });
 });
 
-it("the booth's time begins with the bay that was seen last", () => {
+it("the stages of a booth with two bays begin once the modes of both bays are known", () => {
   const two: Parameters = {
     ...PLAIN,
     bay_count: 2,
@@ -53,7 +53,7 @@ it("the booth's time begins with the bay that was seen last", () => {
   ]);
 });
 
-it("an entry that dates the filter of first contact back past its days starts overuse now", () => {
+it("an entry that dates the first filter back beyond its limit in days starts overuse at once", () => {
   const rules = withFilters({ exhaust_filter: { limits: { days: 30 } } });
   const enter = (days: number) => {
     const booth = lived(rules, [10 * MINUTE_MS, { mode: 1 }]);
@@ -65,7 +65,7 @@ it("an entry that dates the filter of first contact back past its days starts ov
   expect(enter(30)).toMatchObject({ known: true, overuse: [{ until: null }] });
 });
 
-it("a pressure sensor that changes every second does not grow the state without bound", () => {
+it("a pressure sensor that changes every second has at most 600 samples in the state", () => {
   const rules = withFilters(
     { exhaust_filter: { limits: { pressure_pa: 100 } } },
     { drop: tag("filter_pressure", "Pa", { filter: "exhaust_filter" }) },
@@ -81,7 +81,7 @@ it("a pressure sensor that changes every second does not grow the state without 
   expect(samples.at(-1)?.[1]).toBe(698);
 });
 
-it("a filter changed right after a spray stage leaves that stage's drop, and its cycle, to the one before", () => {
+it("a filter change right after a spray stage leaves that stage's pressure drop to the old filter", () => {
   const rules = withFilters(
     { exhaust_filter: { limits: { pressure_pa: 100 } } },
     {
@@ -99,7 +99,7 @@ it("a filter changed right after a spray stage leaves that stage's drop, and its
   expect(filter?.former?.pressure.drops).toEqual([{ end: T0 + 11 * MINUTE_MS, pascal: 300 }]);
 });
 
-it("a gap record only passes time", () => {
+it("a gap record (log records that were given up) changes no stage", () => {
   const life = (isGivenUp: boolean) => {
     const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
     if (isGivenUp) put(booth, { kind: "g", value: { from: 1, to: 2, reason: "budget" } });
@@ -121,7 +121,7 @@ it("an event without a tag is an incident of the booth", () => {
 it.each([
   [11, "spray", 10 * MINUTE_MS - 1 + 15_000],
   [13, "no_data", 14 * HOUR_MS],
-])("silent for %i h the booth is shown in %s up to %i ms", (...[hours, mode, end]) => {
+])("after %i h of silence, the booth is shown in %s until %i ms", (...[hours, mode, end]) => {
   const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
   booth.now += hours * HOUR_MS;
   put(booth, { kind: "e", value: { event: "torn", detail: "two halves" } });

@@ -5,7 +5,7 @@ import { exhaustFilter, incidentsOf, live, lived } from "../support/lives.ts";
 import { minutesTag, PARAMETERS, PLAIN, tag, withFilters } from "../support/parameters.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
-it("an hour has what the meters went on by in it, without the noise of binary fractions", () => {
+it("an hour fact has the exact rise of the gas and energy meters in that hour, without floating-point noise", () => {
   const meter = (step: number) => ({ counter: { step, max_rate_per_h: 100, retained: true }, factor: 0.1 });
   const parameters: Parameters = {
     ...PLAIN,
@@ -19,13 +19,13 @@ it("an hour has what the meters went on by in it, without the noise of binary fr
   expect(hours.map(({ gas_therm, energy_kwh }) => [gas_therm, energy_kwh])).toEqual([[0.13, 0.16]]);
 });
 
-describe("another booth's PLC", () => {
+describe("the incident of another booth's PLC", () => {
   const parameters: Parameters = {
     ...PLAIN,
     tags: { ...PLAIN.tags, serial: tag("plc_serial"), air: tag("air_temperature") },
   };
 
-  it("is an error, other evidence a warning; a reading of the serial number ends it at once, another one doesn't", () => {
+  it("is an error (a torn value is a warning), and only a reading of the serial number resolves it at once", () => {
     const booth = lived(parameters, [MINUTE_MS, { mode: 1 }]);
     put(booth, { kind: "e", value: { event: "identity", detail: "another serial", tag: "serial" } });
     put(booth, { kind: "e", value: { event: "torn", detail: "two halves", tag: "air" } });
@@ -45,14 +45,14 @@ describe("another booth's PLC", () => {
 });
 
 describe("new parameters", () => {
-  it("new parameters leave the open stage as it is", () => {
+  it("leave the open stage unchanged", () => {
     const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
     put(booth, { kind: "p", value: { ...PLAIN, tz: "America/Denver" } });
     live(booth, [10 * MINUTE_MS], [MINUTE_MS, { mode: 0 }]);
     expect(stageTexts(run(booth, PLAIN).facts)).toEqual([`spray 0-${20 * MINUTE_MS}`]);
   });
 
-  it("parameters after a reading of the same instant do not undo it", () => {
+  it("do not undo a reading of the same instant", () => {
     const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
     poll(booth, { mode: 4 });
     put(booth, { kind: "p", value: { ...PLAIN, tz: "America/Denver" } });
@@ -66,7 +66,7 @@ describe("new parameters", () => {
     ]);
   });
 
-  it("new parameters may give the present code another mode from then on", () => {
+  it("can give the present mode code another mode from then on", () => {
     const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
     put(booth, { kind: "p", value: { ...PLAIN, modes: { ...PLAIN.modes, "3": "prep" } } });
     live(booth, [10 * MINUTE_MS], [MINUTE_MS, { mode: 0 }]);
@@ -76,7 +76,7 @@ describe("new parameters", () => {
     ]);
   });
 
-  it("new parameters do not change the mode of a booth that is not read", () => {
+  it("do not change the mode of a booth that is not read", () => {
     const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
     silence(booth, HOUR_MS);
     put(booth, { kind: "p", value: { ...PLAIN, modes: { ...PLAIN.modes, "3": "prep" } } });
@@ -96,11 +96,11 @@ describe("two mode bits at once", () => {
     return incidentsOf(booth, PLAIN, "mode_conflict").length;
   };
 
-  it("for a second before a silence prove nothing", () => {
+  it("for one second before a silence open no incident", () => {
     expect(conflicts((booth) => silence(booth, HOUR_MS))).toBe(0);
   });
 
-  it("a clock put forward doesn't make them last", () => {
+  it("for one second before the clock is put forward open no incident", () => {
     const put_forward = { wall: T0 + HOUR_MS, state: "synced", witness: "service" } as const;
     expect(conflicts((booth) => put(booth, { kind: "t", value: put_forward }))).toBe(0);
   });
@@ -116,7 +116,7 @@ describe("pressure drops", () => {
     },
   );
 
-  it("each filter has its own sensor, and the median is what held for half of the time, whatever the order", () => {
+  it("come from each filter's own sensor, as the median over time regardless of the order of readings", () => {
     const booth = script(parameters);
     for (let turn = 0; turn < 2; turn += 1) {
       live(booth, [3 * MINUTE_MS, { mode: 3, drop: 300, pre: 20 }], [3 * MINUTE_MS, { drop: 100 }]);
@@ -132,7 +132,7 @@ describe("pressure drops", () => {
   });
 });
 
-describe("counters that fall", () => {
+describe("falling counters", () => {
   const COUNTED = withFilters(
     { exhaust_filter: { limits: { minutes: 100 } }, pre_filter: { limits: { minutes: 100 } } },
     {
@@ -142,7 +142,7 @@ describe("counters that fall", () => {
     },
   );
 
-  it("two falling counters, one of them with its button, are two changes and no loss of memory", () => {
+  it("are two filter changes and no loss of memory if two counters fall and one has its reset button pressed", () => {
     const booth = lived(COUNTED, [10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 60, button: false }]);
     live(booth, [10 * MINUTE_MS, { exhaust: 0, pre: 0, button: true }], [5 * MINUTE_MS, { mode: 1 }]);
     const { facts } = run(booth, COUNTED);
@@ -151,15 +151,15 @@ describe("counters that fall", () => {
     expect(valuesOf(facts, "i").map(({ check }) => check)).toEqual([]);
   });
 
-  it("a restart without a falling counter is no loss of memory", () => {
+  it("a PLC restart without a falling counter is no loss of memory", () => {
     const booth = lived(PARAMETERS, [10 * MINUTE_MS, { mode: 3, uptime: 1000, cycles: 5 }]);
     live(booth, [10 * MINUTE_MS, { uptime: 5 }], [MINUTE_MS, { mode: 0 }]);
     expect(valuesOf(run(booth, PARAMETERS).facts, "i").filter(({ check }) => check === "memory_loss")).toEqual([]);
   });
 });
 
-describe("what a counter's reading books", () => {
-  it("cycles of the PLC's counter belong to the hour that shows them", () => {
+describe("counter readings", () => {
+  it("cycles of the PLC's counter belong to the hour in which the counter shows them", () => {
     const booth = lived(PARAMETERS, [30 * MINUTE_MS, { mode: 3, cycles: 5 }], [HOUR_MS, { cycles: 7 }]);
     live(booth, [2 * HOUR_MS, { cycles: 8 }], [MINUTE_MS, { mode: 0 }]);
     expect(valuesOf(run(booth, PARAMETERS).facts, "d").map(({ cycles }) => cycles)).toEqual([2, 1, 0]);
@@ -169,20 +169,23 @@ describe("what a counter's reading books", () => {
     [8, 0],
     [5, 0],
     [400, 1],
-  ])("from 5 to %i: %i incident(s)", (cycles, count) => {
-    const booth = lived(PARAMETERS, [30 * MINUTE_MS, { mode: 3, cycles: 5 }]);
-    forget(booth);
-    live(booth, [HOUR_MS, { mode: 3, cycles }], [MINUTE_MS, { mode: 0 }]);
-    const found = valuesOf(run(booth, PARAMETERS).facts, "i").filter(({ check }) => check === "monotonic");
-    expect(found.filter(({ resolved_at }) => resolved_at === null)).toHaveLength(count);
-  });
+  ])(
+    "a cycle counter that changes from 5 to %i in an hour opens %i incident(s) of the check monotonic",
+    (cycles, count) => {
+      const booth = lived(PARAMETERS, [30 * MINUTE_MS, { mode: 3, cycles: 5 }]);
+      forget(booth);
+      live(booth, [HOUR_MS, { mode: 3, cycles }], [MINUTE_MS, { mode: 0 }]);
+      const found = valuesOf(run(booth, PARAMETERS).facts, "i").filter(({ check }) => check === "monotonic");
+      expect(found.filter(({ resolved_at }) => resolved_at === null)).toHaveLength(count);
+    },
+  );
 
   it.each([
     ["h", 1, 1.5, 90],
     ["h", 0.1, 15, 90],
     ["min", 1, 90, 90],
     ["s", 1, 5400, 90],
-  ])("filter minutes in %s with factor %f: %f is %f min", (...[unit, factor, value, minutes]) => {
+  ])("a filter meter in %s with factor %f and the reading %f counts %f min", (...[unit, factor, value, minutes]) => {
     const counter = { step: 0.1, retained: true };
     const parameters = withFilters(
       { exhaust_filter: { limits: { minutes: 1000 } } },
@@ -193,8 +196,8 @@ describe("what a counter's reading books", () => {
   });
 });
 
-describe("rules of reports", () => {
-  it("are kept with the instant at which they changed; of one instant the last ones", () => {
+describe("the rules of reports", () => {
+  it("are kept with the instant of each change, and only the last rules of one instant are kept", () => {
     const booth = lived(PLAIN, [HOUR_MS, { mode: 1 }]);
     put(booth, { kind: "p", value: { ...PLAIN, bay_count: 2 } });
     stay(booth, HOUR_MS);
@@ -208,7 +211,7 @@ describe("rules of reports", () => {
     [63, 64],
     [64, 64],
     [65, 64],
-  ])("after %i changes %i are kept", (changes, kept) => {
+  ])("are kept for the last changes (%i changes made, %i rules kept)", (changes, kept) => {
     const booth = lived(PLAIN, [MINUTE_MS, { mode: 1 }]);
     for (let change = 0; change < changes; change += 1) {
       put(booth, { kind: "p", value: { ...PLAIN, tz: change % 2 === 0 ? "Europe/Berlin" : "UTC" } });

@@ -28,27 +28,39 @@ function back(mode: number, silent: number, values: Record<string, TagValue>): S
   return booth;
 }
 
-describe("after a silence of 10 min that the meter proves", () => {
+describe("a silence of 10 min that the hour meter proves to be spray", () => {
   it.each<[string, Record<string, TagValue>, string[]]>([
-    ["nothing shows one", {}, ["spray 0 30 changed 10"]],
-    ["the uptime is the same", { uptime: 900 }, ["spray 0 30 changed 10"]],
-    ["the uptime fell", { uptime: 899 }, ["spray 0 10 restart 0", "no_data 10 20 changed 0", "spray 20 30 changed 0"]],
-    ["its first scan", { first: true }, ["spray 0 10 restart 0", "no_data 10 20 changed 0", "spray 20 30 changed 0"]],
+    ["does not end the stage if nothing shows a PLC restart", {}, ["spray 0 30 changed 10"]],
+    ["does not end the stage if the uptime is the same", { uptime: 900 }, ["spray 0 30 changed 10"]],
+    [
+      "ends the stage with the reason restart if the uptime fell",
+      { uptime: 899 },
+      ["spray 0 10 restart 0", "no_data 10 20 changed 0", "spray 20 30 changed 0"],
+    ],
+    [
+      "ends the stage with the reason restart if the PLC reports its first scan",
+      { first: true },
+      ["spray 0 10 restart 0", "no_data 10 20 changed 0", "spray 20 30 changed 0"],
+    ],
   ])("%s", (_, values, expected) => {
     expect(stages(back(3, 10 * MINUTE_MS, values))).toEqual(expected);
   });
 });
 
-describe("after a silence that nothing proves", () => {
+describe("an unproven silence of 10 min", () => {
   it.each<[string, Record<string, TagValue>, string[]]>([
-    ["nothing shows one", { meter: 100 }, ["spray 0 10 gap 0", "no_data 10 20 changed 0", "spray 20 30 changed 0"]],
     [
-      "the uptime fell",
+      "ends spray with the reason gap if nothing shows a PLC restart",
+      { meter: 100 },
+      ["spray 0 10 gap 0", "no_data 10 20 changed 0", "spray 20 30 changed 0"],
+    ],
+    [
+      "ends spray with the reason restart if the uptime fell",
       { meter: 100, uptime: 5 },
       ["spray 0 10 restart 0", "no_data 10 20 changed 0", "spray 20 30 changed 0"],
     ],
     [
-      "it came back in another mode",
+      "ends spray with the reason restart if the uptime fell and the mode changed",
       { meter: 100, uptime: 5, mode: 6 },
       ["spray 0 10 restart 0", "no_data 10 20 changed 0", "bake 20 30 changed 0"],
     ],
@@ -56,7 +68,7 @@ describe("after a silence that nothing proves", () => {
     expect(stages(back(3, 10 * MINUTE_MS, values))).toEqual(expected);
   });
 
-  it("outside of a run it ends nothing", () => {
+  it("does not end idle with the reason restart, even if the uptime fell", () => {
     expect(stages(back(1, 10 * MINUTE_MS, { meter: 105, uptime: 5 }))).toEqual([
       "idle 0 10 gap 0",
       "no_data 10 20 changed 0",
@@ -67,13 +79,25 @@ describe("after a silence that nothing proves", () => {
   });
 });
 
-describe("within the bridge", () => {
+describe("a silence", () => {
   it.each<[string, Record<string, TagValue>, string[]]>([
-    ["same mode, counters kept", { meter: 100, uptime: 5 }, ["spray 0 20 changed 0"]],
-    ["counters lost", { meter: 0, cycles: 0, uptime: 5 }, ["spray 0 10 restart 0", "spray 10 20 changed 0"]],
-    ["another mode", { mode: 6, meter: 100, uptime: 5 }, ["spray 0 10 restart 0", "bake 10 20 changed 0"]],
     [
-      "another mode, no restart",
+      "within the bridge does not end spray if the PLC restarts in the same mode and keeps its counters",
+      { meter: 100, uptime: 5 },
+      ["spray 0 20 changed 0"],
+    ],
+    [
+      "within the bridge ends spray with the reason restart if the PLC loses its counters",
+      { meter: 0, cycles: 0, uptime: 5 },
+      ["spray 0 10 restart 0", "spray 10 20 changed 0"],
+    ],
+    [
+      "within the bridge ends spray with the reason restart if the PLC restarts in another mode",
+      { mode: 6, meter: 100, uptime: 5 },
+      ["spray 0 10 restart 0", "bake 10 20 changed 0"],
+    ],
+    [
+      "within the bridge ends spray with the reason changed if the mode changes without a restart",
       { mode: 6, meter: 100, uptime: 905 },
       ["spray 0 10 changed 0", "bake 10 20 changed 0"],
     ],
@@ -81,7 +105,7 @@ describe("within the bridge", () => {
     expect(stages(back(3, 5000, values))).toEqual(expected);
   });
 
-  it("a bit that stays on, or goes off, is no first scan", () => {
+  it("a silence of 10 min does not end spray if the first_scan bit stays on or goes off", () => {
     const booth = script(SCANNED);
     live(booth, [5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100, first: true }], { gap_ms: 10 * MINUTE_MS - 1 });
     live(booth, [5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 110, first: true }], [5 * MINUTE_MS, { first: false }]);

@@ -32,20 +32,20 @@ test.each([
   [59_999, []],
   [60_000, [["1.0", 0, true]]],
   [60_001, [["1.0", 0, true]]],
-])("a version read unchanged for %i ms: %j", (ms, expected) => {
+])("a firmware version that is read unchanged for %i ms is recorded as %j", (ms, expected) => {
   const booth = script(PARAMETERS);
   read(booth, ms, "1.0");
   expect(versionsOf(booth)).toEqual(expected);
 });
 
-test("a version with a single good read is not entered, however long ago it was", () => {
+test("a firmware version with a single good reading is not recorded, even after an hour", () => {
   const booth = script(PARAMETERS);
   poll(booth, { firmware: "1.0" }, "slow");
   silence(booth, 3_600_000);
   expect(versionsOf(booth)).toEqual([]);
 });
 
-test("first_seen_at is kept through an outage", () => {
+test("first_seen_at of a firmware version is kept through an outage", () => {
   const booth = script(PARAMETERS);
   poll(booth, { firmware: "1.0" }, "slow");
   live(booth, { gap_ms: 3_600_000 });
@@ -53,7 +53,7 @@ test("first_seen_at is kept through an outage", () => {
   expect(versionsOf(booth)).toEqual([["1.0", 0, true]]);
 });
 
-test("empty and NUL-filled strings are no versions; going back to an older one is an entry", () => {
+test("empty and NUL-filled version strings are ignored, and a return to an older version is recorded", () => {
   const booth = script(PARAMETERS);
   read(booth, 70_000, "1.0");
   read(booth, 70_000, "");
@@ -73,21 +73,24 @@ test.each([
   [20_000, 39_999, []],
   [20_000, 40_000, [["1.0", 0, true]]],
   [3_600_000, 0, [["1.0", 0, true]]],
-])("read in one boot, and %i ms later for %i ms in the next one: %j", (away, ms, expected) => {
-  const booth = script(PARAMETERS);
-  poll(booth, { firmware: "1.0" }, "slow");
-  live(booth, { gap_ms: away });
-  const from = booth.entries.length;
-  read(booth, ms, "1.0");
-  booth.now += 1;
-  poll(booth, { mode: 1 });
-  booth.now += 1000;
-  poll(booth, { mode: 2 });
-  reboot(booth, from);
-  const { facts } = fold(booth.entries, PARAMETERS, [3]);
-  const found = valuesOf(facts, "v").map((fact) => [fact.firmware_version, fact.first_seen_at - T0, fact.initial]);
-  expect(found).toEqual(expected);
-});
+])(
+  "a version read once in one boot, then %i ms later for %i ms in the next boot, is recorded as %j",
+  (away, ms, expected) => {
+    const booth = script(PARAMETERS);
+    poll(booth, { firmware: "1.0" }, "slow");
+    live(booth, { gap_ms: away });
+    const from = booth.entries.length;
+    read(booth, ms, "1.0");
+    booth.now += 1;
+    poll(booth, { mode: 1 });
+    booth.now += 1000;
+    poll(booth, { mode: 2 });
+    reboot(booth, from);
+    const { facts } = fold(booth.entries, PARAMETERS, [3]);
+    const found = valuesOf(facts, "v").map((fact) => [fact.firmware_version, fact.first_seen_at - T0, fact.initial]);
+    expect(found).toEqual(expected);
+  },
+);
 
 test.each<[TagValue, unknown[]]>([
   [341, [["341", 0, true]]],
@@ -96,7 +99,7 @@ test.each<[TagValue, unknown[]]>([
   ["3.4\u00071", []],
   ["3.4\u007f", []],
   ["3.4\ufffd", []],
-])("the version %j is entered as %j", (value, expected) => {
+])("the firmware version %j is recorded as %j", (value, expected) => {
   const booth = script(PARAMETERS);
   poll(booth, { firmware: value }, "slow");
   for (let turn = 0; turn < 7; turn += 1) {
@@ -110,7 +113,7 @@ test.each([
   [true, "", []],
   [true, "14C", [["BOOTH-24", "14C"]]],
   [false, "", [["BOOTH-24", undefined]]],
-])("a program, with a tag for its revision %s that reads %j, is entered as %j", (tagged, revision, expected) => {
+])("a PLC program (revision tag configured: %s, revision read: %j) is recorded as %j", (tagged, revision, expected) => {
   const own = { program: tag("plc_program"), ...(tagged ? { revision: tag("plc_program_revision") } : {}) };
   const parameters = { ...PARAMETERS, tags: { ...PARAMETERS.tags, ...own } };
   const booth = lived(parameters, [80_000, { mode: 1, program: "BOOTH-24", ...(tagged ? { revision } : {}) }]);
@@ -118,7 +121,7 @@ test.each([
   expect(found.map(({ plc_program, plc_program_revision }) => [plc_program, plc_program_revision])).toEqual(expected);
 });
 
-test("a version that has been read for less than a minute is shown to people, and isn't reported as the booth's yet", () => {
+test("a version that has been read for less than a minute is shown on the page but not reported as the booth's version", () => {
   const booth = script(PARAMETERS);
   read(booth, 10_000, "1.0");
   const early = summaryOf(run(booth, PARAMETERS).state, T0 + booth.now);

@@ -22,14 +22,14 @@ function skews(booth: Script, parameters: Parameters): string[] {
     .map(({ tag_name, reason }) => `${tag_name}: ${reason}`);
 }
 
-describe("a server's clock", () => {
+describe("the check of a server's clock (source timestamps)", () => {
   it.each([
     [60_000, []],
     [60_001, ["mode: the server's clock is 60 s ahead"]],
     [-60_000, []],
     [-60_001, ["mode: the server's clock is 60 s behind"]],
     [-3_600_000, ["mode: the server's clock is 3600 s behind"]],
-  ])("%i ms off at a value that changed between two polls: %j", (off, expected) => {
+  ])("reports, for a source time %i ms off at a changed value, %j", (off, expected) => {
     const booth = lived(SERVER, [MINUTE_MS, { mode: 1 }]);
     read(booth, 20, 0);
     stay(booth, MINUTE_MS);
@@ -39,10 +39,10 @@ describe("a server's clock", () => {
   });
 
   it.each([
-    ["stands", 20, 0, []],
-    ["changed in a silence", 21, 5 * MINUTE_MS, []],
-    ["changed under our eyes", 21, 0, ["mode: the server's clock is 600 s behind"]],
-  ])("a value that %s may be ten minutes old, or not: %j", (...[, value, silent, expected]) => {
+    ["has not changed", 20, 0, []],
+    ["changed during a silence", 21, 5 * MINUTE_MS, []],
+    ["changed between two polls", 21, 0, ["mode: the server's clock is 600 s behind"]],
+  ])("reports, for a value that %s and a source time ten minutes old, %j", (...[, value, silent, expected]) => {
     const booth = lived(SERVER, [MINUTE_MS, { mode: 1 }]);
     read(booth, 20, 0);
     stay(booth, MINUTE_MS);
@@ -52,7 +52,7 @@ describe("a server's clock", () => {
     expect(skews(booth, SERVER)).toEqual(expected);
   });
 
-  it("proves nothing while nobody vouches for our own", () => {
+  it("reports nothing while the gateway's own clock is unsynced", () => {
     const booth = script(SERVER);
     booth.entries.splice(1, 1);
     put(booth, { kind: "t", value: { wall: T0, state: "unsynced" } });
@@ -62,7 +62,7 @@ describe("a server's clock", () => {
     expect(skews(booth, SERVER)).toEqual([]);
   });
 
-  it("is over after ten good readings", () => {
+  it("resolves its incident after ten good readings", () => {
     const booth = lived(SERVER, [MINUTE_MS, { mode: 1 }]);
     read(booth, 20, 2 * MINUTE_MS);
     for (let turn = 1; turn <= 10; turn += 1) {
@@ -75,7 +75,7 @@ describe("a server's clock", () => {
   });
 });
 
-describe("the PLC's clock", () => {
+describe("the check of the PLC's clock", () => {
   it.each([
     ["s", 60, []],
     ["s", 61, ["clock: the PLC's clock is 61 s ahead"]],
@@ -83,7 +83,7 @@ describe("the PLC's clock", () => {
     ["s", -61, ["clock: the PLC's clock is 61 s behind"]],
     ["ms", 60, []],
     ["ms", 60.001, ["clock: the PLC's clock is 60 s ahead"]],
-  ])("in %s, %f s off: %j", (unit, off, expected) => {
+  ])("reports, for a clock in %s that is %f s off, %j", (unit, off, expected) => {
     const parameters = { ...PLAIN, tags: { ...PLAIN.tags, clock: tag("plc_clock", unit) } };
     const booth = lived(parameters, [MINUTE_MS, { mode: 1 }]);
     poll(booth, { clock: ((T0 + booth.now) / 1000 + off) * (unit === "ms" ? 1000 : 1) });

@@ -25,7 +25,7 @@ function polledEvery(poll_interval_ms: number, extra: Partial<Parameters> = {}):
 }
 
 /** The bridge is max(15 s, three polls). */
-describe("bridge", () => {
+describe("the bridge (a gap this short does not end a stage)", () => {
   it.each([
     [4999, 14_999, 0],
     [4999, 15_000, 0],
@@ -36,7 +36,7 @@ describe("bridge", () => {
     [60_000, 179_999, 0],
     [60_000, 180_000, 0],
     [60_000, 180_001, 180_001],
-  ])("polled every %i ms, a gap of %i ms leaves %i ms without data", (poll_ms, gap, missing) => {
+  ])("with polls every %i ms and a gap of %i ms leaves %i ms without data", (poll_ms, gap, missing) => {
     const parameters = polledEvery(poll_ms, { min_stage_ms: 2000 });
     const booth = lived(parameters, [4 * MINUTE_MS, { mode: 3 }], { gap_ms: gap - 1 }, [4 * MINUTE_MS, { mode: 3 }]);
     stay(booth, 4 * MINUTE_MS, { mode: 1 });
@@ -49,7 +49,7 @@ describe("bridge", () => {
     [14_999, 14_999],
     [15_000, 15_000],
     [15_001, 15_000],
-  ])("an open stage counts %i ms after the last good reading as %i", (after, counted) => {
+  ])("counts %i ms after the last good reading as %i ms of the open stage", (after, counted) => {
     const booth = lived(PLAIN, [MINUTE_MS, { mode: 3 }]);
     const open = openEndOf(run(booth, PLAIN).state, T0 + MINUTE_MS - 1 + after).stages.at(-1);
     expect((open?.end ?? 0) - T0).toBe(MINUTE_MS - 1 + counted);
@@ -57,7 +57,7 @@ describe("bridge", () => {
 });
 
 /** min_stage is the parameters' value, else max(2 s, one poll). */
-describe("min_stage", () => {
+describe("min_stage (the shortest stage that is kept)", () => {
   it.each([
     [1000, undefined, 1999, 1],
     [1000, undefined, 2000, 3],
@@ -73,13 +73,16 @@ describe("min_stage", () => {
     [1000, 500, 499, 1],
     [1000, 500, 500, 3],
     [1000, 500, 501, 3],
-  ])("polled every %i ms, min_stage %s: a flash of %i ms between sprays gives %i stage(s)", (...row) => {
-    const [poll_ms, min_stage_ms, length, count] = row;
-    const parameters = polledEvery(poll_ms, min_stage_ms === undefined ? {} : { min_stage_ms });
-    const booth = lived(parameters, [MINUTE_MS, { mode: 3 }], [length, { mode: 4 }], [MINUTE_MS, { mode: 3 }]);
-    stay(booth, MINUTE_MS, { mode: 1 });
-    expect(valuesOf(run(booth, parameters).facts, "m")).toHaveLength(count);
-  });
+  ])(
+    "with polls every %i ms and the parameter %s turns a flash of %i ms between two sprays into %i stage(s)",
+    (...row) => {
+      const [poll_ms, min_stage_ms, length, count] = row;
+      const parameters = polledEvery(poll_ms, min_stage_ms === undefined ? {} : { min_stage_ms });
+      const booth = lived(parameters, [MINUTE_MS, { mode: 3 }], [length, { mode: 4 }], [MINUTE_MS, { mode: 3 }]);
+      stay(booth, MINUTE_MS, { mode: 1 });
+      expect(valuesOf(run(booth, parameters).facts, "m")).toHaveLength(count);
+    },
+  );
 });
 
 interface Meters {
@@ -106,42 +109,74 @@ function isAttributed({ code, gap_ms, meter, step = 0.1 }: Meters): boolean {
   return valuesOf(run(booth, parameters).facts, "m").every(({ mode }) => mode !== "no_data");
 }
 
-describe("attribution of a gap", () => {
+describe("the attribution of a gap to the mode around it", () => {
   it.each<[string, Meters, boolean]>([
-    ["in runtime, a tenth short and one step more", { code: 6, gap_ms: 40 * MINUTE_MS, meter: 35.9 }, false],
-    ["in runtime, a tenth short", { code: 6, gap_ms: 40 * MINUTE_MS, meter: 36 }, true],
-    ["in runtime, a tenth short but one step", { code: 6, gap_ms: 40 * MINUTE_MS, meter: 36.1 }, true],
+    [
+      "fails in bake if the meter's rise is short by a tenth of the gap and one step",
+      { code: 6, gap_ms: 40 * MINUTE_MS, meter: 35.9 },
+      false,
+    ],
+    [
+      "succeeds in bake if the meter's rise is short by a tenth of the gap",
+      { code: 6, gap_ms: 40 * MINUTE_MS, meter: 36 },
+      true,
+    ],
+    [
+      "succeeds in bake if the meter's rise is short by a tenth of the gap less one step",
+      { code: 6, gap_ms: 40 * MINUTE_MS, meter: 36.1 },
+      true,
+    ],
     // A rise of 44.1 min in 40 would exceed the meter's fastest rate plus a step.
-    ["in runtime, 2 % over", { code: 6, gap_ms: 40 * MINUTE_MS, meter: 40.8 }, true],
-    ["in no runtime mode, a tenth less a step", { code: 1, gap_ms: 40 * MINUTE_MS, meter: 3.9 }, true],
-    ["in no runtime mode, a tenth", { code: 1, gap_ms: 40 * MINUTE_MS, meter: 4 }, true],
-    ["in no runtime mode, a tenth and a step", { code: 1, gap_ms: 40 * MINUTE_MS, meter: 4.1 }, false],
-    ["a short gap: one step is more than a tenth", { code: 1, gap_ms: 30_000, meter: 0.1 }, true],
-    ["two steps are more", { code: 1, gap_ms: 30_000, meter: 0.2 }, false],
-    ["one below 12 h", { code: 6, gap_ms: 12 * HOUR_MS - 1, meter: 720 }, true],
-    ["at 12 h", { code: 6, gap_ms: 12 * HOUR_MS, meter: 720 }, true],
-    ["one above", { code: 6, gap_ms: 12 * HOUR_MS + 1, meter: 720 }, false],
+    [
+      "succeeds in bake if the meter rises by 2 % more than the gap",
+      { code: 6, gap_ms: 40 * MINUTE_MS, meter: 40.8 },
+      true,
+    ],
+    [
+      "succeeds in idle if the meter rises by a tenth of the gap less one step",
+      { code: 1, gap_ms: 40 * MINUTE_MS, meter: 3.9 },
+      true,
+    ],
+    ["succeeds in idle if the meter rises by a tenth of the gap", { code: 1, gap_ms: 40 * MINUTE_MS, meter: 4 }, true],
+    [
+      "fails in idle if the meter rises by a tenth of the gap and one step",
+      { code: 1, gap_ms: 40 * MINUTE_MS, meter: 4.1 },
+      false,
+    ],
+    ["succeeds in idle for a short gap if the meter rises by one step", { code: 1, gap_ms: 30_000, meter: 0.1 }, true],
+    ["fails in idle for a short gap if the meter rises by two steps", { code: 1, gap_ms: 30_000, meter: 0.2 }, false],
+    ["succeeds for a gap 1 ms shorter than 12 h", { code: 6, gap_ms: 12 * HOUR_MS - 1, meter: 720 }, true],
+    ["succeeds for a gap of 12 h", { code: 6, gap_ms: 12 * HOUR_MS, meter: 720 }, true],
+    ["fails for a gap 1 ms longer than 12 h", { code: 6, gap_ms: 12 * HOUR_MS + 1, meter: 720 }, false],
   ])("%s", (_name, meters, expected) => {
     expect(isAttributed(meters)).toBe(expected);
   });
 
   it.each<[string, Meters, boolean]>([
-    ["one below 2 min", { code: 6, gap_ms: 119_999, meter: 0, step: 60 }, true],
-    ["at 2 min", { code: 6, gap_ms: 120_000, meter: 0, step: 60 }, true],
-    ["one above", { code: 6, gap_ms: 120_001, meter: 0, step: 60 }, false],
-    ["a step at half the gap proves again", { code: 6, gap_ms: 240_000, meter: 0, step: 2 }, false],
-    ["within one step of it", { code: 6, gap_ms: 240_000, meter: 2, step: 2 }, true],
-  ])("a meter whose step exceeds half the gap: %s", (_name, meters, expected) => {
+    [
+      "succeeds without a rise for a gap 1 ms shorter than 2 min",
+      { code: 6, gap_ms: 119_999, meter: 0, step: 60 },
+      true,
+    ],
+    ["succeeds without a rise for a gap of 2 min", { code: 6, gap_ms: 120_000, meter: 0, step: 60 }, true],
+    ["fails without a rise for a gap 1 ms longer than 2 min", { code: 6, gap_ms: 120_001, meter: 0, step: 60 }, false],
+    ["fails without a rise if one step is half the gap", { code: 6, gap_ms: 240_000, meter: 0, step: 2 }, false],
+    [
+      "succeeds with a rise of one step if one step is half the gap",
+      { code: 6, gap_ms: 240_000, meter: 2, step: 2 },
+      true,
+    ],
+  ])("with a coarse hour meter %s", (_name, meters, expected) => {
     expect(isAttributed(meters)).toBe(expected);
   });
 });
 
-describe("an hour is final 10 min after its end", () => {
+describe("hour facts (final 10 min after the hour)", () => {
   it.each([
     [HOUR_MS + 10 * MINUTE_MS - 1, 0],
     [HOUR_MS + 10 * MINUTE_MS, 1],
     [HOUR_MS + 10 * MINUTE_MS + 1, 1],
-  ])("at %i ms %i hour(s) are written", (at, count) => {
+  ])("at %i ms are written for %i hour(s)", (at, count) => {
     const booth = lived(PLAIN, [at, { mode: 3 }]);
     poll(booth);
     expect(hoursOf(booth)).toHaveLength(count);
@@ -151,7 +186,7 @@ describe("an hour is final 10 min after its end", () => {
     [10 * MINUTE_MS - 1, 0],
     [10 * MINUTE_MS, 2],
     [10 * MINUTE_MS + 1, 2],
-  ])("its end in a gap, %i ms after the gap's end: %i hours", (after, count) => {
+  ])("for hours that end in a gap are written %i ms after the gap: %i hour(s)", (after, count) => {
     const booth = lived(PLAIN, [50 * MINUTE_MS, { mode: 3 }], { gap_ms: 75 * MINUTE_MS }, [after, { mode: 3 }]);
     poll(booth);
     expect(hoursOf(booth)).toHaveLength(count);
@@ -161,7 +196,7 @@ describe("an hour is final 10 min after its end", () => {
     [12 * HOUR_MS - 1, false],
     [12 * HOUR_MS, false],
     [12 * HOUR_MS + 1, true],
-  ])("after %i ms of silence nothing is inferred any more: %s", (gap, expired) => {
+  ])("a gap expires (its time is no longer inferred) after %i ms: %s", (gap, expired) => {
     const booth = lived(PLAIN, [50 * MINUTE_MS, { mode: 3 }]);
     silence(booth, gap - 1);
     const value = { group: "fast", from: booth.now, to: booth.now, polls: 0, max_interval_ms: 0 };
@@ -175,7 +210,7 @@ function hoursOf(booth: Script): number[] {
   return valuesOf(run(booth, PLAIN).facts, "d").map(({ hour }) => hour);
 }
 
-describe("pauses of a run", () => {
+describe("pauses within a run", () => {
   const codes = { prep: 2, setback: 9, unknown: 99 } as const;
 
   it.each([
@@ -183,7 +218,7 @@ describe("pauses of a run", () => {
     ["prep", 120_000, 2],
     ["setback", 120_000, 2],
     ["unknown", 120_000, 2],
-  ] as const)("%s of %i ms: %i cycle(s)", (mode, ms, count) => {
+  ] as const)("two sprays with %s for %i ms between them give %i cycle(s)", (mode, ms, count) => {
     const booth = script(PLAIN);
     for (const [code, length] of [
       [3, 10 * MINUTE_MS],
@@ -197,7 +232,7 @@ describe("pauses of a run", () => {
   });
 });
 
-it("stages of min_stage that follow on each other stay apart", () => {
+it("consecutive short stages of exactly min_stage are not merged", () => {
   const booth = lived(PLAIN, [MINUTE_MS, { mode: 3 }], [2000, { mode: 4 }], [2000, { mode: 1 }]);
   live(booth, [MINUTE_MS, { mode: 0 }], [2000, { mode: 1 }]);
   expect(stageTexts(run(booth, PLAIN).facts)).toEqual(["spray 0-60000", "flash 60000-62000", "idle 62000-64000"]);

@@ -12,15 +12,15 @@ function says(mono: number, off = 0, { boot = "a", began = T } = {}): Shown {
 }
 
 test.each<[string, readonly Shown[], readonly TakenBack[]]>([
-  ["nothing where the clock is right", [says(0), says(100)], []],
-  ["nothing where it was an hour fast", [says(0, HOUR_MS), says(100)], []],
+  ["nothing if the clock is right", [says(0), says(100)], []],
+  ["nothing if the clock was at most an hour fast", [says(0, HOUR_MS), says(100)], []],
   [
-    "a boot's first time, from its begin on",
+    "the span from the start of the boot if its first time was wrong",
     [says(5, HOUR_MS + 1), says(100)],
     [{ boot: "a", from: 0, to: 100, offset: T }],
   ],
   [
-    "what stood between two right ones",
+    "the wrong spans between two right times",
     [says(5), says(50, YEAR), says(60, 2 * YEAR), says(100, 7)],
     [
       { boot: "a", from: 50, to: 60, offset: T + 7 },
@@ -28,16 +28,16 @@ test.each<[string, readonly Shown[], readonly TakenBack[]]>([
     ],
   ],
   [
-    "what stood before the boot ended: it goes on by what was right before",
+    "the wrong span until the end of the boot, with the last right offset",
     [says(5, 3), says(50, YEAR), says(5, 0, { boot: "b", began: T + HOUR_MS })],
     [{ boot: "a", from: 50, to: null, offset: T + 3 }],
   ],
   [
-    "a boot of which nobody ever said the right time",
+    "the whole boot, with no offset, if its right time was never known",
     [says(5), says(5, YEAR, { boot: "b", began: T + HOUR_MS }), says(5, 0, { boot: "c", began: T + 2 * HOUR_MS })],
     [{ boot: "b", from: 0, to: null, offset: null }],
   ],
-  ["no right time for a lie that was earlier and was put right itself", [says(5), says(50, -YEAR), says(60)], []],
-])("taken back is %s", (_, shown, expected) => {
+  ["nothing if a clock that was a year slow is corrected", [says(5), says(50, -YEAR), says(60)], []],
+])("takenBack (spans with a wrong time and their corrected offsets) returns %s", (_, shown, expected) => {
   expect(takenBack(shown)).toEqual(expected);
 });

@@ -25,7 +25,7 @@ function filterAfter(of: Script, parameters: Parameters) {
   return fold(of.entries, parameters, [6]).state.filters.exhaust_filter?.current;
 }
 
-it("a filter's meter in minutes is not taken for hours, however minutes are spelled", () => {
+it("a filter meter in minutes is read as minutes for every spelling of the unit", () => {
   const used = ["min", "minutes", "Min."].map((unit) => {
     const parameters = booth({ exhaust: meterIn(unit) });
     const life = lived(parameters, [HOUR_MS, { mode: 1, exhaust: 100 }]);
@@ -35,7 +35,7 @@ it("a filter's meter in minutes is not taken for hours, however minutes are spel
   expect(used).toEqual([100, 100, 100]);
 });
 
-it("pressure limits in Pa hold for a sensor in inches of water", () => {
+it("pressure limits in Pa apply to a sensor in inches of water", () => {
   const over = [0.69, 0.72].map((drop) => {
     const sensor = tag("filter_pressure", "inWC", { filter: "exhaust_filter" });
     const parameters = booth({ drop: sensor, fan: tag("fan_speed", "percent") });
@@ -49,7 +49,7 @@ it("pressure limits in Pa hold for a sensor in inches of water", () => {
   expect(over).toEqual([0, 1]);
 });
 
-it("a bake at 110 °F is warm, and one at 100 °F is not", () => {
+it("a bake at 110 °F is warm enough for the cross-check, and a bake at 100 °F is not", () => {
   const colds = [110, 100].map((air) => {
     const parameters = booth({ air: tag("air_temperature", "degF"), fan: tag("fan_speed", "%") });
     const life = lived(parameters, [21 * MINUTE_MS, { mode: 6, air, fan: 100 }], [5 * MINUTE_MS, { air: air - 1 }]);
@@ -59,7 +59,7 @@ it("a bake at 110 °F is warm, and one at 100 °F is not", () => {
   expect(colds).toEqual([0, 1]);
 });
 
-it("a meter whose unit stops fitting reports why and gives way to the booth's own count", () => {
+it("a filter meter whose unit no longer fits opens an incident, and the booth's own count replaces the meter", () => {
   const good = booth({ exhaust: meterIn("min") }, { pressure_pa: 125, minutes: 50 });
   const unfit = booth({ exhaust: meterIn("minuets") }, { pressure_pa: 125, minutes: 50 });
   const life = lived(good, [HOUR_MS, { mode: 1, exhaust: 100 }]);
@@ -78,7 +78,7 @@ it("a meter whose unit stops fitting reports why and gives way to the booth's ow
   ]);
 });
 
-it("the incident of an unfit unit ends after the profile is corrected", () => {
+it("the incident of a meter with an invalid unit is resolved after the profile is corrected", () => {
   const unfit = booth({ exhaust: meterIn("minuets") });
   const life = lived(unfit, [HOUR_MS, { mode: 1, exhaust: 100 }]);
   put(life, { kind: "p", value: booth({ exhaust: meterIn("min") }) });
@@ -91,7 +91,7 @@ it("the incident of an unfit unit ends after the profile is corrected", () => {
   expect(state.filters.exhaust_filter?.current.plc?.value).toBe(101);
 });
 
-it("clean drops that were learned in a sensor's own unit are converted once the unit is known", () => {
+it("learned clean pressure drops are converted once the sensor's unit is known", () => {
   const raw = withFilters(
     { exhaust_filter: { limits: { pressure_pa: 125 } } },
     { drop: tag("filter_pressure", "inWC", { filter: "exhaust_filter" }), fan: tag("fan_speed", "%") },

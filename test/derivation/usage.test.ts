@@ -24,8 +24,8 @@ function changes(booth: Script, parameters: Parameters = COUNTED): unknown[] {
 
 const ASSUMED = ["assumed", 0, true];
 
-describe("resets", () => {
-  it("the fall that follows a press is its own; the next fall is another change", () => {
+describe("filter resets by the PLC", () => {
+  it("a counter's fall after a button press belongs to that press, and the next fall is another filter change", () => {
     const booth = script(COUNTED);
     stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10, button: false });
     stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 0, button: true });
@@ -37,7 +37,7 @@ describe("resets", () => {
     ]);
   });
 
-  it("pressed again within 10 min takes nothing away from what was used since", () => {
+  it("a second button press within 10 min keeps the use that was counted since the first", () => {
     const booth = script(COUNTED);
     stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10, button: false });
     live(booth, [MINUTE_MS, { mode: 3, exhaust: 0, button: true }], [5 * MINUTE_MS, { exhaust: 5, button: false }]);
@@ -46,7 +46,7 @@ describe("resets", () => {
     expect(filter === undefined ? null : usedMinutes(filter)).toBe(6);
   });
 
-  it("two presses an hour apart are two changes, and the filter between them was in for an hour", () => {
+  it("two button presses an hour apart are two filter changes an hour apart", () => {
     const booth = script(COUNTED);
     stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10, button: false });
     live(booth, [MINUTE_MS, { mode: 3, exhaust: 0, button: true }], [59 * MINUTE_MS, { exhaust: 5, button: false }]);
@@ -61,7 +61,7 @@ describe("resets", () => {
     [14_999, false],
     [15_000, false],
     [15_001, true],
-  ])("seen after %i ms without a poll: flagged %s", (apart, flagged) => {
+  ])("a reset that is seen after %i ms without a poll is flagged as uncertain in time: %s", (apart, flagged) => {
     const booth = lived(COUNTED, [MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 }]);
     // The last poll comes 1 ms before the end.
     booth.now += apart - 1;
@@ -78,8 +78,8 @@ describe("resets", () => {
   });
 });
 
-describe("usage", () => {
-  it("the use of a filter continues after the PLC lost its memory", () => {
+describe("filter use", () => {
+  it("continues after the PLC lost its memory", () => {
     const booth = lived(COUNTED, [10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 }]);
     live(booth, [10 * MINUTE_MS, { exhaust: 3, pre: 2 }], [10 * MINUTE_MS, { exhaust: 7, pre: 7 }]);
     const { filters } = run(booth, COUNTED).state;
@@ -92,7 +92,7 @@ describe("usage", () => {
   it.each([
     [0, false],
     [HOUR_MS, true],
-  ])("overuse that a counter shows after a silence of %i ms is flagged: %s", (silent, flagged) => {
+  ])("overuse that the counter shows after a silence of %i ms is flagged: %s", (silent, flagged) => {
     const booth = lived(COUNTED, [10 * MINUTE_MS, { mode: 3, exhaust: 90, pre: 10 }]);
     silence(booth, silent);
     live(booth, [10 * MINUTE_MS, { exhaust: 100.5, pre: 20.5 }], [5000, { mode: 1 }]);
@@ -100,7 +100,7 @@ describe("usage", () => {
     expect(episode?.flagged).toBe(flagged);
   });
 
-  it("a filter record with source plc_reset in the log is no entry", () => {
+  it("a logged filter record with the source plc_reset is no filter entry", () => {
     const booth = lived(COUNTED, [10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 }]);
     const value = {
       filter: "exhaust_filter",

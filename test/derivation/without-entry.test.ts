@@ -59,20 +59,23 @@ function recordsOf(booth: Script): (number | null)[][] {
   ]);
 }
 
-describe("an entry that the PLC's reset follows within 12 h", () => {
+describe("a filter entry that the PLC's reset follows within 12 h", () => {
   it.each([
     [99.9, null, 0],
     [100, 12, 10],
     [100.1, 12, 10],
-  ])("the counter showed %f of 100 min in between: overuse since minute %s", (shown, since, overuse) => {
-    const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 90, button: false }], [MINUTE_MS, { mode: 3 }]);
-    enter(booth);
-    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 91, button: false });
-    live(booth, [10 * MINUTE_MS, { mode: 1, exhaust: shown }], [5 * MINUTE_MS, { button: true, exhaust: 0 }]);
-    expect(recordsOf(booth)).toEqual([[0, 22, since, overuse]]);
-  });
+  ])(
+    "leaves a removal record with overuse if the counter showed %f of 100 min in between (since minute %s)",
+    (shown, since, overuse) => {
+      const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 90, button: false }], [MINUTE_MS, { mode: 3 }]);
+      enter(booth);
+      stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 91, button: false });
+      live(booth, [10 * MINUTE_MS, { mode: 1, exhaust: shown }], [5 * MINUTE_MS, { button: true, exhaust: 0 }]);
+      expect(recordsOf(booth)).toEqual([[0, 22, since, overuse]]);
+    },
+  );
 
-  it("came after another one: what the first one removed stays removed", () => {
+  it("leaves the removal record of an earlier entry unchanged", () => {
     const booth = lived(COUNTED, [30 * MINUTE_MS, { mode: 1, exhaust: 90, button: false }]);
     enter(booth);
     stay(booth, 30 * MINUTE_MS, { mode: 1, exhaust: 90, button: false });
@@ -86,8 +89,8 @@ describe("an entry that the PLC's reset follows within 12 h", () => {
   });
 });
 
-describe("entries withdrawn", () => {
-  it("undoing entries from the latest on restores the first filter with its overuse", () => {
+describe("undoing filter entries", () => {
+  it("from the latest on restores the first filter with its overuse", () => {
     const booth = script(COUNTED);
     const quarter = (values: Values): void => {
       stay(booth, 15 * MINUTE_MS, values);
@@ -110,7 +113,7 @@ describe("entries withdrawn", () => {
   it.each([
     [4, 0],
     [5, 1],
-  ])("of %i entries, the last four can be undone and %i stay(s)", (count, left) => {
+  ])("is possible for the last four (%i entries made, %i left)", (count, left) => {
     const booth = lived(OWN, [MINUTE_MS, { mode: 1 }]);
     for (let turn = 0; turn < count; turn += 1) {
       enter(booth);
@@ -123,7 +126,7 @@ describe("entries withdrawn", () => {
     expect(filterOf(booth, OWN).current.installed_at).toBe(T0 + left * MINUTE_MS);
   });
 
-  it("a limit that changed before an undo stays in force", () => {
+  it("keeps a limit that was changed before the undo", () => {
     const booth = lived(OWN, [MINUTE_MS, { mode: 1 }]);
     enter(booth);
     stay(booth, 30 * MINUTE_MS, { mode: 3 });
@@ -148,22 +151,22 @@ describe("an entry made while the PLC is silent", () => {
     return booth;
   }
 
-  it("gives the new filter the silence's time where the gap rule finds it in use", () => {
+  it("gives the new filter the silence's time if the gap rule proves that the booth was in use", () => {
     // 20 min were counted up to the last poll, 5 of them after the change; 20 min of silence follow.
     expect(minutesOf(filterOf(silent({ exhaust: 40, meter: 130 })))).toEqual([15, 25]);
   });
 
-  it("gives it none of a time without data", () => {
+  it("gives the new filter no time of a silence without data", () => {
     expect(minutesOf(filterOf(silent({ exhaust: 40, meter: 111 })))).toEqual([15, 5]);
   });
 });
 
-describe("an entry dated back", () => {
+describe("a filter entry that is dated back", () => {
   it.each([
     [29, 59],
     [30, 60],
     [31, null],
-  ])("an entry dated back, in use from minute %i to 60, reaches the limit of 30 min at minute %s", (from, since) => {
+  ])("with use from minute %i to minute 60 reaches the limit of 30 min at minute %s", (from, since) => {
     const parameters = withFilters({ exhaust_filter: { limits: { minutes: 30 } } });
     const booth = lived(parameters, [from * MINUTE_MS, { mode: 1 }], [(60 - from) * MINUTE_MS, { mode: 3 }]);
     stay(booth, 10 * MINUTE_MS, { mode: 1 });

@@ -25,12 +25,12 @@ describe("unitOf", () => {
     ["CFM", "cfm ft3/min ft³/min"],
     ["rpm", "RPM r/min U/min"],
     ["Hz", "hz Hertz"],
-  ])("knows %s by every usual spelling", (unit, spellings) => {
+  ])("recognizes %s by each usual spelling", (unit, spellings) => {
     const found = spellings.split(" ").map((spelling) => [spelling, unitOf(spelling)?.unit]);
     expect(found).toEqual(spellings.split(" ").map((spelling) => [spelling, unit]));
   });
 
-  it("ignores spaces inside a spelling", () => {
+  it("ignores spaces within a spelling", () => {
     expect(["deg F", " in. W.C. ", "inches of water column"].map((text) => unitOf(text)?.unit)).toEqual([
       "F",
       "inWC",
@@ -38,11 +38,11 @@ describe("unitOf", () => {
     ]);
   });
 
-  it.each(["", " ", "1/10 h", "minuets", "furlong", "MBTU", "x".repeat(41)])("knows no unit %j", (text) => {
+  it.each(["", " ", "1/10 h", "minuets", "furlong", "MBTU", "x".repeat(41)])("returns undefined for %j", (text) => {
     expect(unitOf(text)).toBeUndefined();
   });
 
-  it("takes case into account if two units differ by nothing else", () => {
+  it("respects upper and lower case if two units differ only in case", () => {
     expect(["MPa", "mPa", "mpa", "MW", "mW", "mw"].map((text) => unitOf(text)?.unit)).toEqual([
       "MPa",
       "mPa",
@@ -53,7 +53,7 @@ describe("unitOf", () => {
     ]);
   });
 
-  it("finds each canonical spelling, and no spelling under two units", () => {
+  it("finds each canonical spelling, and maps each spelling to one unit", () => {
     for (const name of unitNames()) expect(unitOf(name)?.unit).toBe(name);
     for (const [spelling, unit] of unitSpellings()) expect([spelling, unitOf(spelling)]).toEqual([spelling, unit]);
   });
@@ -73,7 +73,7 @@ describe("conversionOf", () => {
     [29.300_111, "kWh", "therm", 1],
     [1, "ratio", "%", undefined],
     [1, "min", "C", undefined],
-  ])("converts %f %s to %s", (...[value, from, to, expected]) => {
+  ])("converts %f %s to %s with the result %s", (...[value, from, to, expected]) => {
     const source = unitOf(from);
     const target = unitOf(to);
     const conversion = source === undefined || target === undefined ? undefined : conversionOf(source, target);
@@ -93,7 +93,7 @@ describe("timeUnitInName", () => {
     ["uptime_s", undefined],
     ["second_stage", undefined],
     ["hours_and_minutes", undefined],
-  ])("reads the unit that the name %s states: %s", (name, unit) => {
+  ])('returns, for the tag name "%s", the unit %s', (name, unit) => {
     expect(timeUnitInName(name)?.unit).toBe(unit);
   });
 });

@@ -11,13 +11,13 @@ it.each([
   ["ENOSPC", "full", "free some space"],
   ["SQLITE_IOERR_WRITE", "refused", "read-only or worn out"],
   ["EROFS", "refused", "read-only or worn out"],
-])("a store's error %s is the fault %s, with advice", (code, fault, advice) => {
+])("the store error %s maps to the fault %s, whose text has advice", (code, fault, advice) => {
   expect(faultOf(code)).toBe(fault);
   expect(render(faultText(faultOf(code), "the detail"))).toContain("(the detail)");
   expect(render(faultText(faultOf(code), "the detail"))).toContain(advice);
 });
 
-it("a fault that the store cannot repair is reported with its own text", () => {
+it("the text of a fault that the store cannot repair is the original error message", () => {
   expect(render(faultText(faultOf("SQLITE_MISUSE"), "the detail"))).toBe("the detail");
 });
 
@@ -34,11 +34,11 @@ it.each([
   [142, "taken_over"],
   [1, "protocol"],
   [255, "protocol"],
-])("the code %s of a failed connection means %s", (code, fault) => {
+])("the code %s of a failed connection maps to the fault %s", (code, fault) => {
   expect(faultOfCode(code)).toBe(fault);
 });
 
-it("only a service that wasn't reached is tried another way", () => {
+it("isWayBlocked is true for a service that could not be reached, and false for a TLS error", () => {
   expect([isWayBlocked("unreachable"), isWayBlocked("unknown_host"), isWayBlocked("tls")]).toEqual([true, true, false]);
   expect(render(serviceAdviceFor("taken_over"))).toContain("disconnect it from the network");
 });

@@ -10,19 +10,19 @@ it("the JSON parser returns undefined for a text that is nested deeper than the 
   expect(jsonOf("[[1]]", 1)).toBeUndefined();
 });
 
-it("the JSON parser accepts nesting up to the limit, however many values stand beside each other", () => {
+it("the JSON parser accepts nesting up to the limit, regardless of the number of values", () => {
   expect(JSON.stringify(jsonOf(nested(32)))).toBe(nested(32));
   const wide = JSON.stringify(Array.from({ length: 1_000 }, (_, index) => ({ at: [index] })));
   expect(JSON.stringify(jsonOf(wide))).toBe(wide);
 });
 
-it("the JSON parser doesn't count brackets inside of strings", () => {
+it("the JSON parser doesn't count brackets inside strings as nesting", () => {
   const text = JSON.stringify({ note: `"${"[{".repeat(100)}\\`, after: ["\\\\", "]"] });
   expect(JSON.stringify(jsonOf(text))).toBe(text);
 });
 
 it.each(["", "<html>", '{"a":', '"', "undefined", '{"a":"\\'])(
-  "the JSON parser returns undefined for %j, which isn't JSON",
+  "the JSON parser returns undefined for the invalid JSON %j",
   (text) => {
     expect(jsonOf(text)).toBeUndefined();
   },

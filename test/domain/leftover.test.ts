@@ -20,17 +20,21 @@ const TAIL = [poll(8, 800), event(9, 850), poll(10, 900), { ...poll(11, 950), st
 const END = { boot: "b", mono: 850 };
 
 it.each<[string, Partial<Committed>, readonly number[]]>([
-  ["the count says", { last_take: 9, end: null }, [10, 12]],
-  ["the count says, whatever the log's end", { last_take: 8, end: END }, [9, 10, 12]],
-  ["no count, and the log has some of them", { last_take: 0, end: END }, [10, 12]],
-  ["no count, and the log ends in another boot", { last_take: 0, end: { boot: "a", mono: 5_000 } }, [8, 9, 10, 12]],
-  ["no count and no log", { last_take: 0, end: null }, [8, 9, 10, 12]],
-])("what of a tail isn't committed: %s", (_name, committed, takes) => {
+  ["uses the last committed take number", { last_take: 9, end: null }, [10, 12]],
+  ["uses the last committed take number even if the log's end is known", { last_take: 8, end: END }, [9, 10, 12]],
+  ["uses the end of the log if no take number is known", { last_take: 0, end: END }, [10, 12]],
+  [
+    "returns all entries if no take number is known and the log ends in another boot",
+    { last_take: 0, end: { boot: "a", mono: 5_000 } },
+    [8, 9, 10, 12],
+  ],
+  ["returns all entries if no take number and no log exist", { last_take: 0, end: null }, [8, 9, 10, 12]],
+])("uncommitted (entries of the tail file that the log lacks) %s", (_name, committed, takes) => {
   const found = uncommitted(TAIL, { stream: "s", last_take: 0, end: null, ...committed });
   expect(found.map(({ take }) => take)).toEqual(takes);
 });
 
-it("a log ends with its last record, or with the last poll that coverage of the same boot proves", () => {
+it("endOf returns the last record of the log, or a later poll that coverage of the same boot proves", () => {
   const state = emptyState();
   expect(endOf(state)).toBeNull();
   Object.assign(state.clock, { boot: "b", mono: 700 });

@@ -12,37 +12,37 @@ const TAGS = {
 const bit = (name: string, value: Sample["value"]): Sample => ({ tag: name, value, quality: "good" });
 const made = (...samples: Sample[]) => withModes(samples, modeBitsOf(TAGS)).filter(({ tag: name }) => name === "mode");
 
-describe("what a bay's bits mean together", () => {
+describe("the mode that a bay's mode bits give", () => {
   it.each([
     [false, false, false, "none"],
     [true, false, false, "spray"],
     [true, true, false, "bake & spray"],
     [true, true, true, "fault & bake & spray"],
     [1, 0, 0, "spray"],
-  ])("spray %s, bake %s, fault %s: %s", (...[spray, bake, fault, mode]) => {
+  ])("for spray %s, bake %s and fault %s is %s", (...[spray, bake, fault, mode]) => {
     const samples = [bit("is_spray", spray), bit("is_bake", bake), bit("is_fault", fault), bit("air", 20)];
     expect(made(...samples)).toEqual([{ tag: "mode", value: mode, quality: "good" }]);
   });
 
-  it("nothing, where one of them can't be read", () => {
+  it("is null with bad quality if one of the bits can't be read", () => {
     const bad: Sample = { tag: "is_bake", value: null, quality: "bad", reason: "hole" };
     expect(made(bit("is_spray", true), bad, bit("is_fault", false))).toEqual([
       { tag: "mode", value: null, quality: "bad", reason: "hole" },
     ]);
   });
 
-  it("nothing, without a reason, where the driver gives none", () => {
+  it("is null without a reason if the driver gives no reason for a bit that can't be read", () => {
     const bad: Sample = { tag: "is_bake", value: null, quality: "bad" };
     expect(made(bad)).toEqual([{ tag: "mode", value: null, quality: "bad" }]);
   });
 
-  it("nothing is made of a poll without them, or of a profile without any", () => {
+  it("is left out for a poll without mode bits and for a profile without mode bits", () => {
     const samples = [bit("air", 20)];
     expect(withModes(samples, modeBitsOf(TAGS))).toBe(samples);
     expect(withModes(samples, modeBitsOf({ air: TAGS.air }))).toBe(samples);
   });
 
-  it("each bay has a tag of its own", () => {
+  it("is a separate tag for each bay", () => {
     const tags = {
       left: tag("mode_bit", "", { mode: "spray", bay: 1 }),
       right: tag("mode_bit", "", { mode: "spray", bay: 2, group: "slow" }),

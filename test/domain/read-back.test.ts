@@ -27,19 +27,34 @@ const SHOWN: DeviceFields = {
 const UNREAD = { firmware_version: null, last_firmware_update: null, plc_program: null, plc_program_revision: null };
 
 it.each([
-  ["the same, times in whole seconds", {}, {}, ""],
-  ["another version", {}, { firmware_version: "2.0" }, "firmware_version 2.0 instead of 2.1"],
-  ["nothing", {}, { plc_program_revision: null }, "plc_program_revision nothing instead of 7"],
+  ["the reported values with times in whole seconds, finds nothing", {}, {}, ""],
   [
-    "an update where none is known",
+    "another firmware version, names both versions",
+    {},
+    { firmware_version: "2.0" },
+    "firmware_version 2.0 instead of 2.1",
+  ],
+  [
+    "no program revision, names the reported revision",
+    {},
+    { plc_program_revision: null },
+    "plc_program_revision nothing instead of 7",
+  ],
+  [
+    "an update that the booth has not reported, names its time",
     {},
     { last_program_update: AT },
     `last_program_update ${String(AT)} instead of null`,
   ],
-  ["another booth", {}, { serial_number: "WXYZ-1" }, "serial_number WXYZ-1 instead of ABCD-1"],
-  ["no serial number", {}, { serial_number: null }, ""],
-  ["more than was read here", UNREAD, { last_program_update: AT }, ""],
-] as const)("read back after a report: %s", (...row) => {
+  [
+    "another booth's serial number, names both serial numbers",
+    {},
+    { serial_number: "WXYZ-1" },
+    "serial_number WXYZ-1 instead of ABCD-1",
+  ],
+  ["no serial number, finds nothing", {}, { serial_number: null }, ""],
+  ["values that the booth could not read, finds nothing", UNREAD, { last_program_update: AT }, ""],
+] as const)("differencesOf, if the service returns %s", (...row) => {
   const [, reported, shown, text] = row;
   const found = differencesOf({ reported: { ...REPORTED, ...reported }, serial: "ABCD-1" }, { ...SHOWN, ...shown });
   expect(differencesText(found)).toBe(text);

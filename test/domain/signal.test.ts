@@ -10,7 +10,7 @@ function listening(named: Readonly<Record<string, Signal>>): string[] {
   return heard;
 }
 
-it("a booth's signal wakes its own loops and those of all booths, the shared one everybody", async () => {
+it("a booth's news signal wakes the loops of that booth and of all booths, and the shared signal wakes every loop", async () => {
   const clock = virtualClock({ wall: 0 });
   const signals = createSignals(clock);
   const shared = signals.news;
@@ -29,7 +29,7 @@ it("a booth's signal wakes its own loops and those of all booths, the shared one
   expect(second.toSorted()).toEqual(["one", "other", "shared"]);
 });
 
-it("progress wakes those alone who wait for it, of this booth and of all; news wake them too", async () => {
+it("a progress signal wakes only loops that wait for progress, and a news signal wakes them too", async () => {
   const clock = virtualClock({ wall: 0 });
   const shared = createSignals(clock);
   const own = shared.own();
@@ -52,7 +52,7 @@ it("progress wakes those alone who wait for it, of this booth and of all; news w
   expect(heard.slice(5)).toEqual(["other_news"]);
 });
 
-it("whoever is woken sleeps no longer", async () => {
+it("a wait that is woken by its signal cancels its sleep", async () => {
   const clock = virtualClock({ wall: 0 });
   const woken = createSignal(clock);
   const waiting = woken.wait(new AbortController().signal, 60_000);
@@ -63,7 +63,7 @@ it("whoever is woken sleeps no longer", async () => {
   expect(clock.sleeping()).toBe(0);
 });
 
-it("an abort is heard once by all who still want it, whatever their number, over one listener", () => {
+it("onAbort calls each registered callback once, and uses one event listener for all callbacks", () => {
   const ending = new AbortController();
   const added = vi.spyOn(ending.signal, "addEventListener");
   const heard: string[] = [];
@@ -79,7 +79,7 @@ it("an abort is heard once by all who still want it, whatever their number, over
   expect(added).toHaveBeenCalledTimes(1);
 });
 
-it("a thousand waits leave nothing behind, neither woken nor cut short", async () => {
+it("a thousand waits on a signal leave no timers and no additional listeners", async () => {
   const clock = virtualClock({ wall: 0 });
   const woken = createSignal(clock);
   const ending = new AbortController();

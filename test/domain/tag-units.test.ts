@@ -19,7 +19,7 @@ describe("withUnitsInForce", () => {
     ["cycle_counter", "cycles"],
     ["uptime", "s"],
     ["mode", ""],
-  ])("leaves a %s in %j as it is, so that figures of existing profiles stay the same", (role, unit) => {
+  ])("leaves a tag with the role %s and the unit %j unchanged", (role, unit) => {
     const one = tag(role, unit);
     expect(withUnitsInForce(one)).toEqual(one);
   });
@@ -31,13 +31,13 @@ describe("withUnitsInForce", () => {
     ["seconds", 5400, 90],
     ["days", 2, 2880],
     ["ms", 60_000, 1],
-  ])("counts a filter's meter in %s: %f is %f min", (unit, value, minutes) => {
+  ])("lets a filter meter in %s with the reading %f count %f min", (unit, value, minutes) => {
     const one = withUnitsInForce(tag("filter_minutes", unit));
     // As derivation counts (`takeMinutes`).
     expect((value * one.factor * 60) / unitsPerHour(one.unit)).toBeCloseTo(minutes, 9);
   });
 
-  it("limits the rate of a meter of days to hours", () => {
+  it("limits the rate of a filter meter in days to the rate of hours", () => {
     const counter = { step: 0.01, retained: true };
     const rate = maxRateOf(withUnitsInForce(tag("filter_minutes", "days", { counter })), PARAMETERS);
     expect(rate).toBeCloseTo(1.02 / 24, 9);
@@ -50,9 +50,12 @@ describe("withUnitsInForce", () => {
     ["filter_pressure", "counts", 2.5, 50, 125],
     ["fan_speed", "percent", 1, 80, 80],
     ["fan_speed", "Hz", 100 / 60, 60, 100],
-  ])("converts a %s in %s with factor %f: %f counts as %f", (...[role, unit, factor, value, expected]) => {
-    expect(inFigureUnit(value, withUnitsInForce(tag(role, unit, { factor })))).toBeCloseTo(expected, 6);
-  });
+  ])(
+    "converts, for the role %s in %s with factor %f, the reading %f to %f",
+    (...[role, unit, factor, value, expected]) => {
+      expect(inFigureUnit(value, withUnitsInForce(tag(role, unit, { factor })))).toBeCloseTo(expected, 6);
+    },
+  );
 
   it.each<[TagRole, string, number, number]>([
     ["gas", "kWh", 1, 1 / 29.300_111],
@@ -63,7 +66,7 @@ describe("withUnitsInForce", () => {
     ["kwh", "MWh", 1, 1000],
     ["kwh", "Wh", 0.001, 0.001],
     ["plc_clock", "min", 1, 60],
-  ])("gives a %s in %s with factor %f the factor %f", (...[role, unit, factor, expected]) => {
+  ])("gives a tag with the role %s in %s with factor %f the factor %f", (...[role, unit, factor, expected]) => {
     expect(withUnitsInForce(tag(role, unit, { factor })).factor).toBeCloseTo(expected, 6);
   });
 
@@ -78,7 +81,7 @@ describe("withUnitsInForce", () => {
     ["filter_pressure", "C"],
     ["fan_speed", "Hz"],
     ["plc_clock", "ticks"],
-  ])("takes the role %s from a tag in %j, and nothing else", (role, unit) => {
+  ])("removes only the role %s from a tag with the unfit unit %j", (role, unit) => {
     const one = withUnitsInForce(tag(role, unit, { filter: "exhaust_filter" }));
     expect(one).toEqual({ ...tag("mode", unit, { filter: "exhaust_filter" }), role: undefined, unfit_role: role });
   });
@@ -110,7 +113,7 @@ describe("unitFaultOf", () => {
     [{ unit: "", factor: 1 }, null],
     [{ unit: "l/min", factor: 1 }, null],
     [{ role: "gas", unit: "m3", factor: 0.36 }, null],
-  ] as const)("finds in %j: %j", (one, fault) => {
+  ] as const)("returns, for the tag %j, %j", (one, fault) => {
     expect(unitFaultOf(one)).toEqual(fault);
   });
 });

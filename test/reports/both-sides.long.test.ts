@@ -36,27 +36,30 @@ function questions(start: number, end: number): readonly (readonly [string, Reco
 it.each([
   ["filter-change", Date.UTC(2026, 2, 2, 15), 4.2 * HOUR_MS],
   ["program-update", Date.UTC(2026, 2, 2, 15), 2.3 * HOUR_MS],
-] as const)("box and service give the same JSON for the same records: %s", async (scenario, start, length) => {
-  const folder = temporaryFolder();
-  const site = virtualSite({ folder, scenario, start });
-  await site.start();
-  await site.clock.run(length);
-  // Stops reading; what was read so far reaches the service.
-  site.plc.fault = "timeout";
-  await site.clock.run(45_000);
-  const { source, close } = openSource(folder, site.clock.wall());
-  const differences = questions(start, start + length).flatMap(([operation, query]) => {
-    const box = boxAnswer(source, operation, query);
-    const service = site.service.get(`/api/booths/b-1/${operation}`, query);
-    // The order of an object's keys has no meaning.
-    return ordered(box) === ordered(service) ? [] : [{ operation, query, box, service }];
-  });
-  close();
-  site.kill();
-  const writer = writerIn(folder);
-  const rebuilt = rebuild(writer, writer.openStream("booth-1").stream);
-  writer.close();
-  site.close();
-  expect(changedBy(rebuilt)).toBe(0);
-  expect(differences).toEqual([]);
-});
+] as const)(
+  "box and service return the same JSON for the same records of the scenario %s",
+  async (scenario, start, length) => {
+    const folder = temporaryFolder();
+    const site = virtualSite({ folder, scenario, start });
+    await site.start();
+    await site.clock.run(length);
+    // Stops reading; what was read so far reaches the service.
+    site.plc.fault = "timeout";
+    await site.clock.run(45_000);
+    const { source, close } = openSource(folder, site.clock.wall());
+    const differences = questions(start, start + length).flatMap(([operation, query]) => {
+      const box = boxAnswer(source, operation, query);
+      const service = site.service.get(`/api/booths/b-1/${operation}`, query);
+      // The order of an object's keys has no meaning.
+      return ordered(box) === ordered(service) ? [] : [{ operation, query, box, service }];
+    });
+    close();
+    site.kill();
+    const writer = writerIn(folder);
+    const rebuilt = rebuild(writer, writer.openStream("booth-1").stream);
+    writer.close();
+    site.close();
+    expect(changedBy(rebuilt)).toBe(0);
+    expect(differences).toEqual([]);
+  },
+);

@@ -60,7 +60,7 @@ const DAYS: readonly [tz: string, from: string, to: string, minutes: number, hou
   ["Mars/Olympus", "2026-03-08T00:00:00Z", "2026-03-09T00:00:00Z", 1440, 148, [360, 480, 30]],
 ];
 
-describe.each(DAYS)("%s, the local day from %s", (...[tz, from, to, minutes, hour, [early, night, across]]) => {
+describe.each(DAYS)("%s on the local day from %s", (...[tz, from, to, minutes, hour, [early, night, across]]) => {
   const window = { start: Date.parse(from), end: Date.parse(to) };
   const life = (shift: Shift): Source => sourceOf({ tz, ...window, shifts: [[0, shift]] });
 
@@ -69,7 +69,7 @@ describe.each(DAYS)("%s, the local day from %s", (...[tz, from, to, minutes, hou
     [["22:00", "06:00"], night, 240],
     [["01:45", "02:15"], across, across],
     [["08:00", "08:00"], minutes, 240],
-  ])("shift %j: %i working minutes, of 240 in use %i in them", (shift, working, inside) => {
+  ])("with the shift %j has %i working minutes, %i of them in use", (shift, working, inside) => {
     const figures = utilization(life(shift), window);
     expect(figures).toMatchObject({
       in_use_ms: 240 * MINUTE_MS,
@@ -81,7 +81,7 @@ describe.each(DAYS)("%s, the local day from %s", (...[tz, from, to, minutes, hou
     expect(figures.utilization_pct).toBeCloseTo((100 * inside) / working, 9);
   });
 
-  it(`is one bucket of ${minutes} min; by hours and half hours nothing is lost`, () => {
+  it(`has one day bucket of ${minutes} min, and hour and half-hour buckets without loss`, () => {
     const source = life(["00:00", "06:00"]);
     const lengths = (unit: "day" | "hour"): number[] =>
       runtimeSeries(source, window, { unit }).buckets.map(({ start, end }) => (end - start) / MINUTE_MS);
@@ -96,7 +96,7 @@ describe.each(DAYS)("%s, the local day from %s", (...[tz, from, to, minutes, hou
     );
   });
 
-  it(`4 h after its midnight it is hour ${hour} of the week, by both sides' clocks`, () => {
+  it(`has hour ${hour} of the week 4 h after midnight on both box and service`, () => {
     const at = window.start + 4 * HOUR_MS;
     const local = at + zoneOffsetMs(tz, at);
     expect(weekdayOf(dayOf(tz, at)) * 24 + Math.floor((local % (24 * HOUR_MS)) / HOUR_MS)).toBe(hour);
@@ -105,7 +105,7 @@ describe.each(DAYS)("%s, the local day from %s", (...[tz, from, to, minutes, hou
 });
 
 /** Working hours that change during one of the days above. */
-describe("working hours that change on a day of change", () => {
+describe("the working minutes of a day on which the working hours change", () => {
   const DAY: Shift = ["08:00", "16:00"];
   const LATE: Shift = ["12:00", "20:00"];
   const NIGHT: Shift = ["22:00", "06:00"];
@@ -114,23 +114,77 @@ describe("working hours that change on a day of change", () => {
   const LONG: Shift = ["22:00", "04:00"];
   it.each<[string, number, string, [Shift, Shift], number]>([
     // 08:00 to 11:00 by the first shift, 12:00 to 20:00 by the second.
-    ["Denver in spring, at 11:00", 0, "2026-03-08T17:00:00Z", [DAY, LATE], 660],
-    ["Berlin in spring, at 11:00", 2, "2026-03-29T09:00:00Z", [DAY, LATE], 660],
-    ["Berlin in autumn, at 14:00: not a minute twice", 3, "2026-10-25T13:00:00Z", [DAY, LATE], 720],
+    [
+      "the hours change at 11:00 on the day of the clock change in Denver in spring",
+      0,
+      "2026-03-08T17:00:00Z",
+      [DAY, LATE],
+      660,
+    ],
+    [
+      "the hours change at 11:00 on the day of the clock change in Berlin in spring",
+      2,
+      "2026-03-29T09:00:00Z",
+      [DAY, LATE],
+      660,
+    ],
+    [
+      "the hours change at 14:00 on the day of the clock change in Berlin in autumn",
+      3,
+      "2026-10-25T13:00:00Z",
+      [DAY, LATE],
+      720,
+    ],
     // 00:00 to 02:00 (then 03:00), and 22:00 to 24:00.
-    ["Denver, cut short at the jump", 0, "2026-03-08T09:00:00Z", [NIGHT, SHORT], 240],
+    ["a night shift in Denver is shortened at the missing hour", 0, "2026-03-08T09:00:00Z", [NIGHT, SHORT], 240],
     // 00:00 to 01:00; from 01:30 summer time to 04:00 winter time 3.5 h; 22:00 to 24:00.
-    ["Denver, longer in the hour that comes twice", 1, "2026-11-01T07:30:00Z", [EVENING, LONG], 60 + 210 + 120],
-    ["Berlin, cut short at the jump", 2, "2026-03-29T01:00:00Z", [NIGHT, SHORT], 120 + 120],
+    [
+      "a night shift in Denver is extended in the repeated hour",
+      1,
+      "2026-11-01T07:30:00Z",
+      [EVENING, LONG],
+      60 + 210 + 120,
+    ],
+    ["a night shift in Berlin is shortened at the missing hour", 2, "2026-03-29T01:00:00Z", [NIGHT, SHORT], 120 + 120],
     // From 02:30 summer time to 04:00 winter time.
-    ["Berlin, longer in the hour that comes twice", 3, "2026-10-25T00:30:00Z", [EVENING, LONG], 60 + 150 + 120],
+    [
+      "a night shift in Berlin is extended in the repeated hour",
+      3,
+      "2026-10-25T00:30:00Z",
+      [EVENING, LONG],
+      60 + 150 + 120,
+    ],
     // 02:00 is reached half an hour after the clock was put back from it.
-    ["Lord Howe, cut short where the clock goes back", 4, "2026-04-04T15:00:00Z", [NIGHT, SHORT], 120 + 30 + 120],
+    [
+      "a night shift on Lord Howe is shortened when the clock goes back",
+      4,
+      "2026-04-04T15:00:00Z",
+      [NIGHT, SHORT],
+      120 + 30 + 120,
+    ],
     // 02:00 doesn't exist: the first instant after the jump.
-    ["Lord Howe, cut short at the jump", 5, "2026-10-03T15:30:00Z", [NIGHT, SHORT], 120 + 120],
-    ["Kolkata, cut short at 02:00", 6, "2026-03-07T20:30:00Z", [NIGHT, SHORT], 120 + 120],
-    ["Kolkata, longer at 00:30", 6, "2026-03-07T19:00:00Z", [EVENING, LONG], 30 + 210 + 120],
-  ])("%s", (...[, index, at, [first, second], working]) => {
+    [
+      "a night shift on Lord Howe is shortened at the missing half hour",
+      5,
+      "2026-10-03T15:30:00Z",
+      [NIGHT, SHORT],
+      120 + 120,
+    ],
+    [
+      "a night shift in Kolkata (no clock change) is shortened at 02:00",
+      6,
+      "2026-03-07T20:30:00Z",
+      [NIGHT, SHORT],
+      120 + 120,
+    ],
+    [
+      "a night shift in Kolkata (no clock change) is extended at 00:30",
+      6,
+      "2026-03-07T19:00:00Z",
+      [EVENING, LONG],
+      30 + 210 + 120,
+    ],
+  ])("are exact if %s", (...[, index, at, [first, second], working]) => {
     const [tz = "", from = "", to = ""] = DAYS[index] ?? [];
     const window = { start: Date.parse(from), end: Date.parse(to) };
     const shifts = [[0, first] as const, [Date.parse(at), second] as const];

@@ -117,13 +117,13 @@ function isOfTheLog(folded: FoldAll, { life, size }: Asked): boolean {
 
 const LAWS = [
   law<Report, Asked>({
-    name: "estimated energy of adjacent windows adds up",
+    name: "the estimated energy of two adjacent windows adds up to that of both together",
     lives,
     right: energy,
     holds: addsUp,
     planted: {
-      "a border that belongs to both": (source, { start, end }) => energy(source, { start, end: end + 60_000 }),
-      "an hour's energy spread evenly over it": (source, window) => {
+      "a border belongs to both windows": (source, { start, end }) => energy(source, { start, end: end + 60_000 }),
+      "an hour's energy is spread evenly over the hour": (source, window) => {
         const log: Source["reader"]["log"] = function* (stream, span) {
           if (window.end - window.start < 3_600_000) return;
           yield* source.reader.log(stream, span);
@@ -133,35 +133,35 @@ const LAWS = [
     },
   }),
   law<Report, Asked>({
-    name: "estimated energy is neither below nothing nor above full load",
+    name: "estimated energy is between 0 and the energy at full load",
     lives,
     right: energy,
     holds: isPossible,
     planted: {
-      "energy that a fall of the load takes back": (source, window) => {
+      "a falling load reduces the energy": (source, window) => {
         const { gas_therm, energy_kwh } = energy(source, window);
         return { gas_therm: (gas_therm ?? 0) - 0.01, energy_kwh };
       },
-      "time counted twice": (source, window) => {
+      "time is counted twice": (source, window) => {
         const { gas_therm, energy_kwh } = energy(source, window);
         return { gas_therm, energy_kwh: (energy_kwh ?? 0) * 2 };
       },
     },
   }),
   law<FoldAll, Asked>({
-    name: "estimated energy is that of the log, however it was committed",
+    name: "estimated energy is the same for all commit sizes",
     lives,
     right: (booth, size) => fold(booth.entries, SIZED, [size]),
     holds: isOfTheLog,
     planted: {
-      "work counted between commits alone": (booth, size) => {
+      "work within a commit is not counted": (booth, size) => {
         const skipping = withSteps((state, { kind, boot }) => {
           const mark = { boot, mono: state.groups["fast"]?.to ?? 0 };
           return kind === "h" ? { ...state, worked: { burner: mark, fan: mark } } : state;
         });
         return skipping(commit(booth.entries, SIZED, [size]));
       },
-      "work of the hour before": (booth, size) => {
+      "an hour has the work of another hour": (booth, size) => {
         const folded = fold(booth.entries, SIZED, [size]);
         const { hours } = folded.state;
         const works = Object.values(hours).map(({ work }) => work);

@@ -50,7 +50,7 @@ function explained(): { readonly source: Source; readonly of: (figure: string) =
   return { source, of, made };
 }
 
-it.each(EXPLAINABLE)("%s goes back to parts, rules, and readings that stand in the log", (figure) => {
+it.each(EXPLAINABLE)("the explanation of %s lists parts, rules, and readings that exist in the log", (figure) => {
   const { of, made } = explained();
   const { parts, rules, value, coverage, window } = of(figure);
   expect(parts.length).toBeGreaterThan(0);
@@ -74,13 +74,13 @@ it.each([
   ["kwh_usage", "energy_kwh", 4],
   ["filter_maintenance_history", "changes", 1],
   ["revision_history", "entries", 1],
-])("the parts of %s add up to it: %s = %d", (figure, name, amount) => {
+])("the parts in the explanation of %s add up to its %s of %d", (figure, name, amount) => {
   const { value, parts } = explained().of(figure);
   expect(value[name]).toBeCloseTo(amount, 6);
   expect(parts.reduce((sum, part) => sum + part.amount, 0)).toBeCloseTo(amount, 6);
 });
 
-it("names what told of a change, of overuse, of an incident", () => {
+it("the explanation of filter changes, versions, incidents and overuse names the readings that show them", () => {
   const { of } = explained();
   const evidenceOf = (figure: string): unknown[] =>
     of(figure).parts.flatMap(({ evidence }) => evidence.map(({ tag: name, value }) => [name, value]));
@@ -90,7 +90,7 @@ it("names what told of a change, of overuse, of an incident", () => {
   expect(of("overuse").parts[0]?.evidence[0]?.tag).toBe("exhaust");
 });
 
-it("people read it as lines: the number, what was seen, rules, parts, and the registers", () => {
+it("the text of an explanation lists the figure, its rules, and the readings with their registers", () => {
   const { of } = explained();
   const register = registerIn(findProfile("click-booth"));
   const text = explainText(of("runtime"), register, "UTC");
@@ -114,7 +114,7 @@ it.each([
     rule: "motor size (20 hp) x fan speed cubed",
     load: "fan",
   },
-])("$figure without a meter is told as the estimate that it is", ({ figure, value, rule, load }) => {
+])("the explanation of $figure without a meter calls the figure an estimate", ({ figure, value, rule, load }) => {
   const sized: Parameters = {
     ...BOOTH,
     tags: { mode: tag("mode"), flame: tag("burner_modulation", "%"), fan: tag("fan_speed", "%") },

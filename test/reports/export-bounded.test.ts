@@ -43,7 +43,7 @@ const REQUEST = requestAt({
   now_ms: T0 + HOURS * 3_600_000,
 });
 
-it("a line of the export is made when it is asked for: never more than one reading is held", () => {
+it("the CSV export creates each line on request, so it never holds more than one reading", () => {
   const { reader, read, readings } = countedReader();
   const { body } = answerReport(REQUEST, reader);
   let lines = 0;
@@ -60,7 +60,7 @@ it("a line of the export is made when it is asked for: never more than one readi
   expect(held).toBe(1);
 });
 
-it("between threads one part is under way: the next isn't begun before somebody asks for it", async () => {
+it("the reports port sends the next part of an export only on request", async () => {
   const { reader, read, readings } = countedReader();
   const { port1, port2 } = new MessageChannel();
   serveReports(port1, {

@@ -18,7 +18,7 @@ it.each<[limits: FilterLimits, minutes: number, state: string]>([
   [{ minutes: 100, cycles: 1 }, 70, "overuse"],
   [{ minutes: 100, days: 0.0626 }, 70, "good"],
   [{ minutes: 100, days: 0.0625 }, 70, "warning"],
-])("limits %j at %f min in use: %s", (limits, minutes, state) => {
+])("a filter with limits of %j after %f min in use has the state %s", (limits, minutes, state) => {
   const parameters = uncounted(withFilters({ exhaust_filter: { limits } }));
   const booth = script(parameters);
   enterFilter(booth, 0);
@@ -27,7 +27,7 @@ it.each<[limits: FilterLimits, minutes: number, state: string]>([
   expect(summary.filters.exhaust_filter?.state).toBe(state);
 });
 
-it("a filter whose use nobody knows has no state, one that the PLC counts has", () => {
+it("a filter whose use is unknown has no state, and a filter with a PLC counter has one", () => {
   const parameters = withFilters(
     { exhaust_filter: { limits: { minutes: 100 } }, pre_filter: { limits: { minutes: 100, cycles: 1 } } },
     { exhaust: minutesTag("exhaust_filter") },
@@ -37,7 +37,7 @@ it("a filter whose use nobody knows has no state, one that the PLC counts has", 
   expect([filters.exhaust_filter?.state, filters.pre_filter?.state]).toEqual(["warning", null]);
 });
 
-it("a filter that was in at first contact is marked once it is removed, since the PLC counts its use from before", () => {
+it("a removed filter is marked as assumed if it was in the booth at first contact", () => {
   const parameters = withFilters(
     { exhaust_filter: { limits: { minutes: 10_000 } } },
     { exhaust: minutesTag("exhaust_filter") },

@@ -12,11 +12,11 @@ const NOW = T0 + 100 * DAY_MS;
 
 const USE = { minutes: 3_000, limit_minutes: 6_000, limit_days: null, installed_at: NOW - 30 * DAY_MS };
 
-describe("when a filter is full", () => {
+describe("the forecast of the day on which a filter is full", () => {
   it.each([
-    ["at the mean pace, between the busiest and the quietest week", [1_000, 500, 1_500, 1_000], [3, 2, 6]],
-    ["at one pace where all weeks are alike", [600], [5, 5, 5]],
-  ])("the forecast %s", (_, pace, [at = 0, earliest = 0, latest = 0]) => {
+    ["at the mean weekly use, with the busiest and the quietest week as bounds", [1_000, 500, 1_500, 1_000], [3, 2, 6]],
+    ["a single day if all weeks have the same use", [600], [5, 5, 5]],
+  ])("is %s", (_, pace, [at = 0, earliest = 0, latest = 0]) => {
     expect(forecastOf(USE, pace, NOW)).toEqual({
       at: NOW + at * WEEK,
       earliest: NOW + earliest * WEEK,
@@ -25,7 +25,7 @@ describe("when a filter is full", () => {
     });
   });
 
-  it("has no latest day where a week had no use, and can't be told under a week or without use", () => {
+  it("has no latest day if a week had no use, and is null without a full week of data or without use", () => {
     expect(forecastOf(USE, [1_000, 0], NOW)).toMatchObject({
       at: NOW + 6 * WEEK,
       earliest: NOW + 3 * WEEK,
@@ -37,7 +37,7 @@ describe("when a filter is full", () => {
     expect(forecastOf({ ...USE, limit_minutes: 10_000_000 }, [1], NOW)).toBeNull();
   });
 
-  it("is its age's day where that comes first", () => {
+  it("is the day of the filter's age limit if that comes before the limit by use", () => {
     const forecast = forecastOf({ ...USE, limit_days: 37 }, [1_000], NOW);
     expect(forecast).toEqual({ at: NOW + WEEK, earliest: NOW + WEEK, latest: NOW + WEEK, by: "age" });
   });
@@ -60,12 +60,12 @@ function lived(days: number): Script {
   return booth;
 }
 
-describe("a filter's use", () => {
+describe("the use of a filter", () => {
   const booth = lived(16);
   const source: Source = sourceOf(booth, PARAMETERS);
   const [exhaust] = filterUse(source, { start: T0, end: T0 + booth.now });
 
-  it("is told in minutes, limit and percent, with the weeks' pace and a day on which it is full", () => {
+  it("is reported as minutes, limit and percent, with the use per week and a forecast", () => {
     expect(exhaust).toMatchObject({ filter: "exhaust_filter", minutes: 11 * 240, limit_minutes: 6_000, percent: 44 });
     expect(weeklyUse(source)).toEqual([7 * 240, 7 * 240]);
     const left = (6_000 - 11 * 240) / (7 * 240);
@@ -73,7 +73,7 @@ describe("a filter's use", () => {
     expect(exhaust?.forecast?.by).toBe("use");
   });
 
-  it("grows day by day, and begins anew where another one went in", () => {
+  it("grows from day to day, and starts from 0 after a filter change", () => {
     const points = exhaust?.points ?? [];
     const change = points.findIndex(({ minutes }) => minutes === null);
     const after = points.slice(change + 1);
@@ -82,7 +82,7 @@ describe("a filter's use", () => {
     expect(points.slice(0, change).map(({ minutes }) => minutes)).toEqual([0, 240, 480, 720, 960, 1200]);
   });
 
-  it("shows the highest pressure drop of each day in use, against the limit over the clean drop", () => {
+  it("includes the highest pressure drop of each day in use", () => {
     expect(exhaust?.pressure).toMatchObject({ tag: "drop", unit: "Pa" });
     expect(exhaust?.pressure?.days.map(({ max }) => max)).toEqual(Array.from({ length: 16 }, (_, day) => 30 + day));
   });

@@ -18,7 +18,7 @@ function yearIn(folder: string): void {
   db.close();
 }
 
-it("everything that reports ask the store is a search by key or index, never a scan", () => {
+it("every SQL query of the reports is a search by key or index, never a scan", () => {
   const db = openStoreFile(temporaryFolder());
   const values = { stream: STREAM, kind: "m", start: YEAR_START, end: YEAR_END, seq: 0, from: 0, rows: 10 };
   const planOf = (sql: string): string => {
@@ -41,7 +41,7 @@ it("everything that reports ask the store is a search by key or index, never a s
   ]);
 });
 
-it("a year by mode, a day by the minute and 90 days of filters come from facts: the log isn't read, nor any fact too many", () => {
+it("reports of a year by mode, a day by the minute and 90 days of filter changes read only the facts they need, not the log", () => {
   const folder = temporaryFolder();
   yearIn(folder);
   const reader = openReader(folder);
@@ -98,7 +98,7 @@ it("a year by mode, a day by the minute and 90 days of filters come from facts: 
   reader.close();
 });
 
-it("while a year's reports are made the main thread goes on: its polls take their turns", async () => {
+it("the main thread's event loop continues while the reports thread computes reports of a year", async () => {
   const folder = temporaryFolder();
   yearIn(folder);
   const thread = openReportsThread(new URL("../../src/runtime/reports-worker.ts", import.meta.url), {

@@ -146,16 +146,16 @@ function isUnion(reports: Reports, one: Asked): boolean {
 
 const LAWS = [
   law<Reports, Asked>({
-    name: "duration_by_mode: the modes, no data included, are the window exactly; so is its coverage",
+    name: "duration_by_mode: the times of all modes add up to the window, and so does its coverage",
     lives: asked,
     right: REPORTS,
     holds: conserves,
     planted: {
-      "time before the first reading left out": {
+      "time before the first reading is missing": {
         ...REPORTS,
         durationByMode: (source, { start, end }) => durationByMode(source, { start: Math.max(start, WALK_T0), end }),
       },
-      "a blind time that coverage takes for seen": {
+      "coverage counts missing time as observed": {
         ...REPORTS,
         durationByMode: (source, window) => {
           const { by_mode, coverage } = durationByMode(source, window);
@@ -166,12 +166,12 @@ const LAWS = [
     },
   }),
   law<Reports, Asked>({
-    name: "frequency_by_mode and all counts: adjacent windows add up",
+    name: "the counts of two adjacent windows add up to those of both together",
     lives: asked,
     right: REPORTS,
     holds: addsUp,
     planted: {
-      "a stage counted in each window that it overlaps": {
+      "a stage counts in each window that it overlaps": {
         ...REPORTS,
         frequencyByMode: (source, window) => {
           const { spans, coverage } = timeLineOf(source, window);
@@ -180,11 +180,11 @@ const LAWS = [
           return { by_mode, coverage };
         },
       },
-      "a cycle that ends at the border claimed by both": {
+      "a cycle that ends near the border counts in both windows": {
         ...REPORTS,
         cycleCount: (source, { start, end }) => cycleCount(source, { start, end: end + 3_600_000 }),
       },
-      "overuse that is counted by episode": {
+      "overuse cycles are the number of overuse episodes": {
         ...REPORTS,
         overuse: (source, window) => {
           const figures = overuse(source, window);
@@ -194,17 +194,17 @@ const LAWS = [
     },
   }),
   law<Reports, Asked>({
-    name: "series, timeline, periods and summary are the time of the whole window",
+    name: "series, timeline, periods and summary add up to the figure of the whole window",
     lives: asked,
     right: REPORTS,
     holds: seriesAddUp,
     planted: {
-      "a last slot that isn't cut": {
+      "the last slot is not cut at the end of the window": {
         ...REPORTS,
         utilizationTimeline: (source, window, ms) =>
           utilizationTimeline(source, { start: window.start, end: window.end + 10 * MINUTE_MS }, ms),
       },
-      "days of 24 h that leave the rest of the window out": {
+      "the series leaves out the part of the window after the last full 24 h": {
         ...REPORTS,
         runtimeSeries: (source, window, unit) => {
           const days = Math.floor((window.end - window.start) / DAY);
@@ -214,12 +214,12 @@ const LAWS = [
     },
   }),
   law<Reports, Asked>({
-    name: "booth overuse is the union over its filters",
+    name: "a booth's overuse is the union of its filters' overuse while in use",
     lives: asked,
     right: REPORTS,
     holds: isUnion,
     planted: {
-      "overuse summed over the filters": {
+      "overuse is summed over the filters": {
         ...REPORTS,
         overuse: (source, window) => {
           const figures = overuse(source, window);
@@ -228,7 +228,7 @@ const LAWS = [
           return { ...figures, overuse_ms };
         },
       },
-      "overuse by the clock instead of in use": {
+      "overuse includes time in which the booth was not in use": {
         ...REPORTS,
         overuse: (source, window) => {
           const { start, end } = window;

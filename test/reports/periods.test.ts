@@ -27,11 +27,11 @@ function days(): Source {
   return sourceOf(booth, METERED);
 }
 
-describe("a window's figures by periods", () => {
+describe("the figures of a window by period", () => {
   const source = days();
   const window = { start: T0 + 90 * MINUTE_MS, end: source.now_ms };
 
-  it.each(["hour", "day", "week"] as const)("figures by %s add up to those of the whole window", (unit) => {
+  it.each(["hour", "day", "week"] as const)("split by %s add up to those of the whole window", (unit) => {
     const { periods } = usePeriods(source, window, unit);
     const sum = (of: (one: (typeof periods)[number]) => number): number =>
       periods.reduce((all, one) => all + of(one), 0);
@@ -51,13 +51,13 @@ describe("a window's figures by periods", () => {
     expect(energy(source, window).energy_kwh).toBeGreaterThan(50);
   });
 
-  it("each period's modes add up to it", () => {
+  it("have mode times that add up to the length of each period", () => {
     for (const { start, end, by_mode } of usePeriods(source, window, "day").periods) {
       expect(Object.values(by_mode).reduce((all, ms) => all + ms, 0)).toBe(end - start);
     }
   });
 
-  it("more than a chart may have are refused with what to do", () => {
+  it("are rejected with advice if there are more periods than a chart may have", () => {
     const long = { start: source.now_ms - 10 * DAY_MS, end: source.now_ms };
     expect(() => usePeriods(source, long, "hour")).toThrow("take a longer unit");
   });

@@ -15,7 +15,7 @@ const SEED = seedOf("test/reports/present");
 /** A life up to some record, and the time of the summary after it. */
 const looks = fc.record({ life: steppedWalks, at: fc.nat(10_000), later: fc.nat(40 * HOUR_MS) });
 
-it("whoever looks at a state leaves it as it is", () => {
+it("openEndOf does not change the state that it reads", () => {
   fc.assert(
     fc.property(looks, ({ life, at, later }) => {
       const records = logOf(life);
@@ -29,7 +29,7 @@ it("whoever looks at a state leaves it as it is", () => {
   );
 });
 
-it("the summary of a booth is the same from the present part of its state", () => {
+it("summaryOf returns the same for a state and for its present part (presentOf)", () => {
   fc.assert(
     fc.property(looks, ({ life, at, later }) => {
       const records = logOf(life);
@@ -41,7 +41,7 @@ it("the summary of a booth is the same from the present part of its state", () =
   );
 });
 
-it("the day so far by mode is what a report over the same window says, from the state alone", () => {
+it("durationsToday, from the state alone, equals the report of today's time by mode", () => {
   fc.assert(
     fc.property(looks, ({ life, at, later }) => {
       const records = logOf(life, [11]).slice(0, 1 + (at % 400));

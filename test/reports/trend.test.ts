@@ -18,7 +18,7 @@ function airOf(source: Source, window: { start: number; end: number }, minutes: 
 }
 
 describe("a tag's trend", () => {
-  it("has the least and the most of each step; a value holds until the next", () => {
+  it("has the minimum and maximum of each step, and a value holds until the next reading", () => {
     const booth = lived(WITH_AIR, [10 * MINUTE_MS, { mode: 3, air: 20 }]);
     poll(booth, { air: 71 });
     booth.now += 1_000;
@@ -29,13 +29,13 @@ describe("a tag's trend", () => {
     expect(air.max).toEqual([20, 71, 22, 22]);
   });
 
-  it("begins with what was last said before the window", () => {
+  it("begins with the last value before the window", () => {
     const booth = lived(WITH_AIR, [2 * HOUR_MS, { mode: 3, air: 20 }]);
     const air = airOf(sourceOf(booth, WITH_AIR), { start: T0 + HOUR_MS, end: T0 + 2 * HOUR_MS }, 30);
     expect(air.min).toEqual([20, 20]);
   });
 
-  it("isn't known where nothing was read, nor after a bad reading", () => {
+  it("is null for steps without readings and after a bad reading", () => {
     const booth = lived(WITH_AIR, [HOUR_MS, { mode: 3, air: 20 }]);
     silence(booth, 2 * HOUR_MS);
     live(booth, [HOUR_MS, { mode: 1, air: 24 }], [HOUR_MS, { air: null }]);
@@ -43,14 +43,14 @@ describe("a tag's trend", () => {
     expect(air.min).toEqual([20, null, null, 24, null]);
   });
 
-  it("over more steps than a chart may have is refused with what to do", () => {
+  it("is rejected with advice if it would have more steps than a chart may have", () => {
     const booth = lived(WITH_AIR, [HOUR_MS, { mode: 3 }]);
     expect(() => airOf(sourceOf(booth, WITH_AIR), { start: T0 - 48 * HOUR_MS, end: T0 + HOUR_MS }, 1)).toThrow(
       "take a longer interval",
     );
   });
 
-  it("never loses a peak: over any readings and steps its extremes are those of the history", () => {
+  it("has the same extremes as the history for random readings and steps", () => {
     const one = fc.record({
       ms: fc.integer({ min: 1_000, max: 20 * MINUTE_MS }),
       air: fc.integer({ min: -50, max: 400 }),

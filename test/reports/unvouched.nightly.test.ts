@@ -21,9 +21,9 @@ interface History {
 
 it.each([
   ["its own clock is right", null],
-  ["its clock begins in 1970", 12_000],
+  ["its clock starts in 1970", 12_000],
 ])(
-  "a box without service and NTP shows what it read, as uncertain, over restarts of the agent: %s",
+  "a box without service and NTP shows its readings as uncertain, even after an agent restart, if %s",
   async (_, wall) => {
     const folder = temporaryFolder();
     const site = virtualSite({ folder, scenario: "standard-cycle", start: START });

@@ -16,7 +16,7 @@ function sprayed(): Source {
   return sourceOf(booth, PLAIN);
 }
 
-describe("what lies at a window's border", () => {
+describe("a report window", () => {
   const source = sprayed();
   const from = (start: number) => ({ start: T0 + start, end: T0 + 2 * HOUR_MS });
   const to = (end: number) => ({ start: T0, end: T0 + end });
@@ -25,7 +25,7 @@ describe("what lies at a window's border", () => {
     [10 * MINUTE_MS - 1, 1],
     [10 * MINUTE_MS, 1],
     [10 * MINUTE_MS + 1, 0],
-  ])("a stage that starts at minute 10, in a window from %i ms on: %i start(s)", (start, count) => {
+  ])("from %i ms on counts %i start(s) of a stage that starts at minute 10", (start, count) => {
     expect(frequencyByMode(source, from(start)).by_mode.spray ?? 0).toBe(count);
   });
 
@@ -33,7 +33,7 @@ describe("what lies at a window's border", () => {
     [10 * MINUTE_MS - 1, 0],
     [10 * MINUTE_MS, 0],
     [10 * MINUTE_MS + 1, 1],
-  ])("and in a window up to %i ms: %i start(s)", (end, count) => {
+  ])("up to %i ms counts %i start(s) of a stage that starts at minute 10", (end, count) => {
     expect(frequencyByMode(source, to(end)).by_mode.spray ?? 0).toBe(count);
     expect(durationByMode(source, to(end)).by_mode.spray ?? 0).toBe(Math.max(0, end - 10 * MINUTE_MS));
   });
@@ -42,7 +42,7 @@ describe("what lies at a window's border", () => {
     [50 * MINUTE_MS - 1, 1],
     [50 * MINUTE_MS, 1],
     [50 * MINUTE_MS + 1, 0],
-  ])("a cycle whose END is minute 50, in a window from %i ms on: %i", (start, count) => {
+  ])("from %i ms on counts %i cycle(s) if one cycle ends at minute 50", (start, count) => {
     expect(cycleCount(source, from(start)).cycle_count).toBe(count);
   });
 
@@ -50,7 +50,7 @@ describe("what lies at a window's border", () => {
     [50 * MINUTE_MS - 1, 0],
     [50 * MINUTE_MS, 0],
     [50 * MINUTE_MS + 1, 1],
-  ])("and in a window up to %i ms: %i", (end, count) => {
+  ])("up to %i ms counts %i cycle(s) if one cycle ends at minute 50", (end, count) => {
     expect(cycleCount(source, to(end)).cycle_count).toBe(count);
   });
 });
@@ -61,7 +61,7 @@ describe("booth overuse", () => {
     [40 * MINUTE_MS - 1, 1, 1],
     [40 * MINUTE_MS, 0, 0],
     [40 * MINUTE_MS + 1, 0, 0],
-  ])("a limit of %i ms, of 40 min in use, leaves %i ms and %i cycle(s) over it", (limit_ms, ms, cycles) => {
+  ])("with a limit of %i ms and 40 min in use is %i ms and %i cycle(s)", (limit_ms, ms, cycles) => {
     const parameters = uncounted(withFilters({ exhaust_filter: { limits: { minutes: limit_ms / MINUTE_MS } } }));
     const booth = script(parameters);
     enterFilter(booth, 0);
@@ -84,7 +84,7 @@ describe("a filter's estimated duration", () => {
     // 70 min in 7 days: the limit is reached after 140 days, of which 80 % are nominal and 20 % maintenance.
     [7 * DAY_MS, 140, 112, 28],
     [14 * DAY_MS, 280, 224, 56],
-  ])("is known from a week on: at %i ms %s days, of them %s nominal and %s maintenance", (...row) => {
+  ])("at an age of %i ms is %s days, of which %s are nominal and %s are maintenance", (...row) => {
     const [age, estimated_days, nominal_days, maintenance_days] = row;
     const source = { reader, stream: "s", now_ms: T0 + age };
     const [filter] = filterMaintenances(source, { start: T0, end: T0 + 30 * DAY_MS });

@@ -19,14 +19,14 @@ function report(
   expect(examples).toEqual([]);
 }
 
-it("a flipped bit in database or write-ahead log never gives a wrong value or hides one without a gap record", () => {
+it("a flipped bit in the database or write-ahead log never gives a wrong value, and a gap record declares each value that it hides", () => {
   const result = rot(memoryFolder(), FLIPS, SEED);
   report("bit flip", result);
   expect(result).toMatchObject({ wrong: 0, refused: 0 });
   expect(result.quarantined + result.salvaged).toBeGreaterThan(FLIPS / 4);
 });
 
-it("a flipped bit in the identity never gives another gateway, credential or provisioning row", () => {
+it("a flipped bit in the identity file never gives another gateway id, credential or provisioning row", () => {
   const counts = rotIdentity(memoryFolder(), FLIPS, SEED);
   report("bit flip in the identity", counts);
   expect(counts.wrong).toBe(0);

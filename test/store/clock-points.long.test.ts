@@ -87,7 +87,7 @@ function tell(fault: string, count: Count): void {
   expect(count).toEqual({ lost: 0, doubled: 0, wrong: 0 });
 }
 
-it("after a boot in 1970 and a sync at any point every reading gets its true time", () => {
+it("after a boot in 1970 and a sync at any point, every reading gets its true time", () => {
   const writer = writerIn(memoryFolder());
   const random = seededRandom(SEED);
   const count: Count = { lost: 0, doubled: 0, wrong: 0 };

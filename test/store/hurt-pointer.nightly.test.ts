@@ -101,12 +101,12 @@ function freePages(): Whole {
 
 it.each([
   [
-    "from a page to the next costs its own row alone, a damaged head the rows of its page",
+    "from a page to its next page loses only its own row, or the page's rows if it damages the page's head",
     longRows,
     { bit: 2, cost: READINGS, least: COMMITS },
   ],
-  ["to a free page costs nothing", freePages, { bit: 32, cost: 0, least: 10 }],
-])("a damaged pointer %s, and no other pages are overwritten", (_what, make, { bit, cost, least }) => {
+  ["to a free page loses nothing", freePages, { bit: 32, cost: 0, least: 10 }],
+])("a damaged pointer in the database %s, and no other pages are overwritten", (_what, make, { bit, cost, least }) => {
   const { bytes, truth, pointers, heads } = make();
   const copies = memoryFolder();
   const costs: number[] = [];

@@ -33,7 +33,7 @@ it("a store of forty days that a release wrote gives the same figures, filters, 
   expect(checkStore(folder, () => undefined)).toMatchObject({ sound: true, problems: [] });
 });
 
-it("its backlog is read from the cursor on, each record once, and its log continues after it", () => {
+it("a store that a release wrote returns its backlog from the cursor on, each record once, and its log continues after the backlog", () => {
   const writer = keepFortyDays(keptStore());
   const { stream, acked_seq, newest_seq } = writer.openStream("booth-1");
   const sent: number[] = [];
@@ -55,7 +55,7 @@ it("its backlog is read from the cursor on, each record once, and its log contin
   writer.close();
 });
 
-it("its kept log folds into exactly its stored facts", () => {
+it("a store that a release wrote folds its log into exactly its stored facts", () => {
   const folder = keptStore();
   const writer = keepFortyDays(folder);
   const { stream } = writer.openStream("booth-1");

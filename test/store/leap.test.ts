@@ -97,8 +97,8 @@ describe("a store after a leap of the clock by a year", () => {
   });
 });
 
-describe("a wrong time without older records", () => {
-  it("is corrected too: the state kept with it is corrected, and all kept records get their right time", () => {
+describe("a wrong time that outlasts all records with the right time", () => {
+  it("is corrected in the derivation state, and all kept records get their right time", () => {
     const one = lived();
     vouch(one, 48 * HOUR_MS, YEAR);
     // The wrong time lasts so long that all records with the right time were deleted by age.

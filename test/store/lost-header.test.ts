@@ -24,7 +24,7 @@ function wipe(path: string): void {
   closeSync(file);
 }
 
-it("a store without its first 8 KB is salvaged for its booth, whose stream the identity knows", () => {
+it("a store that lost its first 8 KB is salvaged, and its stream still belongs to its booth", () => {
   const folder = memoryFolder();
   const first = open(folder);
   // The second stream must not have the first name again.
@@ -60,9 +60,9 @@ it("a store without its first 8 KB is salvaged for its booth, whose stream the i
 });
 
 it.each([
-  ["says another booth", "UPDATE stream SET booth_id = 'booth-2'"],
-  ["is gone", "DELETE FROM stream"],
-])("a stream whose row %s stays the booth's stream", (_how, sql) => {
+  ["names another booth", "UPDATE stream SET booth_id = 'booth-2'"],
+  ["is missing", "DELETE FROM stream"],
+])("a booth keeps its stream if the stream's row %s", (_how, sql) => {
   const folder = memoryFolder();
   const first = open(folder);
   const { stream } = first.store.openStream("booth-1");

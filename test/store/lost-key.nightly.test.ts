@@ -58,8 +58,8 @@ function lookedThrough(file: string, oldest_seq: number): { readonly seen: boole
 
 it.each([
   ["log", 1],
-  ["log, and facts that have outlived theirs,", 125],
-])("any damaged key in the %s is found by a check, or hides nothing", (_part, oldest) => {
+  ["log and in facts whose log records are deleted", 125],
+])("a check finds any damaged key in the %s if the key hides a row", (_part, oldest) => {
   const folder = memoryFolder();
   const bytes = manyRows(folder);
   const copy = join(folder, "copy.db");

@@ -8,7 +8,7 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const EVER = { start: 0, end: Infinity };
 
-it("an open reader returns after each commit the same stages and readings as a new one", () => {
+it("after each commit, an open reader returns the same stages and readings as a newly opened reader", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const { stream } = writer.openStream("booth-1");

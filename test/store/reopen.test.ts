@@ -46,7 +46,7 @@ function strandedStore(): {
   };
 }
 
-it("a salvage that failed for lack of space is repeated by a later call", () => {
+it("a salvage that failed because the new file could not be written is repeated by a later call", () => {
   const { store, mend, take } = strandedStore();
   mend();
   take(3);
@@ -54,7 +54,7 @@ it("a salvage that failed for lack of space is repeated by a later call", () => 
   store.close();
 });
 
-it("a store that waits for its salvage is closed without an error", () => {
+it("a store that waits for its salvage closes without an error", () => {
   const { store } = strandedStore();
   expect(() => store.close()).not.toThrow();
 });

@@ -30,7 +30,7 @@ describe("replacing the store's file", () => {
     expect(newestIn(folder)).toBe(newest);
   });
 
-  it.each(["before the old one is set aside", "after it"])(
+  it.each(["before the old file is set aside", "after the old file is set aside"])(
     "is completed by the next start if the process ends %s",
     (when) => {
       const folder = memoryFolder();
@@ -39,14 +39,14 @@ describe("replacing the store's file", () => {
       filled(other, 9);
       copyFileSync(storePath(other), freshPath(folder));
       readyFresh(folder);
-      if (when === "after it") renameSync(storePath(folder), `${storePath(folder)}.damaged-1`);
+      if (when === "after the old file is set aside") renameSync(storePath(folder), `${storePath(folder)}.damaged-1`);
       expect(newestIn(folder)).toBe(newestIn(other));
       expect(damagedFiles(folder)).toHaveLength(1);
       expect(existsSync(`${storePath(folder)}.renewed`)).toBe(false);
     },
   );
 
-  it("keeps the last two files that were set aside", () => {
+  it("keeps the last two replaced files", () => {
     const folder = memoryFolder();
     for (const content of ["one", "two", "three", "four"]) {
       writeFileSync(storePath(folder), content);

@@ -29,7 +29,7 @@ it.each([
     "DROP TABLE dead_letter",
     /knows 9 alone: install the older agent again until all is delivered/,
   ],
-])("a store with a %s schema is refused with advice, and its file stays unchanged", (_, version, ...how) => {
+])("a store whose schema is %s is rejected with advice, and its file stays unchanged", (_, version, ...how) => {
   const folder = madeStore();
   const [statement, sentence] = how;
   const db = new Database(storePath(folder));
@@ -47,7 +47,7 @@ it.each([
 });
 
 it.each([0, SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])(
-  "a store with our tables but version %i counts as damaged and is salvaged completely",
+  "a store with the known tables but schema version %i counts as damaged and is salvaged completely",
   (version) => {
     const folder = madeStore();
     const db = new Database(storePath(folder));
@@ -60,7 +60,7 @@ it.each([0, SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])(
   },
 );
 
-it("a new store has exactly the same tables as an earlier one", () => {
+it("a new store has exactly the same tables as a store that a release wrote", () => {
   const now = madeStore();
   const before = memoryFolder();
   const bytes = readFileSync(join(import.meta.dirname, "../fixtures/store-9.db.gz"));

@@ -16,7 +16,7 @@ function filled(folder: string): { writer: Writer; stream: string } {
 
 const gapsOf = (records: readonly Placed[]) => records.flatMap((one) => (one.kind === "g" ? [one.value] : []));
 
-it("a record that was set aside keeps its reason over a restart, and the next commit declares it once", () => {
+it("a rejected record that was set aside keeps its reason over a restart, and the next commit declares it in one gap record", () => {
   const folder = temporaryFolder();
   const { writer, stream } = filled(folder);
   const refusal = { seq: 5, reason: "malformed", declare: true };
@@ -32,7 +32,7 @@ it("a record that was set aside keeps its reason over a restart, and the next co
   again.close();
 });
 
-it("a record that the service rejected by its seq needs no declaration", () => {
+it("a record that the service rejected by its seq needs no gap record", () => {
   const { writer, stream } = filled(temporaryFolder());
   writer.setAside(stream, [{ seq: 4, reason: "unknown kind", declare: false }]);
   writer.ingest(stream, [reading(20_000, "mode", 2)], 2);

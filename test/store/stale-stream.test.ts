@@ -31,9 +31,9 @@ function killedStore(isHurt: boolean): string {
 }
 
 it.each([
-  ["as it was last", false, 2],
-  ["only as it was before the newest records", true, 0],
-])("a salvage that finds a stream's row %s keeps the take number or marks it as unknown", (_how, isHurt, take) => {
+  ["keeps the take number if it finds the newest row of the stream", false, 2],
+  ["marks the take number as unknown if it finds only an older row of the stream", true, 0],
+])("a salvage %s", (_how, isHurt, take) => {
   const folder = killedStore(isHurt);
   salvage({ dataDir: folder, wall: () => 0 });
   const writer = writerIn(folder);

@@ -55,7 +55,7 @@ function spoil(folder: string, spoilt: (wal: Buffer, commits: ReturnType<typeof 
 }
 
 describe("the end of the write-ahead log", () => {
-  it("torn in the last commit counts as a power cut, which loses only that unconfirmed commit", () => {
+  it("with a torn last commit counts as a power cut, which loses only that unconfirmed commit", () => {
     const { folder, newest } = killedStore();
     spoil(folder, (wal, commits) => {
       const { from = 0 } = commits.at(-1) ?? {};
@@ -70,7 +70,7 @@ describe("the end of the write-ahead log", () => {
     expect(readWal(storePath(folder)).end).toBe("whole");
   });
 
-  it("torn in an earlier commit counts as damage, because that commit had been confirmed", () => {
+  it("with a torn earlier commit counts as damage, because that commit had been confirmed", () => {
     const { folder, newest } = killedStore();
     spoil(folder, (wal, commits) => {
       const { from = 0 } = commits.at(-2) ?? {};

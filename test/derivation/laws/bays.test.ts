@@ -96,12 +96,12 @@ function aloneOf(booth: Script, bay: "left" | "right"): Folded {
 
 const LAWS = [
   law<FoldBays, readonly Turn[]>({
-    name: "two bays: the booth is in the higher of their modes",
+    name: "a booth with two bays is in the bays' mode with the higher priority",
     lives: turns,
     right,
     holds: (folds, life) => isHighest(folds(lifeOf(life))),
     planted: {
-      "a booth that follows its first bay": (booth) => {
+      "the booth always takes the mode of its first bay": (booth) => {
         const folded = right(booth);
         const first = folded.facts.flatMap((fact) => (fact.kind === "m" && fact.value.bay === 1 ? [fact] : []));
         const facts = folded.facts.filter((fact) => fact.kind !== "m" || fact.value.bay !== 0);
@@ -110,14 +110,14 @@ const LAWS = [
           facts: [...facts, ...first.map((fact) => ({ ...fact, value: { ...fact.value, bay: 0 } }))],
         };
       },
-      "a booth whose bays are read as one": (booth) => {
+      "the booth shows spray although cool_down has the higher priority": (booth) => {
         const folded = right(booth);
         return { ...folded, facts: folded.facts.map((fact) => lowered(fact)) };
       },
     },
   }),
   law<FoldBays, readonly Turn[]>({
-    name: "two bays: cycles are each bay's own",
+    name: "in a booth with two bays, each cycle belongs to one bay",
     lives: turns,
     right,
     holds: (folds, life) => {
@@ -125,11 +125,11 @@ const LAWS = [
       return cyclesAreBays(folds(booth), [aloneOf(booth, "left"), aloneOf(booth, "right")]);
     },
     planted: {
-      "cycles of the second bay that are left out": (booth) => {
+      "the cycles of the second bay are missing": (booth) => {
         const folded = right(booth);
         return { ...folded, facts: folded.facts.filter((fact) => fact.kind !== "c" || fact.value.bay !== 2) };
       },
-      "a cycle booked to the booth": (booth) => {
+      "cycles belong to the booth instead of a bay": (booth) => {
         const folded = right(booth);
         return {
           ...folded,

@@ -101,18 +101,18 @@ function withCycles(change: (cycle: Cycle, before: Cycle | undefined) => Cycle):
 
 const LAWS = [
   law({
-    name: "no negative deltas: no count and no figure goes down below nothing",
+    name: "counter totals never fall, and no figure of a filter's removal record is negative",
     lives: walks,
     right: rightFold,
     holds: neverNegative,
     planted: {
-      "a fall that is booked": withSteps((state) => ({
+      "a falling counter lowers its total": withSteps((state) => ({
         ...state,
         counters: Object.fromEntries(
           Object.entries(state.counters).map(([tag, one]) => [tag, { ...one, total_steps: Math.round(one.raw * 10) }]),
         ),
       })),
-      "a filter's overuse from before it was in": withFacts((facts) =>
+      "a filter's overuse is longer than the time it was installed": withFacts((facts) =>
         facts.map((fact) => {
           if (fact.kind !== "f" || fact.value.maintenance === null || fact.value.maintenance === undefined) return fact;
           const { maintenance } = fact.value;
@@ -123,12 +123,12 @@ const LAWS = [
     },
   }),
   law({
-    name: "nothing lost: what counters show for a gap is booked",
+    name: "every count is booked exactly once, even if the PLC counts it during a gap",
     lives: walks,
     right: rightFold,
     holds: losesNoCount,
     planted: {
-      "counts of time without data thrown away": withState((state) => ({
+      "counts from time without data are discarded": withState((state) => ({
         ...state,
         counters: Object.fromEntries(
           Object.entries(state.counters).map(([tag, one]) => [
@@ -137,7 +137,7 @@ const LAWS = [
           ]),
         ),
       })),
-      "the first count that is booked twice": withState((state) => {
+      "the first cycle count is booked twice": withState((state) => {
         const { cycles, ...rest } = state.counters;
         if (cycles === undefined || cycles.total_steps === 0) return state;
         return { ...state, counters: { ...rest, cycles: { ...cycles, total_steps: cycles.total_steps + 1 } } };
@@ -145,16 +145,16 @@ const LAWS = [
     },
   }),
   law({
-    name: "cycles lie inside runs",
+    name: "every cycle lies within one run of stages",
     lives: walks,
     right: rightFold,
     holds: cyclesAreInRuns,
     planted: {
-      "a cycle that goes on over the end of its run": withCycles((cycle, before) =>
+      "a cycle starts in the previous run": withCycles((cycle, before) =>
         before === undefined ? cycle : { ...cycle, start: before.start },
       ),
-      "an END in the pause after the run": withCycles((cycle) => ({ ...cycle, end: cycle.end + 1000 })),
-      "a short bake that counts": withCycles((cycle) =>
+      "a cycle ends in the pause after its run": withCycles((cycle) => ({ ...cycle, end: cycle.end + 1000 })),
+      "a cycle with a short bake counts as complete": withCycles((cycle) =>
         cycle.result === "short_bake" ? { ...cycle, counted: true } : cycle,
       ),
     },

@@ -85,41 +85,41 @@ const noCycles = (state: DeriveState): DeriveState => ({
 
 const LAWS = [
   law({
-    name: "replay: records already seen change nothing",
+    name: "replayed records change neither facts nor state",
     lives: fc.record({ life: walks, at: fc.nat(10_000) }),
     right: rightFold,
     holds: ignoresReplay,
     planted: {
-      "a fold that takes any seq": (records, from) =>
+      "the fold accepts any sequence number": (records, from) =>
         rightFold(records, from === undefined ? undefined : { ...from, seq: 0 }),
-      "a fold that goes back by one record": (records, from) =>
+      "the fold processes the last record again": (records, from) =>
         rightFold(records, from === undefined ? undefined : { ...from, seq: Math.max(0, from.seq - 1) }),
     },
   }),
   law<FoldAll, Committed>({
-    name: "batch boundaries don't matter",
+    name: "the facts of a life do not depend on the commit sizes",
     lives: fc.record({ life: walks, one: chunkings, other: chunkings }),
     right: rightFold,
     holds: (fold, { life, one, other }) => isSame(toldOf(fold, life, one), toldOf(fold, life, other)),
     planted: {
-      "a gap read from the spacing of records, not from coverage": unbridged,
-      "the first fact of a commit that gets lost": withFacts((facts) =>
+      "gaps are derived from the spacing of records instead of coverage records": unbridged,
+      "facts of the same instant are lost within a commit": withFacts((facts) =>
         facts.filter((fact, index) => index === 0 || fact.mono !== facts[index - 1]?.mono),
       ),
     },
   }),
   law<FoldAll, Saved>({
-    name: "rebuild from the log = incremental",
+    name: "a rebuild from the whole log gives the same facts and state as incremental folding",
     lives: fc.record({ life: steppedWalks, sizes: chunkings }),
     right: rightFold,
     holds: rebuildsTheSame,
     planted: {
-      "an open cycle that isn't in the state": withState(noCycles),
-      "the gap of an absence that is forgotten": withState((state) => ({
+      "the state does not contain the open cycle": withState(noCycles),
+      "the state does not contain the open gap": withState((state) => ({
         ...state,
         bays: state.bays.map((bay) => ({ ...bay, gap: null })),
       })),
-      "facts that tell by which call they came": countingFold(),
+      "facts depend on the number of fold calls": countingFold(),
     },
   }),
 ];

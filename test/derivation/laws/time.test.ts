@@ -132,7 +132,7 @@ function stepped(by: (record: Extract<Stored<LogRecord>, { kind: "t" }>) => numb
   );
 }
 
-it("an instant before a gap in which the wall clock was put back is booked to the mode it is told in", () => {
+it("if the wall clock is put back before a gap, each hour's time by mode still equals the stages in that hour", () => {
   const life: Happening[] = [
     { kind: "mode", code: 0, ms: 100 },
     { kind: "step", ms: -120_000 },
@@ -149,15 +149,15 @@ it("an instant before a gap in which the wall clock was put back is booked to th
 
 const LAWS = [
   law({
-    name: "conservation: stages and the time without data are all time",
+    name: "stages, including no_data, cover all time without holes or overlaps",
     lives: steppedWalks,
     right: rightFold,
     holds: tiles,
     planted: {
-      "a stage of no data that is left out": withFacts((facts) =>
+      "no_data stages are missing": withFacts((facts) =>
         facts.filter((fact) => fact.kind !== "m" || fact.value.mode !== "no_data"),
       ),
-      "a stage that begins before the one before it ends": withFacts((facts) =>
+      "a stage begins before its predecessor ends": withFacts((facts) =>
         facts.map((fact) =>
           fact.kind === "m" ? { ...fact, value: { ...fact.value, start: fact.value.start - 1 } } : fact,
         ),
@@ -165,32 +165,32 @@ const LAWS = [
     },
   }),
   law({
-    name: "conservation: the hours are the stages",
+    name: "each hour is written once, and its time by mode equals the stages in that hour",
     lives: steppedWalks,
     right: rightFold,
     holds: hoursAreStages,
     planted: {
-      "time booked to another mode": withFacts((facts) =>
+      "time is booked to the wrong mode": withFacts((facts) =>
         facts.map((fact) => {
           if (fact.kind !== "d") return fact;
           const { spray = 0, idle = 0, ...rest } = fact.value.ms_by_mode;
           return { ...fact, value: { ...fact.value, ms_by_mode: { ...rest, spray: idle, idle: spray } } };
         }),
       ),
-      "an hour that is written twice": withFacts((facts) => [
+      "an hour is written twice": withFacts((facts) => [
         ...facts,
         ...facts.filter((fact) => fact.kind === "d").slice(0, 1),
       ]),
     },
   }),
   law({
-    name: "a clock stepped back never counts twice",
+    name: "time is not counted twice after the wall clock steps back",
     lives: steppedWalks,
     right: rightFold,
     holds: countsOnce,
     planted: {
-      "time that follows a wall clock put forward": stepped(() => 9e6),
-      "time that runs back with the wall clock": withSteps((state, record) => {
+      "corrected time follows a wall clock that is put forward": stepped(() => 9e6),
+      "corrected time runs back with the wall clock": withSteps((state, record) => {
         if (record.kind !== "t") return state;
         const { clock } = state;
         return { ...state, clock: { ...clock, now: record.value.wall } };
@@ -198,15 +198,15 @@ const LAWS = [
     },
   }),
   law({
-    name: "bad quality adds to no mode",
+    name: "time with bad readings that is longer than the bridge counts for no mode",
     lives: badTimes,
     right: rightFold,
     holds: ignoresBad,
     planted: {
-      "a bad reading taken for a value": withRecords((record) =>
+      "a bad reading counts as a value": withRecords((record) =>
         record.kind === "r" && record.quality === "bad" ? { ...record, value: 3, quality: "good" } : record,
       ),
-      "a bad reading passed over": (records, from) =>
+      "bad readings are ignored": (records, from) =>
         rightFold(
           records.filter((record) => record.kind !== "r" || record.quality !== "bad"),
           from,
@@ -214,18 +214,18 @@ const LAWS = [
     },
   }),
   law({
-    name: "short stages are passing states, faults and estops never",
+    name: "stages shorter than min_stage are merged, except fault and estop",
     lives: seen,
     right: rightFold,
     holds: keepsFaults,
     planted: {
-      "a fault under min_stage merged away": withFacts((facts) =>
+      "a fault shorter than min_stage is removed": withFacts((facts) =>
         facts.filter(
           ({ kind, value }) =>
             kind !== "m" || value.end - value.start >= 2000 || !["fault", "estop"].includes(value.mode),
         ),
       ),
-      "a shorter min_stage than the rules say": withRecords((record) =>
+      "min_stage is shorter than the parameters require": withRecords((record) =>
         record.kind === "p" ? { ...record, value: { ...record.value, min_stage_ms: 1900 } } : record,
       ),
     },

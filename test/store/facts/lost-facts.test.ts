@@ -24,9 +24,15 @@ interface Case {
 }
 
 const CASES: readonly Case[] = [
-  { name: "one between two", facts: { 3: "a", 9: "c" }, lost: [[5, 5]], made: "abc", expected: { 5: "b" } },
   {
-    name: "the first and the last",
+    name: "a fact between two known facts",
+    facts: { 3: "a", 9: "c" },
+    lost: [[5, 5]],
+    made: "abc",
+    expected: { 5: "b" },
+  },
+  {
+    name: "the first and the last fact",
     facts: { 5: "b" },
     lost: [
       [3, 3],
@@ -36,14 +42,14 @@ const CASES: readonly Case[] = [
     expected: { 3: "a", 9: "c" },
   },
   {
-    name: "two beside each other",
+    name: "two consecutive facts",
     facts: { 3: "a", 9: "d" },
     lost: [[5, 6]],
     made: "abcd",
     expected: { 5: "b", 6: "c" },
   },
   {
-    name: "two apart",
+    name: "two separate facts",
     facts: { 3: "a", 9: "d" },
     lost: [
       [5, 5],
@@ -53,23 +59,35 @@ const CASES: readonly Case[] = [
     expected: { 5: "b", 7: "c" },
   },
   {
-    name: "the one that its neighbors leave, of several that say the same",
+    name: "the right one of several equal facts, found by its neighbors",
     facts: { 3: "a", 9: "b", 12: "c" },
     lost: [[5, 5]],
     made: "aabc",
     expected: { 5: "a" },
   },
-  { name: "not more than were lost", facts: { 3: "a", 9: "d" }, lost: [[5, 5]], made: "abcd", expected: {} },
   {
-    name: "not fewer: the rest were log records",
+    name: "nothing if the log gives more facts than were lost",
+    facts: { 3: "a", 9: "d" },
+    lost: [[5, 5]],
+    made: "abcd",
+    expected: {},
+  },
+  {
+    name: "nothing if the log gives fewer facts than seqs were lost",
     facts: { 3: "a", 9: "c" },
     lost: [[5, 7]],
     made: "abc",
     expected: {},
   },
-  { name: "nothing where nothing was lost", facts: { 3: "a", 9: "c" }, lost: [[10, 10]], made: "abc", expected: {} },
   {
-    name: "nothing where a fact that stands doesn't come out again",
+    name: "nothing if no seq was lost where the log gives another fact",
+    facts: { 3: "a", 9: "c" },
+    lost: [[10, 10]],
+    made: "abc",
+    expected: {},
+  },
+  {
+    name: "nothing if the log does not give a known fact again",
     facts: { 3: "a", 7: "x", 9: "c" },
     lost: [[5, 5]],
     made: "abc",
@@ -77,6 +95,9 @@ const CASES: readonly Case[] = [
   },
 ];
 
-it.each(CASES)("lostFacts restores $name", ({ facts, lost, made, expected }) => {
-  expect(lostFacts({ facts: standing(facts), lost }, refolded(made))).toEqual(standing(expected));
-});
+it.each(CASES.map((one) => [one.name, one] as const))(
+  "lostFacts restores %s",
+  (_name, { facts, lost, made, expected }) => {
+    expect(lostFacts({ facts: standing(facts), lost }, refolded(made))).toEqual(standing(expected));
+  },
+);

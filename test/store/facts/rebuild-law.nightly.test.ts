@@ -91,13 +91,13 @@ function changedSince(): Fold {
 
 const LAWS = [
   law<Fold, Lived>({
-    name: "rebuild from the stored log = incremental, byte for byte",
+    name: "a rebuild from the stored log gives the same facts as incremental folding, byte for byte",
     lives: fc.record({ life: steppedWalks, sizes: chunkings }),
     right: deriveFold,
     holds: rebuildsTheSame,
     planted: {
-      "a fold that remembers something beside its state": forgetful(),
-      "definitions that changed since the facts were made": changedSince(),
+      "the fold has memory outside its state": forgetful(),
+      "the definitions have changed after the facts were made": changedSince(),
     },
   }),
 ];

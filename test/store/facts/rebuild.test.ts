@@ -80,7 +80,7 @@ it("a rebuild corrects facts that don't follow from the log, and reports them", 
   again.close();
 });
 
-it("a rebuild with today's parameters names each replaced fact, and a rebuild without them restores it", () => {
+it("a rebuild with today's parameters names each replaced fact, and a rebuild without them restores the old facts", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const booth = standardDay();
@@ -117,7 +117,7 @@ it("a rebuild lets ingest continue between its slices, and includes the new reco
   writer.close();
 });
 
-it("a rebuild of an empty log, or of one whose first records are deleted, fails with the reason", () => {
+it("a rebuild of an empty log, or of a log whose first records are deleted, fails with the reason", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const { stream } = writer.openStream("booth-1");

@@ -67,7 +67,7 @@ function damaged({ folder, entries, facts }: ReturnType<typeof written>, sql: st
   return { left, restored, again, quarantined };
 }
 
-it("each fact that a damaged file loses is restored from the log, byte for byte, under its old seq", () => {
+it("each damaged fact is restored from the log, byte for byte, under its old seq (sequence number)", () => {
   const life = written();
   const { facts } = life;
   expect(facts.length).toBeGreaterThan(8);
@@ -78,7 +78,7 @@ it("each fact that a damaged file loses is restored from the log, byte for byte,
   }
 });
 
-it("a whole page of facts is restored, but facts whose log records are lost too stay lost and noted", () => {
+it("a whole page of damaged facts is restored, but facts whose log records are also lost stay lost and are noted", () => {
   const life = written();
   const { facts } = life;
   const page = damaged(life, `UPDATE fact SET crc = crc + 1 WHERE seq > ${(facts[2]?.seq ?? 0).toString()}`);

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../support/temporary.ts";
 
 const uuid = (): string => "11111111-1111-4111-8111-111111111111";
 
-it("the identity survives a stop and is readable only by its owner", () => {
+it("the identity (gateway id and credential) survives a stop and is readable only by its owner", () => {
   const folder = temporaryFolder();
   const first = openIdentity(folder, uuid);
   first.setCredential("a-secret");
@@ -24,7 +24,7 @@ it("the identity survives a stop and is readable only by its owner", () => {
 });
 
 it.each([
-  ["gone", (path: string) => rmSync(path)],
+  ["missing", (path: string) => rmSync(path)],
   ["overwritten", (path: string) => writeFileSync(path, "rubbish".repeat(2_000))],
   ["emptied", (path: string) => writeFileSync(path, "")],
 ])("the identity is restored from its copy if the file is %s", (_name, spoil) => {
@@ -43,7 +43,7 @@ it.each([
   ["emptied", ""],
   ["overwritten", "rubbish".repeat(2_000)],
 ])(
-  "an agent starts with its store under a new identity, marked as lost, if the file and its copy were %s",
+  "an agent starts with its old store and a new identity, marked as lost, if the identity file and its copy were %s",
   (_, rubbish) => {
     const folder = temporaryFolder();
     const names = { gateway: () => "gateway-1", stream: () => "stream-1" };
@@ -77,7 +77,7 @@ it("an identity of a newer agent is rejected with a clear message and stays unch
   expect(sums()).toEqual(before);
 });
 
-it("a higher version number with our tables doesn't count as a newer agent's identity", () => {
+it("an identity file with a higher version number but the known tables is opened", () => {
   const folder = temporaryFolder();
   openIdentity(folder, uuid).close();
   const db = new Database(join(folder, "identity.db"));

@@ -110,7 +110,7 @@ afterAll(() => {
 });
 
 describe("a log read in chunks", () => {
-  it("contains each record once, between any two seqs, as a read of single records does", () => {
+  it("contains the same records as a read of single records, for any range of seqs", () => {
     const writer = opened(BUSY);
     const whole = readRange(writer, BUSY.stream, [1, BUSY.newest]);
     const bounds = fc.tuple(fc.integer({ min: 1, max: BUSY.newest }), fc.integer({ min: 0, max: BUSY.newest }));
@@ -131,7 +131,7 @@ describe("a log read in chunks", () => {
     writer.close();
   });
 
-  it("begins a chunk only at a row, or at facts before it, and ends it only before the next row", () => {
+  it("begins each chunk at a row or at facts before the row, and ends each chunk before the next row", () => {
     const writer = opened(BUSY);
     const [first] = walk(writer, BUSY.stream, { from: 1, end: BUSY.newest }).chunks;
     if (first === undefined) throw new Error("no chunk");
@@ -143,7 +143,7 @@ describe("a log read in chunks", () => {
     writer.close();
   });
 
-  it("transfers the bytes of each chunk complete from the store's thread", async () => {
+  it("passes the bytes of each chunk complete from the store thread", async () => {
     const writer = opened(BUSY);
     const [first] = walk(writer, BUSY.stream, { from: 1, end: BUSY.newest }).chunks;
     writer.close();
@@ -193,7 +193,7 @@ describe("a damaged part of the log", () => {
     `UPDATE log SET t0 = t0 + 1 ${ROW}`,
     `DELETE FROM fact ${FACT}`,
     `UPDATE fact SET body = '[]' ${FACT}`,
-  ])("is read record by record after %s", (sql) => {
+  ])("is read record by record after the SQL statement %s", (sql) => {
     const { chunk } = after((db, { first_seq, from, to }) => {
       const seqs = sql.endsWith(ROW) ? { first_seq } : { from, to };
       expect(db.prepare(sql).run(seqs).changes).toBe(1);

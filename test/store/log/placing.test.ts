@@ -64,8 +64,8 @@ function reopen(one: Bed): void {
   one.writer = writerIn(one.folder);
 }
 
-describe("a boot without a sync", () => {
-  it("is stored and shown as uncertain, and isn't sent", () => {
+describe("a boot without a known time (no sync)", () => {
+  it("is stored and shown as uncertain, but not sent", () => {
     const one = bed();
     live(one, { ...UNSYNCED });
     const info = one.writer.info(one.stream);
@@ -87,7 +87,7 @@ describe("a boot without a sync", () => {
     reader.close();
   });
 
-  it("gets its times from the sync, as if the clock had always been right", () => {
+  it("gets its times from a later sync, as if the clock had always been right", () => {
     const one = bed();
     const right = bed();
     const syncAt = 40_000;
@@ -105,7 +105,7 @@ describe("a boot without a sync", () => {
     expect(stages(one)).toEqual(["spray 0-5 good"]);
   });
 
-  it("follows the last known instant, as uncertain, if a later boot syncs; also two such boots", () => {
+  it("is placed after the last known instant, as uncertain, if a later boot syncs (also with two such boots)", () => {
     const one = bed();
     live(one, {});
     live(one, { ...UNSYNCED, boot: "b", mode: () => 4, length_ms: 4 * MINUTE_MS });
@@ -147,7 +147,7 @@ describe("a boot without a sync", () => {
     expect(knownTime(one.writer.state(one.stream)).now).toBe(T0 + 14 * MINUTE_MS);
   });
 
-  it("waits over restarts of the agent, and is folded the same way afterwards", () => {
+  it("waits for its time over agent restarts, and is folded the same way afterwards", () => {
     const one = bed();
     const other = bed();
     for (const each of [one, other]) live(each, {});
@@ -163,7 +163,7 @@ describe("a boot without a sync", () => {
     expect(one.writer.state(one.stream)).toEqual(other.writer.state(other.stream));
   });
 
-  it("keeps its times when everything is folded again from the log", () => {
+  it("keeps its times if the whole log is folded again", () => {
     const one = bed();
     live(one, {});
     live(one, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE_MS });
@@ -176,7 +176,7 @@ describe("a boot without a sync", () => {
     expect(one.writer.state(one.stream)).toEqual(state);
   });
 
-  it("stays unchanged if the commit that gives it its times fails", () => {
+  it("stays unchanged if the commit that sets its times fails", () => {
     const one = bed();
     live(one, {});
     live(one, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE_MS });

@@ -25,7 +25,7 @@ import { memoryFolder } from "../../support/temporary.ts";
 /** SQL that is true for log rows with a gap record. */
 const HAS_GAP = `substr(packed, 1, 2) IN (x'0301', x'0303')`;
 
-describe("a store with a budget", () => {
+describe("a store with a size budget", () => {
   it("deletes acked records first, without a gap record", () => {
     const one = bed({ max_bytes: 200_000, max_age_ms: 10 * 365 * DAY });
     for (let index = 0; index < 700; index += 1) {
@@ -37,7 +37,7 @@ describe("a store with a budget", () => {
     one.writer.close();
   });
 
-  it("deletes acked facts before unacked readings if facts fill half of it", () => {
+  it("deletes acked facts before unacked readings if facts fill half of the budget", () => {
     const one = bed({ max_bytes: 200_000, max_age_ms: 10 * 365 * DAY });
     for (let index = 0; index < 900; index += 1) {
       hour(one, index);
@@ -52,7 +52,7 @@ describe("a store with a budget", () => {
     one.writer.close();
   });
 
-  it("deletes the oldest records that wait for a sync last, and declares them once the time is known", () => {
+  it("deletes the oldest records of unknown time if it is full of such records, and declares them once the time is known", () => {
     const budget = { max_bytes: 100_000, max_age_ms: 30 * DAY };
     const one = unsynced(budget);
     let largest = 0;
@@ -112,7 +112,7 @@ describe("a store with a budget", () => {
   });
 
   it.each([
-    { why: "for want of room", hours: [...Array(1_000).keys()], budget: { ...BUDGET, max_bytes: 400_000 } },
+    { why: "for lack of space", hours: [...Array(1_000).keys()], budget: { ...BUDGET, max_bytes: 400_000 } },
     { why: "after 400 days", hours: [...Array(60).keys(), 420 * 24, 421 * 24, 422 * 24], budget: BUDGET },
   ])("passes a check after facts were deleted $why", ({ hours, budget }) => {
     const one = bed(budget);

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { collectGarbage, growYoung, youngRoom } from "../../../src/store/thread/memory.ts";
 
-test("collectGarbage frees unreachable objects only", async () => {
+test("collectGarbage frees only unreachable objects", async () => {
   const held = { of: "the agent" };
   const refs = { held: new WeakRef(held), dropped: new WeakRef(largeObject()) };
   // The target of a WeakRef lives until the end of the turn in which it was created or read.

@@ -25,7 +25,7 @@ describe("the log store", () => {
     writer.close();
   });
 
-  it("ingests the same takes once", () => {
+  it("ingests the same takes only once", () => {
     const writer = writerIn(temporaryFolder());
     const { stream } = writer.openStream("booth-1");
     writer.ingest(stream, first, 4);
@@ -57,7 +57,7 @@ describe("the log store", () => {
     writer.close();
   });
 
-  it("keeps nothing of a failed commit, which can be repeated", () => {
+  it("keeps nothing of a failed commit, and the commit can be repeated", () => {
     const folder = temporaryFolder();
     const writer = writerIn(folder);
     const { stream } = writer.openStream("booth-1");
