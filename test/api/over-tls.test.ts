@@ -35,7 +35,7 @@ async function ask(session: ClientHttp2Session, headers: OutgoingHttpHeaders, bo
   return { status: head[":status"], head, text: (await stream.setEncoding("utf8").toArray()).join("") };
 }
 
-it("one HTTP/2 connection loads the page's document and all its files, and the versioned files are cached permanently", async () => {
+it("a single HTTP/2 connection loads the page's document and all its files, and the versioned files are cached permanently", async () => {
   const { session } = await opened();
   const { text, head } = await ask(session, { ":path": "/", "accept-language": "de-AT,de;q=0.9" });
   expect(head["cache-control"]).toBe("no-cache");

@@ -94,7 +94,9 @@ it("a record that the service rejects for a day is set aside, declared as a gap 
   expect(boothOf(agent).log).toMatchObject({ acked_seq: poison - 1, refused: { count: 1, newest: { seq: poison } } });
   expect(site.lines.join("\n")).not.toMatch(/the gateway sets them aside/);
   await site.clock.run(80 * MINUTE);
-  expect(site.lines.join("\n")).toMatch(new RegExp(`the service permanently rejects .*${poison}.*: .*; the gateway sets them aside`));
+  expect(site.lines.join("\n")).toMatch(
+    new RegExp(`the service permanently rejects .*${poison}.*: .*; the gateway sets them aside`),
+  );
   const { acked_seq, newest_seq, refused } = boothOf(agent).log;
   expect([newest_seq - acked_seq < 20, refused.count, lacking(acked_seq)]).toEqual([true, 1, [poison]]);
   const gaps = rows<{ from_seq: number; to_seq: number }>(site.service.db, "SELECT from_seq, to_seq FROM seq_gaps");

@@ -68,7 +68,7 @@ describe("a Modbus answer", () => {
     });
   }
 
-  test("that nobody requested never becomes a value", async () => {
+  test("if unrequested, never becomes a value", async () => {
     const { driverFor, plc } = bed();
     plc.script = (_, answer, socket) => {
       setImmediate(() => setImmediate(() => socket.write(answer)));

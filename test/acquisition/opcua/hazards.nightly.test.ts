@@ -65,7 +65,7 @@ describe("an OPC UA answer", () => {
     expect((await failure(bed().make().open(never))).kind).toBe("malformed");
   });
 
-  test("that repeats a message ends the link as malformed, and not the process", async () => {
+  test("a repeated message ends the link as malformed, and not the process", async () => {
     const driver = await opened();
     bed().gate.alter = (bytes) => Buffer.concat([bytes, bytes]);
     await readGroup(driver, "fast").catch(() => undefined);

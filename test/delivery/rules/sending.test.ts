@@ -236,14 +236,14 @@ describe("the outcome of a batch", () => {
     expect(verdictOf(begun, { ...range(11, 15), is_chunk: true }, outcome).verdict).toEqual({ kind: "by_record" });
   });
 
-  it("of kind conflict advances the cursor up to the conflicting record", () => {
+  it("the kind conflict advances the cursor up to the conflicting record", () => {
     const { sending, verdict } = verdictOf(begun, range(11, 15), conflict(13, 40));
     expect(verdict).toEqual({ kind: "conflict", seq: 13, held_seq: 40, refused: [] });
     expect(sending.cursor.acked_seq).toBe(12);
     expect(verdictOf(begun, range(11, 15), conflict(11)).sending.cursor.acked_seq).toBe(10);
   });
 
-  it("of kind conflict before acked records counts as a rejection, because a new stream name would store those records twice", () => {
+  it("a conflict before acked records counts as a rejection, because a new stream name would store those records twice", () => {
     const later = verdictOf(begun, range(16, 20), acked(20)).sending;
     const { sending, verdict } = verdictOf(later, range(11, 15), conflict(13));
     expect(verdict).toMatchObject({ kind: "refused", refused: { seq: 13 } });
@@ -251,7 +251,7 @@ describe("the outcome of a batch", () => {
     expect(sending.lanes.by_record).toEqual([{ seq: 13, end: 15 }]);
   });
 
-  it("of kind keep (no ack) ends the session, and only the first such batch is blamed", () => {
+  it("the kind keep (no ack) ends the session, and only the first such batch is blamed", () => {
     const keep = { kind: "keep", reason: "no ack in time" } as const;
     const end = { kind: "end", reason: "no ack in time", refused: null };
     const once = verdictOf(begun, range(11, 15), keep);

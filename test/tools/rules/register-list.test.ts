@@ -68,7 +68,7 @@ DF1,FLOAT,7000h,"FC=03,06,16","Air ""Temp""",0,Yes,""
     ]);
   });
 
-  it("of CLICK names without Modbus addresses is read by the fixed CLICK address table, and contradicting rows are rejected", () => {
+  it("a list of CLICK names without Modbus addresses is read by the fixed CLICK address table, and contradicting rows are rejected", () => {
     const text =
       "Address,Data Type,Nickname\nX001,BIT,Door\nY002,BIT,Fan\nC5,BIT,Burner\nDS12,INT,Mode\nTXT2,TEXT,Half\nDS9000,INT,Gone\n";
     expect(places(text).slice(0, 4)).toEqual(["discrete:0", "coil:8193", "coil:16388", "holding:11"]);
