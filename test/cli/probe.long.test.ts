@@ -127,7 +127,7 @@ describe("the probe command", { timeout: MANY_PROCESSES_MS }, () => {
     const taken = await plcSite({ manners: { max_connections: 0 } });
     const held = await probe(`127.0.0.1:${taken.plc.port}`);
     expect(held.code).toBe(69);
-    expect(held.out).toContain("another master (an HMI, a programming device) may use its only connection");
+    expect(held.out).toContain("another master (an HMI, a programming device) may be using its only connection");
   });
 
   it("exits with 2 for an invalid or missing address, or an invalid unit ID", async () => {
