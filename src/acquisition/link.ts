@@ -61,7 +61,10 @@ export interface BoothSetup extends LinkManners {
    * Name of the physical link. Booths with the same name share a link, which one booth uses at a time. Absent: the booth has its own link.
    */
   readonly link?: string;
-  /** Unit id and function for reads of tools over the booth's link, between polls. Absent: tools can't share the link. */
+  /**
+   * Access for tools that read over the booth's link between polls: the Modbus unit id, and the function that sends a request. Absent:
+   * tools can't share the link.
+   */
   readonly shared?: { readonly unit: number; readonly ask: AskOverLink };
   /** The newest words that the booth's polls have read. Absent: they are not collected. */
   readonly polled?: PolledWords;

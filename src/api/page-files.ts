@@ -181,7 +181,10 @@ function typeOf(path: string): string {
   return SOURCES.get(path)?.type ?? "";
 }
 
-/** Returns the content of a file as it is sent. */
+/**
+ * Returns a file's content for the browser, before compression. Joins the modules of the page's first view into one script, and removes the
+ * comments from all scripts of the page.
+ */
 async function contentOf(path: string): Promise<Buffer> {
   if (!FILES.has(path) || typeOf(path) !== JS) return read(path);
   const first = await firstView();

@@ -163,8 +163,8 @@ export interface TakenBack {
 }
 
 /**
- * Coverage of a poll group: the last stretch of polls without a gap longer than the bridge (the longest gap over which a value stays
- * valid), in mono of `boot`.
+ * Coverage of a poll group: the last period of polls without a gap that is too long for values to stay valid. `from` and `to` are monotonic
+ * times of `boot`.
  */
 export interface GroupState {
   boot: BootId;
@@ -234,7 +234,7 @@ export interface BayState {
   cycle: { start: EpochMs; spray_ms: Milliseconds; bake_ms: Milliseconds; gap: boolean } | null;
   /** Start of a contradiction between mode bits; null: no contradiction; absent: no reading yet. */
   conflict?: EpochMs | null;
-  /** In a booth with several bays: final time that isn't combined with the other bays yet. */
+  /** Periods whose mode is final, but which aren't combined with the other bays' periods yet. Used only in a booth with several bays. */
   slices: Settled[];
 }
 

@@ -39,7 +39,7 @@ function markOf(key: string | null): string {
   return key === null ? "" : hash("sha256", key, "hex").slice(0, 16);
 }
 
-/** Returns the services of the keys. undefined: nothing is stored yet, and every key is for the present service. */
+/** Returns which service each key is for. undefined: nothing is stored yet, and every key is for the present service. */
 async function hostsOf({ identity }: Pick<Keys, "identity">): Promise<KeyHosts | undefined> {
   return ((await identity.kept(HOSTS)) as KeyHosts | null | undefined) ?? undefined;
 }

@@ -124,7 +124,10 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Returns the use at each local midnight and each filter change in the window, computed backwards from the end of each filter's life. */
+/**
+ * Returns a filter's use at each local midnight and at each filter change in the window. Computes the use backwards from the known total at
+ * each filter's removal, or at the present for the filter in place.
+ */
 function pointsOf(
   source: Source,
   window: Window,

@@ -88,8 +88,8 @@ export function createBooths(gateway: Gateway, provisioning: ProvisioningGateway
     /** Returns a signal that aborts when the booth ends. */
     signalOf: (id: BoothId): AbortSignal => open.get(id)?.part.signal ?? parts.signal,
     /**
-     * Makes the running booths those of `setups`. Booths and links without differences continue. If a new booth cannot be opened, rejects
-     * and changes nothing.
+     * Opens, restarts and closes booths until exactly the booths of `setups` run. Booths and links with an unchanged configuration
+     * continue. If a new booth cannot be opened, rejects and changes nothing.
      */
     async become(setups: readonly BoothSetup[]): Promise<void> {
       const known = new Set(open.keys());

@@ -132,8 +132,8 @@ function openSockets() {
         if (bytes === 0) return;
         const shares = typeof purpose === "string" ? { ...NO_TRAFFIC, [purpose]: more } : sharesOf(more, purpose());
         traffic = added(traffic, shares);
-        // Leaves out outputs within the plant's network, which cost nothing. The budget is for the line to the service, wherever the
-        // service is.
+        // Counts all bytes against the traffic budget, except those of outputs within the plant's network, which cost nothing. Traffic to
+        // the service counts even if the service is in the plant's network.
         if (purpose !== "outputs" || !isOwnNetwork(socket.remoteAddress)) metered += bytes;
       };
       open.add(book);

@@ -49,8 +49,8 @@ export function openStoreFile(dataDir: string): Database.Database {
 }
 
 /**
- * Opens the store after checking its file. Throws StoreDamaged if the file is damaged, and the disk's errors. Also throws if an agent with
- * another schema wrote the file, and then leaves the file unchanged.
+ * Checks the store's file, then opens the store. Throws StoreDamaged if the file is damaged. Throws without changing the file if an agent
+ * with another schema wrote it. Rethrows errors of the disk.
  */
 export function openSound(dataDir: string): Database.Database {
   try {

@@ -219,7 +219,10 @@ export interface IdentityCalls {
    * requests.
    */
   learned(booth: BoothId): unknown;
-  /** Stores facts about the booth's device. Unlike other changes, this change is copied only with the next other change. */
+  /**
+   * Stores facts about the booth's device in the database, but not in the database's copy. The next call that updates the copy includes
+   * them.
+   */
   setLearned(booth: BoothId, what: unknown): void;
   /** Returns a value stored by name; undefined: nothing stored. */
   kept(name: string): unknown;

@@ -58,8 +58,8 @@ export function cyclicReader(server: OpenServer): GroupReader {
 type Readable = Pick<OpenServer, "opcua" | "session" | "resolved">;
 
 /**
- * Returns a function that reads nodes in one request. If the request takes too long, each node is read alone. Nodes that take too long even
- * alone are skipped from then on (null), so that they don't delay the other nodes again.
+ * Returns a function that reads nodes in one request. If that request takes too long, reads each node alone. A node that takes too long
+ * even alone is slow: polls skip it (null). A separate request retries it every minute until it answers.
  */
 export function retryingReader(server: Readable): (nodes: readonly NodeId[]) => Promise<readonly (RawValue | null)[]> {
   /** Monotonic time at which each slow node may be read again. */

@@ -36,8 +36,9 @@ const DEFAULTS: LogRule = { deadband: 0, heartbeat_ms: 900_000 };
 const ROUNDING = 1e-9;
 
 /**
- * Returns the rules of all tags. The threshold (`mark`) of a filter's minutes is the filter's limit, because overuse starts there.
- * @param offsets minutes by which a filter's usage exceeds its counter, as after a filter change that the PLC doesn't know about
+ * Returns the logging rule of each tag. For a tag that counts a filter's minutes, the threshold (`mark`) is the filter's limit, because
+ * overuse starts there.
+ * @param offsets minutes by which a filter's usage exceeds its counter, for example after a filter change that the PLC doesn't know about
  */
 export function logRules({ tags, filters }: Pick<Parameters, "tags" | "filters">, offsets: CounterOffsets = {}) {
   const rules: Record<TagName, LogRule> = { ...tags };
@@ -126,7 +127,10 @@ const CHECKS: Readonly<Record<string, readonly [check: string, detail: string]>>
   torn: ["torn", recordText("incident.torn")],
 };
 
-/** Interval of repeated events. An incident is resolved after 10 min without an event, so an event is logged twice in that time. */
+/**
+ * Interval at which an event is logged again while its fault lasts. It is half of the 10 min without an event after which an incident is
+ * resolved.
+ */
 const LOG_AGAIN_MS = 300_000;
 
 /**

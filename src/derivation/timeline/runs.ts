@@ -81,7 +81,7 @@ function endRun(fold: Fold, bay: BayState, at: EpochMs): void {
   bay.run = null;
 }
 
-/** Applies a final stage to the run. `next` is the mode after the stage. */
+/** Updates the open cycle after a stage that can no longer be merged or corrected. `next` is the mode after the stage. */
 export function leaveStage(fold: Fold, bay: BayState, { stage, next }: { stage: ClosedStage; next: Mode }): void {
   const { mode, end } = stage;
   const length = end - stage.start;

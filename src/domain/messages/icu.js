@@ -67,7 +67,10 @@ function argumentPart(source, how) {
   return forms[`=${value}`] ?? forms[wanted] ?? forms["other"] ?? "";
 }
 
-/** Reads the name of a choice's next form and its opening brace; null: the choice ends. @param {{ pattern: string, at: number }} source */
+/**
+ * Reads the start of the next form of a plural or select, such as `one {`. Returns the form's name; null: no further form.
+ * @param {{ pattern: string, at: number }} source
+ */
 function nextForm(source) {
   const [whole = "", name = ""] = /^\s*([^\s{}]+)\s*\{/.exec(source.pattern.slice(source.at)) ?? [];
   if (whole === "") source.at += /^\s*/.exec(source.pattern.slice(source.at))?.[0].length ?? 0;

@@ -150,8 +150,9 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
 const REVOKED = message("bind.revoked");
 
 /**
- * Starts the provisioning of a serial number. If the booth is already bound under this number, only cancels an unfinished leaving, because
- * a new start would stop the delivery. If the service denies the key, nothing is delivered, and a new claim is the only remedy.
+ * Starts the provisioning of a serial number. If the booth is already bound under this number, only cancels a release that is in
+ * progress, because a new start would stop the delivery. Starts anew if the service has revoked the gateway's key, because then only a new
+ * claim can resume the delivery.
  */
 function serialEntered(
   row: ProvisioningRow,

@@ -13,8 +13,9 @@ const TABLES = ["gateway", "provisioning", "learned", "kept", "origin"] as const
 
 /**
  * - seal: a checksum over all rows of all tables. It reveals a row that a flipped bit has changed or hidden. A trigger deletes the seal at
- * each change, and the same transaction writes it again. An agent older than the seal leaves it deleted.
- * - origin: the booth of each stream of the log. A salvage needs it if the log file has lost the booth.
+ * each change, and the same transaction writes a new one. An agent too old to know the seal only deletes it.
+ * - origin: the booth that each stream of the log belongs to. The repair of a damaged log needs it if the log file no longer names the
+ * booth.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS gateway (one INTEGER PRIMARY KEY CHECK (one = 1), gateway_id TEXT NOT NULL, credential TEXT) STRICT;

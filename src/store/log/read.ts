@@ -43,7 +43,8 @@ export function recordReader(
     // A damaged inner page of the database hides whole rows. Every record must be found unless it was evicted or noted as lost.
     const expected = (given.at(-1)?.seq ?? ask.last) - ask.from + 1;
     if (ask.from >= info.oldest_seq && given.length < expected) isDamaged = true;
-    // If the first row begins after `last`, all earlier records were deleted, and this row waits for a clock sync.
+    // Without a found record, `isHidden` means that the rows are out of order: some row should hold a record up to `last`. A first row that
+    // begins after `last` is no fault. The records up to `last` were then deleted, and that row waits for a clock sync.
     const isHidden = !isEnd && info.oldest_seq <= ask.last && (rows[0]?.first_seq ?? 0) <= ask.last;
     return { given, isDamaged, isHidden };
   };

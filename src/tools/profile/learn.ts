@@ -69,7 +69,7 @@ const STAYS_KEPT_MS = HOUR_MS;
 
 /** The readings of an interrupted run, in a file next to the draft, so that the next run can resume. */
 interface KeptStays {
-  /** The modes and addresses of the interrupted run. */
+  /** The modes and addresses that the interrupted run recorded. Only a run with the same ones can resume it. */
   readonly wish: string;
   readonly at: number;
   readonly stays: readonly (readonly [

@@ -17,7 +17,7 @@ interface Growth {
   readonly grown: number;
 }
 
-/** A whole number that grew and never fell. All counts are in steps of the raw value. */
+/** A probable counter: a whole number in one or two registers that grew and never fell. Its numbers are in steps of the raw value. */
 export interface CounterFinding {
   /** The first register of the value. */
   readonly place: string;

@@ -63,7 +63,10 @@ async function ownReader() {
     (await detector.detect(data)).map((/** @type {{ rawValue: string }} */ { rawValue }) => rawValue);
 }
 
-/** @returns {Promise<(data: ImageData) => Promise<readonly string[]>>} */
+/**
+ * Loads the barcode library. Returns a function that reads the texts of all codes in an image.
+ * @returns {Promise<(data: ImageData) => Promise<readonly string[]>>}
+ */
 async function libraryReader() {
   const { prepareZXingModule, readBarcodes } = await import(LIBRARY);
   // By default, the library would load its WebAssembly from a host on the internet.

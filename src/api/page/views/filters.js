@@ -9,7 +9,7 @@ import { t } from "../texts/texts.js";
 const AGAIN_MS = 10_000;
 const WARN_PERCENT = 80;
 const USE_EVERY_MS = 60_000;
-/** Days shown in a chart. In six weeks, even a filter that lasts one week is seen to be replaced. */
+/** Days shown in a chart: long enough to show several changes of a filter that lasts only a week. */
 const SHOWN_DAYS = 42;
 
 /** @typedef {import("../main.js").Context} Context */
