@@ -32,7 +32,7 @@ const VIEWS = /** @type {Readonly<Record<string, () => Promise<(context: Context
   health: async () => (await import("./views/health.js")).healthView,
 });
 
-/** @param {string} id */
+/** Returns the element of the page with this id. @param {string} id */
 const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const main = part("main");
 const state = {
@@ -204,7 +204,7 @@ function liveText(booth) {
     : t("head.stale", { at: secondsText(known().at, booth.tz) });
 }
 
-/** @param {string} current */
+/** Draws the links to all views, and marks the current view. @param {string} current */
 function drawNav(current) {
   part("nav").setAttribute("aria-label", t("nav.label"));
   redraw(part("nav"), current, () => [
@@ -222,7 +222,7 @@ function drawNav(current) {
   ]);
 }
 
-/** @param {string} name */
+/** Shows another booth. @param {string} name */
 function chooseBooth(name) {
   state.booth = name;
   state.readings = [];

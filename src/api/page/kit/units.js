@@ -60,7 +60,7 @@ function hourCycleOf(of) {
   return of.getHourCycles?.()[0] ?? new Intl.DateTimeFormat(of, { hour: "numeric" }).resolvedOptions().hourCycle;
 }
 
-/** @returns {Record<string, unknown>} */
+/** Reads the units that a person has chosen in this browser. @returns {Record<string, unknown>} */
 function kept() {
   try {
     return /** @type {Record<string, unknown>} */ (JSON.parse(localStorage.getItem(KEPT_UNITS) ?? "{}"));

@@ -64,7 +64,7 @@ export function setupView(context) {
   return { node, update, close: () => (begin.close(), look.close(), workshop.close()) };
 }
 
-/** @param {readonly any[]} readings */
+/** Draws the latest readings of all tags, with quality and age. @param {readonly any[]} readings */
 function tagTable(readings) {
   const live = table(
     t("setup.tags"),
@@ -87,7 +87,7 @@ function tagTable(readings) {
   return live;
 }
 
-/** @param {Context} context */
+/** Draws the card with the installation report, which can be copied as text. @param {Context} context */
 function reportCard(context) {
   const text = /** @type {HTMLTextAreaElement} */ (
     el("textarea", { readOnly: true, rows: 8, "aria-label": t("setup.report"), hidden: true })
@@ -122,7 +122,7 @@ function reportCard(context) {
   );
 }
 
-/** @param {Context} context */
+/** Returns the text of the installation report. @param {Context} context */
 function reportText(context) {
   const booth = context.booth();
   const status = context.status();

@@ -56,7 +56,7 @@ function messageText({ code, args, text }) {
   return icuText(pattern, Object.fromEntries(values), locale);
 }
 
-/** @param {Arg} arg @returns {string | number} */
+/** Returns the text of a message's argument, which may itself be a message or a list. @param {Arg} arg @returns {string | number} */
 function argText(arg) {
   if (typeof arg === "number") return arg;
   if (typeof arg === "string") return wordText(arg);

@@ -234,19 +234,22 @@ function isOf(entered, at) {
   return entered !== undefined && Math.abs(entered.installed_at - at) < 1_000;
 }
 
-/** @param {Entered} entered */
+/** Returns the data that a person entered about a filter change, as one line. @param {Entered} entered */
 function entryText({ by, part_number, note }) {
   return [part_number && t("filters.part", { part: part_number }), note, by && t("filters.enteredBy", { by })]
     .filter((text) => text !== "")
     .join(" · ");
 }
 
-/** @param {string} text @param {string} more */
+/** Draws a text, with a second text below it in small letters. @param {string} text @param {string} more */
 function withMore(text, more) {
   return more === "" ? text : el("span", {}, text, el("br"), el("small", {}, more));
 }
 
-/** @param {{ done: any[], entered: Entered[] }} services @param {{ tz: string, time: number }} around */
+/**
+ * Draws the table of the filter changes that have been made.
+ * @param {{ done: any[], entered: Entered[] }} services @param {{ tz: string, time: number }} around
+ */
 function historyTable({ done, entered }, { tz, time }) {
   if (done.length === 0) return el("p", {}, t("filters.noHistory"));
   return table(
