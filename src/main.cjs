@@ -23,7 +23,7 @@ function nameProcess() {
   try {
     process.getBuiltinModule("node:fs").writeFileSync("/proc/self/comm", "booth-gateway");
   } catch {
-    // Without /proc, the name stays the same.
+    // Keeps the name that Node has set if /proc is missing.
   }
 }
 

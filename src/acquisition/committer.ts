@@ -158,7 +158,7 @@ export function createCommitter(committing: Committing, leftover: Leftover) {
     add(entry: TakenEntry, isUrgent: boolean): void {
       queue.add(entry);
       urgent ||= isUrgent;
-      // If the queue had entries already, the wait of the loop ends when their commit is due.
+      // Wakes the loop only for an urgent or a first entry. If the queue already had entries, the loop wakes up when their commit is due.
       if (isUrgent || queue.size() === 1) added.raise();
     },
     /** Returns whether new entries must be refused until a commit succeeds. */

@@ -51,7 +51,7 @@ export function createLiveFeed(
     if (pages.size === 0) clearInterval(timer);
   };
   const eventsFor = (now: AgentStatus, { booth, said }: LiveView, { first = "", withReadings = false }): Buffer => {
-    // The booth may be missing, because a set-up on trial can be reverted.
+    // Allows for a missing booth, because a set-up on trial can be reverted.
     const shown = booth === null ? now.booths[0] : now.booths.find((one) => one.booth === booth);
     if (shown === undefined) return Buffer.from(first);
     // Sends null instead of readings to a page without a session.
@@ -60,7 +60,7 @@ export function createLiveFeed(
   };
   const send = async (to: readonly LivePage[]): Promise<void> => {
     const now = status();
-    // Events are encoded once for all pages with the same view and rights.
+    // Encoded events, shared by all pages with the same view and rights.
     const made = new Map<string, Buffer>();
     const statuses = new Map<boolean, string>();
     for (const page of to) {

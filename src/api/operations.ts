@@ -306,9 +306,9 @@ export const OPERATIONS: readonly LocalOperation[] = [
 /** The result of looking up a request in the table of operations. */
 export type Match =
   | { readonly kind: "here"; readonly operation: LocalOperation; readonly params: Readonly<Record<string, string>> }
-  /** Only the service has the operation. */
+  /** An operation that only the service has. */
   | { readonly kind: "service" }
-  /** The path exists, but only with these methods. */
+  /** An operation that exists, but only with these methods. */
   | { readonly kind: "method"; readonly allowed: readonly string[] }
   | { readonly kind: "nothing" };
 

@@ -270,7 +270,7 @@ export async function openPageListener(
       return scraper === undefined ? access : { ...access, scraped: scraper };
     },
     async open(how) {
-      // A temporary PIN must not close a listener that is open permanently.
+      // Opens the listener for a temporary PIN only if it isn't open permanently, because the PIN's end would close it.
       if (how.lan && !lan.isPermanent()) await lan.open({ for_ms: how.for_ms, over: endTemporary });
       else if (!lan.isPermanent()) lan.close();
       return { pin: sessions.open(how.for_ms, how.pin), ...state() };

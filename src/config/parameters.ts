@@ -38,7 +38,7 @@ function groupsWithTags(profile: Profile, booth: BoothConfig): Profile["groups"]
   return Object.fromEntries(Object.entries(groupsInForce(profile, booth)).filter(([group]) => used.has(group)));
 }
 
-/** Returns the poll groups that the booth's configuration sets but its profile lacks, so they would have no effect. */
+/** Returns the poll groups that the booth's configuration sets but its profile lacks. Such a setting would have no effect. */
 export function unknownGroups(profile: Profile, booth: BoothConfig): readonly string[] {
   return Object.keys(booth.poll).filter((group) => !Object.hasOwn(profile.groups, group));
 }

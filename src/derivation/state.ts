@@ -244,7 +244,10 @@ export interface OpenStage {
   start: EpochMs;
   uncertain_ms: Milliseconds;
   uncertainty_ms: Milliseconds;
-  /** In a no_data stage: the previous mode. In any other stage: the mode before a preceding no_data stage; null: there is none. */
+  /**
+   * For a no_data stage, the mode before the stage. For any other stage, the mode before the no_data stage that precedes it; null: no
+   * no_data stage precedes it.
+   */
   before: Mode | null;
   /** Whether the rules of runs and cycles have processed the stage. */
   entered: boolean;
@@ -288,7 +291,7 @@ export interface RunState {
   pause: { since: EpochMs; no_data_from: EpochMs | null; only_no_data: boolean } | null;
 }
 
-/** A span of time whose mode is final. */
+/** A period whose mode is final: no later record can change it. */
 export interface Settled {
   mode: Mode;
   from: EpochMs;

@@ -91,10 +91,11 @@ export type FilterService = RecordBase<
     readonly installed_at: EpochMs;
     readonly flagged: boolean;
     /**
-     * Only from a technician: time from the change to the record's instant. `installed_at` then comes from the raw clock and is ignored.
+     * Time from the change to the record's instant. Only for a technician's entry, whose `installed_at` comes from the raw clock and is
+     * ignored.
      */
     readonly ago_ms?: Milliseconds;
-    /** Only from a technician: id of the entry. A repeated entry with the same id changes nothing. */
+    /** Id of a technician's entry. A repeated entry with the same id changes nothing. */
     readonly id?: string;
     /**
      * Maintenance record of the replaced filter, which only derivation adds; null: nothing is known about that filter. The fact's quality

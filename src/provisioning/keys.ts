@@ -114,7 +114,7 @@ export async function makeOwnKey({
 export async function keyFor({ gateway, binding: { row } }: BoundBooth): Promise<string> {
   const own = await ownKeyOf(gateway);
   const first = await firstKeyOf(gateway);
-  // At a service without generations, the gateway gets no key of its own and keeps the first one.
+  // Uses the first key at a service without generations, where the gateway gets no key of its own.
   const isOwn = row.ended !== undefined || (isBound(row) && !isPlain(row));
   return isOwn || first === null ? (own ?? "") : first;
 }
@@ -206,7 +206,7 @@ export function createRotation(gateway: ProvisioningGateway, booths: readonly Bo
       if (rotation !== known) await keep(rotation);
       if (rotation.step === "given_up") throw new CommandFailure(GIVEN_UP);
       if (rotation.step === "done" || rotation.next === null) return { rotated: true };
-      // A stop may have interrupted the announcement of the new key. In that case the service rejects the present key, and the new one
+      // Announces the new key. If a stop interrupted an earlier announcement, the service may reject the present key here, but the new key
       // opens a session.
       if (rotation.step === "made") await announce(gateway, booths, { credential: rotation.next, signal });
       if (rotation.step === "made") await keep({ ...rotation, step: "announced" });

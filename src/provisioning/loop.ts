@@ -271,7 +271,7 @@ async function missingFor(booth: BoundBooth): Promise<Text> {
   if (!isPlain(row) && booth.state.log.reach.acked_seq === 0) return message("bind.missing.ack");
   const answer = await lookUp(booth);
   if (answer.kind !== "ok") return message("bind.missing.answer");
-  // A service without generations only stores whether the record is complete.
+  // Checks only the record's completion, because a service without generations stores nothing else.
   if (isPlain(row)) return answer.value.completion_status === "COMPLETE" ? "" : message("bind.missing.complete");
   const { gateway_id } = await identity.gateway();
   return answer.value.gateway?.id === gateway_id && answer.value.generation === row.generation

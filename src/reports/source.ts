@@ -63,7 +63,7 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
     at = end;
   };
   for (const span of source.reader.stages(source.stream, window)) {
-    // Fast path for nearly all of a year's 73,000 stages: complete, certain, and without a gap before them.
+    // Handles nearly all of a year's 73,000 stages on a fast path: they are complete, certain, and without a gap before them.
     if (span.start === at && span.end > at && span.end <= window.end && span.uncertain_ms === 0) {
       spans.push(span);
       if (span.mode === "no_data") missing_ms += span.end - at;

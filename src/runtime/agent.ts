@@ -169,7 +169,7 @@ function controlOf(setup: AgentSetup, find: (id: BoothId) => Booth) {
     async leave(id, leaving) {
       const booth = find(id);
       const last_seq = booth.log.reach.newest_seq;
-      // The API accepts this request only from root.
+      // Treats a decommissioning as root's request, because the API accepts it only from root.
       const by_root = leaving.to === "decommissioned";
       await applyEvent(booth, { kind: "leave", leaving: { ...leaving, by_root, last_seq } });
     },

@@ -19,7 +19,7 @@ export function openSecrets(
   const isCredential = api_key_credential !== undefined && folder !== undefined;
   const read = (): string | null => {
     const path = isCredential ? join(folder, api_key_credential) : api_key_file;
-    // A gateway may run before it has a key.
+    // Returns no key without an error, because a gateway may run before it has a key.
     if (path === undefined || !existsSync(path)) return null;
     return isCredential ? secretIn(path) : readSecretFile(path);
   };

@@ -84,7 +84,7 @@ export async function openTraffic(machine: Machine): Promise<TrafficWatch> {
     account = booked(account, day, more);
     return trafficStatus(account, { day, budget_bytes, since_start });
   };
-  // An account that was not closed lacks the bytes after its last save, so a power cut is counted.
+  // Counts a power cut if the account was not closed. That account lacks the bytes after its last save.
   if (kept?.is_open === true) account = booked(account, today(), { ...EMPTY_PERIOD, cuts: 1 });
   return {
     meter: sockets,
@@ -166,7 +166,7 @@ function sharesOf(bytes: Bytes, contents: Readonly<Partial<Record<Purpose, Bytes
 
 function divided(all: number, weight: (purpose: Purpose) => number): Readonly<Partial<Record<Purpose, number>>> {
   const weights = PURPOSES.reduce((sum, purpose) => sum + weight(purpose), 0);
-  // Without any packets, the bytes belong to the session itself.
+  // Assigns the bytes to the session itself if no packets were noted.
   if (weights === 0) return { session: all };
   let left: number = all;
   let before: number = 0;

@@ -82,7 +82,7 @@ function rowsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   const facts = sql.factsFrom.all({ stream, from, to, rows: ALL });
   mustAscend(rows.map(({ first_seq }) => first_seq));
   mustAscend(facts.map(({ seq }) => seq));
-  // The first row must be the last one that begins at `from` or earlier. If the second row does so too, a damaged key has hidden it.
+  // Checks that the first row is the last one that begins at `from` or earlier. If the second row does so too, a damaged key has hidden it.
   if (rows[1] !== undefined && rows[1].first_seq <= from) mustAscend([1, 0]);
   const seqs = rows.map((row) => {
     const isOurs = row.first_seq <= row.last_seq && row.last_seq <= info.newest_seq;

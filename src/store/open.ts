@@ -166,7 +166,7 @@ export function lockFolder(dataDir: string): { release(): void } {
     db.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
     db.close();
-    // On a read-only disk, this error doesn't show whether another agent is running.
+    // Rethrows all errors but SQLITE_BUSY. On a read-only disk, for example, the error doesn't show whether another agent is running.
     if (!(cause instanceof Database.SqliteError) || cause.code !== "SQLITE_BUSY") throw cause;
     throw new FolderInUse(`another agent runs on ${dataDir}: stop it first, or give this one a data_dir of its own`, {
       cause,

@@ -85,7 +85,7 @@ export function judgeRtu(
   const from = echo_end ?? 0;
   let reason = "";
   for (let start = from; start <= from + MAX_STRAY_BYTES; start++) {
-    // A complete answer can still follow the stray bytes.
+    // Keeps waiting if only stray bytes have arrived, because a complete answer can still follow them.
     if (start >= size) return null;
     const verdict = judgeFrame(bytes.subarray(start), size - start, expected);
     if (typeof verdict === "number") return { start, end: start + verdict };

@@ -163,7 +163,7 @@ interface Client {
  */
 function serve(socket: Socket, answer: Answer): Client {
   const client: Client = { socket, asked_at: monotonicMs() };
-  // A real timer, because clients live in real time even if the agent's clock is simulated.
+  // Uses a real timer, because clients live in real time even if the agent's clock is simulated.
   const idle = setTimeout(() => socket.destroy(), IDLE_MS).unref();
   let inbox = Buffer.alloc(0);
   let answered = 0;

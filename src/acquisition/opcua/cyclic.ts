@@ -19,7 +19,7 @@ export interface OpenServer {
   readonly session: Session;
   readonly profile: OpcuaProfile;
   readonly resolved: Resolved;
-  /** The connection is not secured, so values are uncertain. */
+  /** True if the connection is not secured, which makes all values uncertain. */
   readonly insecure: boolean;
 }
 

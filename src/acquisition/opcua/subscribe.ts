@@ -160,7 +160,7 @@ export function notificationsOf(
   const held = new Map<number, RawValue>();
   let expected: number | null = null;
   const inOrder = (sequence: number, isData: boolean): void => {
-    // A keep-alive carries the next sequence number, but some servers repeat the last one.
+    // Accepts a keep-alive with the last sequence number. It should carry the next number, but some servers repeat the last one.
     if (expected !== null && (isData ? sequence !== expected : sequence > expected)) {
       throw new LinkError("malformed", message("plc.opcua.lost_news", { came: sequence, expected }));
     }

@@ -304,12 +304,15 @@ export interface PlcIdentity {
 
 export const UNKNOWN_PLC: PlcIdentity = { shown: null, logged_at: null };
 
-/** Interval of repeated events. An incident is resolved after 10 min without an event, so an event is logged twice in that time. */
+/**
+ * Interval at which an event is logged again while its cause lasts. It is half of the 10 min without an event after which an incident is
+ * resolved.
+ */
 const LOG_AGAIN_MS = 300_000;
 
 /** Returns the tag and the poll group with the PLC's serial number; null if the profile has no such tag. */
 export function serialTagOf(profile: Profile): { readonly tag: TagName; readonly group: string } | null {
-  // The serial number of a drive or a sensor is not the booth's.
+  // Ignores the serial number of a drive or a sensor, because it isn't the booth's.
   if (profile.kind === "device") return null;
   const found = (profile.tags as readonly Profile["tags"][number][]).find(({ role }) => role === "plc_serial");
   return found === undefined ? null : { tag: found.name, group: found.group };

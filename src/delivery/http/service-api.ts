@@ -192,7 +192,7 @@ async function sendOnce<T>(host: Host, request: HttpRequest, parse: Parse<T>): P
 function describe(error: unknown): Text {
   if (!(error instanceof Error)) return String(error);
   if (["TimeoutError", "AbortError"].includes(error.name)) return message("service.no_answer");
-  // Node tries several addresses and reports all failures under one empty message.
+  // Uses the error code if the message is empty. Node tries several addresses and reports all failures under one empty message.
   return error.message === "" && "code" in error ? String(error.code) : systemErrorText(error);
 }
 

@@ -241,7 +241,7 @@ function accountOf({ counted, url }: Broker) {
     follow(client: MqttClient): void {
       client.on("packetsend", (packet) => note(packet, "up"));
       client.on("packetreceive", (packet) => note(packet, "down"));
-      // Without TLS and WebSocket, the library opens the socket itself.
+      // Counts the bytes of a socket that the library opens itself, which it does without TLS and WebSocket.
       if (new URL(url).protocol === "mqtt:" && client.stream instanceof Socket) counting.count(client.stream, purpose);
     },
   };

@@ -108,7 +108,7 @@ function waitsOf({ end, ended, over }: Ending): (begin: (done: Done) => void) =>
       const settle: Done = (error) => {
         cancel();
         waiting.delete(settle);
-        // For each unconfirmed message, mqtt.js only reports that the connection closed. The session knows the reason.
+        // Prefers the session's reason, because mqtt.js reports only that the connection closed, for each unconfirmed message.
         if (error) reject(over() ?? typedError(error));
         else resolve();
       };

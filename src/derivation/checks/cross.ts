@@ -140,7 +140,7 @@ function valueOf(state: DeriveState, sensor: Sensor): unknown {
   const reading = latest[tag];
   const coverage = groups[group];
   if (reading === undefined || reading.quality === "bad" || coverage?.boot !== clock.boot) return null;
-  // A slow group is polled less often, so its value stays valid from one poll to the next.
+  // Uses a value as long as its own group's coverage is recent enough, because a slow group is polled less often.
   return clock.mono - coverage.to <= bridgeMs(parameters, group) ? reading.value : null;
 }
 

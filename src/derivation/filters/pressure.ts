@@ -27,7 +27,7 @@ export function samplePressures({ pending, parameters, samples, clock, bays, boo
     sampled.push([clock.now, isKnown ? inFigureUnit(value, sensor) : null]);
     if (sampled.length > MAX_SAMPLES) sampled.shift();
     const isSpraying = isSpray(booth?.open) || bays.some(({ open, closed }) => isSpray(open) || closed.some(isSpray));
-    // Outside of spray stages, only the present value is needed.
+    // Keeps only the present value outside of spray stages.
     if (!isSpraying) sampled.splice(0, sampled.length - 1);
   }
 }

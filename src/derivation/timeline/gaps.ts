@@ -25,7 +25,7 @@ function restartBay(fold: Fold, bay: BayState, restart: Restart): void {
   const { resume, open } = bay;
   if (open === null || !isInRun(fold.state, bay)) return;
   if (resume !== null) {
-    // A stage that started after the gap contains no inferred time.
+    // Splits off the inferred time, unless the stage started after the gap and contains no inferred time.
     if (resume.went_on && open.start <= resume.good_until) splitAt(bay, resume.good_until, resume.at);
     else markLast(bay);
     bay.resume = null;

@@ -37,7 +37,7 @@ export function judgeReadings(fold: Fold, parameters: Parameters): void {
     const tag = parameters.tags[reading.tag];
     if (tag === undefined || reading.quality === "bad" || reading.value === null) continue;
     if (tag.role !== undefined) readVersion(state, tag.role, reading.value);
-    // Readings exist only if the booth's own PLC answered the poll.
+    // Ends the incident about a foreign PLC: readings exist only if the booth's own PLC answered the poll.
     if (tag.role === "plc_serial") reportOver(fold, "identity", reading.tag);
     if (isRestart(state, reading, tag)) restarted = true;
     if (tag.role === "filter_reset" && tag.filter !== undefined && isPress(state, reading)) pressed.add(tag.filter);

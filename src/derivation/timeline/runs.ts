@@ -46,7 +46,7 @@ function enterRunStage(fold: Fold, bay: BayState, { mode, start }: Pick<OpenStag
 /** Ends the run because of a mode that is neither part of a run nor a pause. */
 function enterFault(fold: Fold, bay: BayState, { mode, start }: Pick<OpenStage, "mode" | "start">): void {
   const pause = bay.run?.pause ?? null;
-  // After a longer silence, it is unknown how the run ended, so a later fault proves nothing.
+  // Ignores a fault after a longer silence, because it is then unknown how the run ended.
   const isEnd = pause === null || start - pause.since < BREAK_MS;
   if (isEnd && bay.cycle !== null && (mode === "fault" || mode === "estop")) {
     bay.cycle.gap ||= pause !== null && pause.no_data_from !== null;

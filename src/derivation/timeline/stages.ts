@@ -194,7 +194,7 @@ function unitedTime(fold: Fold): Settled[] {
   const united: Settled[] = [];
   if (booth === null || bays.some((bay) => bay.open === null)) return united;
   const until = Math.min(...bays.map((bay) => bay.settled));
-  // The booth's time starts when the last bay has its first time.
+  // Starts the booth's time when the last bay has its first time.
   if (booth.open === null) booth.settled = Math.max(booth.settled, ...bays.map((bay) => bay.slices[0]?.from ?? 0));
   while (booth.settled < until) {
     for (const bay of bays) while (bay.slices[0] !== undefined && bay.slices[0].to <= booth.settled) bay.slices.shift();

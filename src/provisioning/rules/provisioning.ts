@@ -79,7 +79,7 @@ const STEP_OF: Readonly<Record<ProvisioningState, ProvisioningStep>> = {
 
 export function stepOf(row: ProvisioningRow): ProvisioningStep {
   if (row.leaving !== null) return "leave";
-  // Without generations, a rejection doesn't say who holds the booth, so the look-up is retried.
+  // Retries the look-up at a service without generations, because its rejection doesn't say who holds the booth.
   const isAskedAgain = row.state === "conflict" && row.record?.generation === null;
   return isAskedAgain ? "look_up" : STEP_OF[row.state];
 }
@@ -121,7 +121,7 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
         : row;
     case "record_seen": {
       const seen = isBound(row) ? recordSeen(row, event, around) : seenAfterEnd(row, event, around);
-      // The record could be read, so the key is valid again.
+      // Treats the key as valid again, because it could read the record.
       return isBound(row) && seen.advice === REVOKED ? { ...seen, reason: "", advice: "" } : seen;
     }
     case "key_refused": {
@@ -177,7 +177,7 @@ function confirmed(
     if (record === null) return toBeConfirmed(vouched, row.record, around);
     return toClaiming(vouched, { record, claim_id: event.claim_id, intent: "claim" }, around);
   }
-  // The conflict may be outdated, so the booth is looked up again, and a new claim follows from the answer.
+  // Looks up the booth again, because the conflict may be outdated. A new claim follows from the answer.
   const takesOver = row.state === "conflict" && event.confirmation.replace === true;
   return takesOver ? move({ ...vouched, claim: null }, around, { state: "serial_entered" }) : row;
 }

@@ -110,8 +110,8 @@ function newJob(store: OpenStore, stream: StreamId, { current, moves }: RebuildO
   if (info.newest_seq === 0) throw new Error("the log is empty: there is nothing to rebuild from");
   const [damaged] = store.quarantine.firstOfLog(stream);
   const isAhead = aheadOf(present) !== null;
-  // A stream whose time is ahead is rebuilt in any case. Otherwise its time would stand still, which is worse than losing the facts of
-  // damaged records.
+  // Refuses to rebuild a damaged stream, unless its time is ahead. Such a stream's time would stand still, which is worse than losing the
+  // facts of damaged records.
   if (damaged !== undefined && !isAhead) {
     // Folding the remaining records would withdraw facts that the missing records proved.
     throw new Error(

@@ -74,7 +74,7 @@ const LOST = "lost";
 export function openIdentity(dataDir: string, uuid: () => string, hadStore = false): IdentityFile {
   const path = join(dataDir, "identity.db");
   const copy = join(dataDir, "identity.copy.db");
-  // A damaged file that was set aside held an identity too.
+  // Returns whether a damaged file was set aside, because it held an identity too.
   const isDamaged = (): boolean => [path, copy].some((one) => existsSync(`${one}.damaged`));
   const db = openWhole(path, copy);
   const sealed = (write: () => unknown): void =>

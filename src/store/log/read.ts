@@ -35,12 +35,12 @@ export function recordReader(
       return whole;
     };
     const log = wholeOf(rows, unpack).flatMap((records) => firstOf(records, ask));
-    // Facts after the last row are left for the next answer. After the log's last row, there is no next answer that could have them.
+    // Leaves facts after the last row for the next answer, unless it is the log's last row and no further answer could have them.
     const to = isEnd ? info.newest_seq : (rows.at(-1)?.last_seq ?? 0);
     const facts = wholeOf(sql.factsFrom.all({ stream: info.stream, from: ask.from, to, rows: ask.limit }), unpackFact);
     const merged: Placed[] = [...log, ...facts];
     const given = merged.sort((a, b) => a.seq - b.seq).slice(0, ask.limit);
-    // A damaged inner page of the database hides whole rows. Every record must be found unless it was evicted or noted as lost.
+    // Expects every record unless it was evicted or noted as lost, because a damaged inner page of the database hides whole rows.
     const expected = (given.at(-1)?.seq ?? ask.last) - ask.from + 1;
     if (ask.from >= info.oldest_seq && given.length < expected) isDamaged = true;
     // Without a found record, `isHidden` means that the rows are out of order: some row should hold a record up to `last`. A first row that
@@ -75,10 +75,10 @@ function rowsFor(sql: Statements, stream: StreamId, { from, limit }: Ask): { row
   while (rows.length < READ_ROWS) {
     const page = sql.logRowsFrom.all({ stream, from: next, rows: PAGE_ROWS });
     const isEnd = page.length < PAGE_ROWS;
-    // A page may begin with a row that ends before its first seq, if the records in between were deleted.
+    // Drops the page's first row if it ends before the page's first seq. This happens if the records in between were deleted.
     const fresh = page.filter(({ last_seq }) => last_seq >= next);
     for (const row of fresh) {
-      // Unpacking a chunk that isn't needed yet would cost more than the whole answer.
+      // Stops before rows that aren't needed yet, because unpacking such a chunk would cost more than the whole answer.
       if (seqs >= limit) return { rows, isEnd: false };
       rows.push(row);
       seqs += row.last_seq - Math.max(row.first_seq, next) + 1;

@@ -87,7 +87,10 @@ export function atWork() {
 /** Returns the body of a request about the booth that is shown. @param {Context} context */
 const wanted = (context) => ({ booth: context.booth().booth });
 
-/** Returns the address for the form. Only a network address can be probed, so serial lines have none. @param {any} booth */
+/**
+ * Returns the address that the form shows first. Returns "" for a serial line, because only a network address can be probed.
+ * @param {any} booth
+ */
 function addressOf({ plc }) {
   return /^[\w.:[\]-]+$/.test(plc.address) ? plc.address : "";
 }
