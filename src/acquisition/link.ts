@@ -144,7 +144,7 @@ export async function linkLoop(link: PolledLink, signal: AbortSignal): Promise<v
       if (isOver(signal)) break;
       const failure = await booth.poll(signal);
       if (failure?.isOpening !== true) continue;
-      // A link that can't be opened is down for every booth that waits for it. All these booths are retried together.
+      // Notes the failure for every booth that waits for this link. All these booths are retried together.
       for (const other of booths) {
         if (other !== booth && other.dues().retry_at !== null) other.failed(failure.error, failure.wait);
       }

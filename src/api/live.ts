@@ -79,7 +79,7 @@ export function createLiveFeed(
       const events = made.get(key) ?? eventsFor(now, view, { first, withReadings: sees === "all" });
       made.set(key, events);
       response.write(events);
-      // The new bytes count as unread from here on, so the next check notices only real progress.
+      // Counts the new bytes as unread, so that the next check notices only real progress.
       page.unread = response.writableLength;
       // Yields after each write: twenty writes take some milliseconds, and a poll must not wait for more than one.
       await nextTurn();

@@ -106,7 +106,8 @@ export function lineAgent(
   return {
     agent,
     close(reason) {
-      // Node ends a request through its connection. A request that waits for its connection would never end.
+      // Ends the connections that are being opened. Node ends a request only through its connection, so a request that waits for one would
+      // never end.
       for (const line of connecting) line.destroy(reason);
       agent.destroy();
     },

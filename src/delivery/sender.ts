@@ -393,7 +393,7 @@ async function keepRefused(run: SenderRun, records: readonly RefusedRecord[]): P
   const { gateway, booth } = run;
   const { delivery } = booth;
   const { row } = booth.state.binding;
-  // While the binding is ending, the gateway can't go on offering records for a day.
+  // Notes whether the binding is ending, because the gateway then can't go on offering records for a day.
   const isEnding = row.leaving !== null || row.state === "suspended";
   const now = { mono: gateway.clock.mono(), at: gateway.clock.wall(), isEnding };
   const added: RefusedRecord[] = [];

@@ -303,7 +303,8 @@ export function takenBack(shown: readonly Shown[]): TakenBack[] {
     const isRight = (one: Shown): boolean => last !== undefined && offsetOf(one) <= offsetOf(last) + WRONG_MS;
     records.forEach((one, index) => {
       if (isRight(one)) return;
-      // The next right record of this boot gives the offset. If only a later boot proves the error, the last right record before it does.
+      // Takes the offset of the next right record of this boot. If only a later boot proves the error, takes the last right record before
+      // it.
       const by = records.slice(index).find(isRight) ?? records.slice(0, index).findLast(isRight);
       const from = index === 0 ? 0 : one.mono;
       const to = records[index + 1]?.mono ?? null;

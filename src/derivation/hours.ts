@@ -85,7 +85,8 @@ export function writeHours(fold: Fold): void {
   while (state.hour_next !== null && now >= state.hour_next + HOUR_MS + FINAL_AFTER_MS) {
     const hour = state.hour_next;
     const figures = hourState(state, hour);
-    // A gap is final after 12 h at most, so no hour waits for ever. An hour that is never complete is never written.
+    // Waits until the hour's time is final. A gap is final after 12 h at most, so no hour waits for ever. An hour that is never complete is
+    // never written.
     if (figures.settled_at === null || now < figures.settled_at + FINAL_AFTER_MS) return;
     writeHour(fold, hour, figures);
   }

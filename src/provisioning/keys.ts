@@ -217,7 +217,8 @@ export function createRotation(gateway: ProvisioningGateway, booths: readonly Bo
       while ((await kept())?.step !== "done") {
         if (clock.mono() >= until) {
           const { credential } = await identity.gateway();
-          // If the announcement is denied, the service has dropped the present key, and only the new one can open a session.
+          // Announces the present key again. If the service denies this, it has dropped the present key, and only the new one can open a
+          // session.
           if ((await announce(gateway, booths, { credential: credential ?? "", signal })) === "ok") {
             candidate = null;
             await keep({ id, next: null, step: "given_up" });

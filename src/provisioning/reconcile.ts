@@ -271,7 +271,7 @@ async function reconcileNow(
     return done;
   } catch (error) {
     if (signal.aborted) throw error;
-    // Any error, even a bug, fails only this comparison: the loop tries again later.
+    // Lets any error, even a bug, fail only this comparison: the loop tries again later.
     const reason =
       error instanceof ReconcileFailure ? error.text : message("operation.failed", { error: shortMessage(error) });
     return { kind: "failed", id, day: day.day, at: clock.wall(), reason };

@@ -140,7 +140,7 @@ async function sendReport(booth: BoundBooth, reported: Reported): Promise<Outcom
     log.warn({ event: "report_refused", kind: answer.kind }, `the service refused the report of ${id}`);
   if (answer.kind === "denied") return "paused";
   if (answer.kind !== "reject") return "later";
-  // The rejected report is stored with the reason, so that people can see it even after a restart.
+  // Stores the rejected report with the reason, so that people can see it even after a restart.
   const refused = { at: gateway.clock.wall(), reason: answer.reason };
   await gateway.identity.keep(refusalName(id), { ...refused, reported });
   binding.reports = { ...binding.reports, refused };

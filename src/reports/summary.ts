@@ -102,6 +102,6 @@ function conditionOf(filter: Installation, nowMs: EpochMs): FilterSummary["state
   if (runningEpisode(filter) !== null) return "overuse";
   const share = usedShare(filter, nowMs);
   if (share === null) return null;
-  // The tolerance allows for a counter's decimal steps, which aren't exact in binary.
+  // Allows for a counter's decimal steps, which aren't exact in binary.
   return share >= WARNING_SHARE - 1e-9 ? "warning" : "good";
 }

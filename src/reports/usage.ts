@@ -11,7 +11,7 @@ type ByMode = Partial<Record<Mode, number>>;
 /** Returns the milliseconds in each mode. Law: the sum over all modes, including no_data, is exactly the clipped window. */
 export function durationByMode(source: Source, window: Window) {
   const { spans, coverage } = timeLineOf(source, window);
-  // A map is faster than an object with one key per mode. A year has 73,000 stages.
+  // Uses a map, which is faster than an object with one key per mode. A year has 73,000 stages.
   const sums = new Map<Mode, { ms: Milliseconds }>();
   for (const { mode, start, end } of spans) {
     const sum = sums.get(mode);

@@ -103,7 +103,7 @@ export function createBooths(gateway: Gateway, provisioning: ProvisioningGateway
       for (const setup of begin) {
         for (const booth of boothOf(setup)) {
           if (known.has(setup.config.id)) booth.readBy(setup);
-          // The write is not awaited, so that a disk error does not delay the polls.
+          // Does not await the write, so that a disk error does not delay the polls.
           void preseed(booth).catch(parts.failed);
         }
       }

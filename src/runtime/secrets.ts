@@ -95,7 +95,7 @@ export function openSealer(dataDir: string): Sealer {
         const body = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES));
         return Buffer.concat([body, decipher.final()]).toString("utf8");
       } catch {
-        // The secret was sealed by another machine, or is damaged. The caller asks the service for it again.
+        // Returns null if another machine sealed the secret, or if it is damaged. The caller then asks the service for it again.
         return null;
       }
     },

@@ -107,7 +107,7 @@ export async function openTraffic(machine: Machine): Promise<TrafficWatch> {
         loggedStep = step;
         writeFile(machine, account);
         if (!isOver(signal) && clock.mono() - saved < DATABASE_EVERY_MS) continue;
-        // A failed save needs no retry: the next one saves the whole account.
+        // Ignores a failed save, because the next one saves the whole account.
         await identity.keep(NAME, packed(account, !isOver(signal))).catch(() => undefined);
         saved = clock.mono();
       }

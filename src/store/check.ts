@@ -69,7 +69,7 @@ function* piecesFrom(from: number, pieceAt: (at: number) => Piece): Generator<Fi
   for (let at: number | null = from; at !== null;) {
     const [found, next]: Piece = pieceAt(at);
     yield found;
-    // If one row fills a whole piece, the next piece must not begin with the same row again.
+    // Moves on by at least one seq. If one row fills a whole piece, the next piece must not begin with the same row again.
     at = next !== null && next <= at ? at + 1 : next;
   }
 }
@@ -91,7 +91,7 @@ function rowsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   const damaged_rows = rows.filter((_, index) => seqs[index] === undefined);
   const [first] = damaged_rows;
   if (first !== undefined && first.first_seq < from && from > info.oldest_seq) {
-    // The damaged row begins before `from`, so the piece starts at the row before the damaged one.
+    // Starts the piece at the row before the damaged one, because the damaged row begins before `from`.
     return rowsAt(sql, info, Math.max(info.oldest_seq, Math.min(from, first.first_seq) - 1));
   }
   const damaged_facts = damagedIn(facts);

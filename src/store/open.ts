@@ -64,7 +64,7 @@ export function openSound(dataDir: string): Database.Database {
     if (end === "torn") db.pragma("wal_checkpoint(TRUNCATE)");
     return db;
   } catch (error) {
-    // SQLite got only fixed statements, so the file must be the cause of a failed statement.
+    // Treats a failed statement as damage, because SQLite got only fixed statements, which only a damaged file can make fail.
     const isDamage = error instanceof Database.SqliteError && !NOT_THE_FILE.test(error.code);
     throw isDamage ? new StoreDamaged(error.message, { cause: error }) : error;
   }
@@ -113,7 +113,7 @@ export function pageProblems(db: Database.Database): readonly string[] {
 export function mustHoldTogether(db: Database.Database): void {
   const verdict = String(db.pragma("quick_check(1)", { simple: true }));
   if (verdict === "ok" || CELL_PROBLEM.test(verdict)) return;
-  // SQLite's first line only names the database.
+  // Skips SQLite's first line, which only names the database.
   throw new StoreDamaged(`the store is damaged: ${verdict.split("\n").at(1) ?? verdict}`);
 }
 

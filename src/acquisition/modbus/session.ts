@@ -68,7 +68,7 @@ function operations(close: (isUnusable?: boolean) => void) {
       }
       const operation: Operation = { ...Promise.withResolvers<Buffer | null>(), due: monotonicMs() + ms };
       const watch = (): void => {
-        // A timer can fire slightly early.
+        // Restarts the timer if it has fired slightly early.
         const left = operation.due - monotonicMs();
         if (left > 0) operation.timer = setTimeout(watch, Math.ceil(left));
         else onDeadline(() => pending === operation);

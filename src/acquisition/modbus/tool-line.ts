@@ -25,7 +25,7 @@ export function sharedLinkLine(address: ModbusAddress, ask: (ask: PlcAsk) => Pro
   return {
     ...modbusLine(address, { openWire: askingWire(ask) }),
     makeFraming: () => mbapFraming(),
-    // The agent itself handles silences and late answers.
+    // Leaves silences and late answers to the agent.
     silence_ms: 0,
     late: NEVER_LATE,
     numbered: true,
@@ -43,7 +43,7 @@ export function pacedLine(line: ModbusLine, pace_ms: Milliseconds): ModbusLine {
       write: (bytes) => {
         const wait = next - monotonicMs();
         next = Math.max(next, monotonicMs()) + pace_ms;
-        // A copy, because the sender may reuse its buffer.
+        // Copies the bytes, because the sender may reuse its buffer.
         const copy = Buffer.from(bytes);
         if (wait <= 0) wire.write(copy);
         else waiting = setTimeout(() => wire.write(copy), wait);

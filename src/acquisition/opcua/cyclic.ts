@@ -133,7 +133,7 @@ export const MISSING: RawValue = { type: 0, isScalar: true, value: null, status:
 /** Reads the values of these nodes, in as many requests as the server's limit requires. */
 async function readAll({ opcua, session, resolved }: Readable, nodes: readonly NodeId[], asking: Asking = {}) {
   const values: RawValue[] = [];
-  // Each request also reads the list of namespaces, which counts as a node.
+  // Leaves room for the list of namespaces, which each request also reads and which counts as a node.
   const size = Math.max(1, resolved.max_nodes - 1);
   for (let at = 0; at === 0 || at < nodes.length; at += size) {
     const some = nodes.slice(at, at + size);

@@ -63,7 +63,7 @@ export function byGroup(
   samples: readonly Sample[],
 ): ReadonlyMap<string, readonly Sample[]> {
   const all = new Map(groups.map((group): [string, Sample[]] => [group, []]));
-  // `forEach`, because `entries()` would make a pair for each sample, which was half of a poll's garbage.
+  // Uses `forEach`, because `entries()` would make a pair for each sample, which was half of a poll's garbage.
   samples.forEach((sample, index) => all.get(tags[index]?.group ?? "")?.push(sample));
   return all;
 }

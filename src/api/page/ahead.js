@@ -77,7 +77,7 @@ export function takeFirst(path, signal) {
   return taken.answer;
 }
 
-// The scanner's document sends no first request.
+// Sends a first request only from the page, not from the scanner's document.
 if (location.pathname === "/") {
   const [path, ending] = [eventsOf(keptBooth()), new AbortController()];
   first = { path, ending, answer: call(path, { signal: ending.signal }) };

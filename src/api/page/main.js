@@ -88,11 +88,11 @@ function openAtSetUp() {
 }
 
 function draw() {
-  // At the first draw, the view's main content is drawn before the head, because people came for that content.
+  // Draws the head now, except at the first draw, where the view's main content comes first.
   if (state.status === null || open !== null) drawHead();
   if (state.status === null) return;
   openAtSetUp();
-  // Without a booth, the set-up is the only view with content.
+  // Shows the set-up if the box has no booth, because no other view has content then.
   const name = state.status.booths.length === 0 ? "setup" : viewName();
   if (open?.name === name && open.booth === boothName()) open.view.update();
   else void change(name);
@@ -129,7 +129,7 @@ async function change(name) {
   drawNav(name);
   // Skips `showTop` for the first view: nothing is scrolled yet, and measuring positions would cost a slow phone a layout.
   if (before === null) await begun(view);
-  // Another view may have been opened in the meantime.
+  // Stops if another view has been opened in the meantime.
   if (open?.view !== view) return;
   view.update();
   if (before === null) drawHead();
@@ -147,7 +147,7 @@ async function begun({ begin }) {
 /** Scrolls up to the start of a new view, which must not be hidden under the navigation bar. */
 function showTop() {
   const bar = part("nav").getBoundingClientRect();
-  // On a phone, the bar is at the bottom and hides nothing at the top.
+  // Ignores a bar at the bottom, as on a phone, because it hides nothing at the top.
   const free = bar.top < innerHeight / 2 ? Math.max(0, bar.bottom) : 0;
   const covered = free - main.getBoundingClientRect().top;
   if (covered > 0) scrollBy(0, -covered);

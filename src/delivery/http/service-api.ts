@@ -103,7 +103,7 @@ export function createServiceApi(service: HttpService): ServiceApi {
         const headers = tag === undefined ? {} : { "If-Match": tag };
         const answer = await ask({ method: "PUT", path, key, body, headers });
         if (answer.kind !== "conflict" || tag === undefined || tries === MATCH_TRIES) return answer;
-        // The record has changed since it was read. It may be overwritten if this gateway still holds the binding.
+        // Reads the record again, because it has changed. The gateway may overwrite it if the gateway still holds the binding.
         const now = await ask({ method: "GET", path, key });
         const { gateway, generation } = now.kind === "ok" ? now.value : { gateway: null, generation: null };
         if (gateway?.id !== change.gateway_id || generation !== change.generation) return answer;

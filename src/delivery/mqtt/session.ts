@@ -73,7 +73,7 @@ export function brokerSession(connected: Connected, { ignored, refused, end_code
         skip(error);
       }
     }
-    // The broker answers in order, so its answer to this ping confirms all earlier messages of QoS 0.
+    // Sends a ping after messages of QoS 0. The broker answers in order, so its answer to this ping confirms all earlier messages.
     if (isUnconfirmed) sent.push(ping());
     await Promise.all(sent);
   };

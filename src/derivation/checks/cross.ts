@@ -234,7 +234,7 @@ export function checkBay(fold: Fold, bay: BayState): void {
 function isSilentTooLong(state: DeriveState, { tag, open, live, good_until }: BayState): boolean {
   const { clock, parameters } = state;
   if (live || open === null || parameters === null || clock.now - good_until <= GAP_MS) return false;
-  // An incident about the same silence is open, and a silence never gets shorter.
+  // Keeps an open incident about the same silence, because a silence never gets shorter.
   if (isOpenSince(state, { check: "gap", tag_name: tag }, good_until)) return true;
   const window = { start: Math.max(good_until, clock.now - LOOK_BACK_MS), end: clock.now };
   return lengthOf(workingIntervals(parameters.working_hours, parameters.tz, window)) > GAP_MS;

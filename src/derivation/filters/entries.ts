@@ -46,8 +46,8 @@ function enterService(
     // Treats a second entry within a short time like a button that is pressed twice.
     if (current.source !== "assumed" && age <= DOUBLE_PRESS_MS) return "same_change";
     replaceFilter(fold, type, newInstallation(installed_at, source, { limits: current.limits, flagged }));
-    // The counter was not reset, so its count since the change belongs to the new filter. The new filter uses the counter from its next
-    // reading on, because the last logged reading may be too low by up to a deadband.
+    // Assigns the counter's minutes since the change to the new filter, because the counter was not reset. The new filter uses the counter
+    // from its next reading on, because the last logged reading may be too low by up to a deadband.
     current.counted_until = countedUntil(fold.state, type);
     shareRecentUse(fold.state, filter);
   }

@@ -118,7 +118,7 @@ export function isOverLimit(filter: Installation, at: EpochMs): boolean {
   if (at < filter.installed_at) return false;
   const minutes = usedMinutes(filter);
   const { limits } = filter;
-  // The tolerance allows for a counter's decimal steps, which aren't exact in binary.
+  // Allows for a counter's decimal steps, which aren't exact in binary.
   if (limits.minutes !== undefined && minutes !== null && minutes >= limits.minutes - 1e-6) return true;
   if (limits.cycles !== undefined && filter.known && filter.cycles >= limits.cycles) return true;
   return isOverPressure(filter) || dueByAge(filter) <= at;

@@ -146,7 +146,7 @@ export function finishInstant(fold: Fold, bay: BayState, raw: string | null | un
   const { state } = fold;
   const { clock, parameters } = state;
   const covered = isCovered(state, bay.group);
-  // The previous value is valid up to the bad reading.
+  // Treats the previous value as valid up to the bad reading.
   const isHeld = raw === null && bay.raw !== null && covered && bay.open !== null && bay.gap === null;
   if (isHeld) setGood(bay, clock);
   if (raw !== undefined) bay.raw = raw;
@@ -219,7 +219,7 @@ function isProven(state: DeriveState, bay: BayState, length: Milliseconds): bool
   const step_ms = (hours.step / unitsPerHour(hours.unit)) * HOUR_MS;
   if (step_ms > length / 2) return length <= UNPROVEN_LIMIT_MS;
   const expected = isIn(parameters.mode_sets.runtime, bay.open.mode) ? length : 0;
-  // The slack of 0.5 ms allows for the meter's decimal steps, which aren't exact in binary.
+  // Allows 0.5 ms for the meter's decimal steps, which aren't exact in binary.
   return Math.abs(hours.steps * step_ms - expected) <= Math.max(METER_TOLERANCE * length, step_ms) + 0.5;
 }
 

@@ -105,7 +105,7 @@ function areFreshFilters(state: DeriveState, parameters: Parameters, falls: read
       if (counter === undefined || group !== tag.group) return false;
       if (counter.retained && tag.counter?.retained !== true) return false;
       if (unseen_ms === null) return hasCounted(state, name, 0);
-      // The counter may have been reset at the start of the gap and then have counted from 0.
+      // Allows for a counter that was reset at the start of the gap and then counted from 0.
       const most = mostCounted({ counter, elapsed_ms: unseen_ms, max_rate_per_h: maxRateOf(other, parameters) });
       return hasCounted(state, name, most) && state.pending.some((reading) => reading.tag === name);
     });
@@ -205,7 +205,7 @@ export function countOf(pair: Pair): Count {
   const { previous, next, counter } = pair;
   const rate = pair.max_rate_per_h;
   const most = mostCounted(pair);
-  // The tolerance allows for rounding errors of scaled values.
+  // Allows for rounding errors of scaled values.
   const fits = (delta: number): boolean => delta <= most + counter.step * 1e-6;
   const delta = next - previous;
   if (delta >= 0) return fits(delta) ? { kind: "normal", delta } : { kind: "unexplained", delta: 0 };

@@ -49,7 +49,7 @@ export function enterStage(fold: Fold, bay: BayState, { mode, raw, at, reason, u
     bay.settled = at;
     return;
   }
-  // A stage of any length is kept if its end was not seen (before a gap or a restart) or its time is already final.
+  // Keeps a stage of any length if its end was not seen (before a gap or a restart), or if its time is already final.
   const length = at - open.start;
   const isTooShort =
     mode === "no_data" || reason === "restart" ? length === 0 : length < minStageMs(fold.state.parameters, bay.group);

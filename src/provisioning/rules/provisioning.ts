@@ -125,13 +125,13 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
       return isBound(row) && seen.advice === REVOKED ? { ...seen, reason: "", advice: "" } : seen;
     }
     case "key_refused": {
-      // The binding stays. Delivery resumes once a key opens a session again.
+      // Keeps the binding. Delivery resumes once a key opens a session again.
       const reason = message("bind.key_refused", { reason: event.reason });
       return row.state === "active" && !isSameText(row.reason, reason) ? { ...row, reason, advice: REVOKED } : row;
     }
     case "leave":
       if (isBound(row)) return { ...row, leaving: event.leaving, attempt: 0, wait_ms: 0 };
-      // An unbound booth leaves at once: it has nothing to deliver, and the service has nothing to change.
+      // Ends an unbound booth's provisioning at once: the booth has nothing to deliver, and the service has nothing to change.
       return { ...emptyRow(around.now), state: event.leaving.to, stream: row.stream, ...groundsOf(event.leaving) };
     case "left": {
       const { id, from_seq } = event.name;

@@ -256,7 +256,7 @@ function originsOf(file: string): readonly Origin[] {
       db.close();
     }
   } catch (error) {
-    // The file is damaged or has no such table. The other file may have the table; otherwise the booths stay unknown.
+    // Returns no origins if the file is damaged or lacks the table. The other file may have the table; otherwise the booths stay unknown.
     if (error instanceof Sqlite.SqliteError) return [];
     throw error;
   }

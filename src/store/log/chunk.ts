@@ -248,7 +248,7 @@ function localsOf(local: Buffer, count: number): Locals {
   while (offsets.length < count) {
     if (left === 0) {
       now += offset.signed();
-      // The stored count excludes the record at which the offset changes.
+      // Adds one, because the stored count excludes the record at which the offset changes.
       left = offset.isAtEnd ? Infinity : offset.number() + 1;
     }
     left -= 1;

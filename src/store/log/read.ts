@@ -182,7 +182,7 @@ function chunkIn({ sql, sizes }: ChunkStore, stream: StreamId, { from, end }: St
     // Searches some rows ahead, so that short rows are sent together.
     const ahead = rowsAfter(ROWS_AT_ONCE);
     const later = ahead.find((one, index) => (index > 0 || one.first_seq > from) && mayBeChunk(one));
-    // The page may have begun with one row before `from`.
+    // Counts `ROWS_AT_ONCE - 1` rows as a full page, because the page may have begun with one row before `from`.
     const searched = ahead.length < ROWS_AT_ONCE - 1 ? end : (ahead.at(-1)?.last_seq ?? end);
     return { chunk: null, to: Math.min(end, later === undefined ? searched : later.first_seq - 1) };
   }
@@ -192,7 +192,7 @@ function chunkIn({ sql, sizes }: ChunkStore, stream: StreamId, { from, end }: St
   const whole = facts.flatMap((fact) => ifWhole(unpackFact, fact) ?? []);
   if (facts.length > MOST_FACTS || held + whole.length !== to - from + 1) return { chunk: null, to };
   const { first_seq, boot, mono0, t0, packed } = row;
-  // The body is copied, because its memory is transferred to another thread.
+  // Copies the body, because its memory is transferred to another thread.
   return { chunk: { from, to, first_seq, boot, mono0, t0, body: new Uint8Array(bodyOf(packed)), facts: whole }, to };
 }
 

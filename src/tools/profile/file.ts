@@ -59,7 +59,7 @@ export function familyNames(): readonly string[] {
  * Returns the folder of the user's own profiles: the first folder that the configuration names, else `profiles` next to the configuration.
  */
 export function ownFolder(values: Values): string {
-  // The page passes the only folder that the agent may write to.
+  // Uses the folder that the page passes, the only one that the agent may write to.
   if (typeof values["folder"] === "string") return values["folder"];
   const path = configPath(values);
   const usual = join(dirname(resolve(path)), "profiles");

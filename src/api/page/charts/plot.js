@@ -265,7 +265,7 @@ function fingers(chart, to) {
   over.addEventListener("pointermove", point);
   over.addEventListener("pointerdown", point);
   over.addEventListener("pointerleave", (event) => {
-    // After a touch, the cursor stays where the finger was lifted, so that people can read the values.
+    // Keeps the cursor after a touch where the finger was lifted, so that people can read the values.
     if (event.pointerType === "mouse") to(null);
   });
 }

@@ -65,7 +65,7 @@ function kept() {
   try {
     return /** @type {Record<string, unknown>} */ (JSON.parse(localStorage.getItem(KEPT_UNITS) ?? "{}"));
   } catch {
-    // Text that is not JSON was not written by this page, so it counts as no choice.
+    // Ignores text that is not JSON, because this page has not written it.
     return {};
   }
 }

@@ -35,7 +35,7 @@ export function setupView(context) {
   const node = el(
     "div",
     { className: "grid" },
-    // The set-up card comes first until the set-up is complete; then the binding card does.
+    // Shows the set-up card first until the set-up is complete, then the binding card.
     context.status().lacks.length > 0 && begin.node,
     binding.node,
     context.status().lacks.length === 0 && begin.node,
@@ -82,7 +82,7 @@ function tagTable(readings) {
       age_ms === null ? "–" : lasting(age_ms),
     ]),
   );
-  // On a phone, quality and age appear below the value, because four columns would have to be scrolled sideways.
+  // Shows quality and age below the value on a phone, where four columns would have to be scrolled sideways.
   live.classList.add("paired");
   return live;
 }

@@ -139,7 +139,7 @@ function useLines(filter, { start, end, now }) {
   for (const { at, minutes: value } of points) {
     const before = used.get(at);
     if (value !== null) used.set(at, value);
-    // At a filter change, both filters have a point at the same instant. The old filter's point is moved 1 ms earlier.
+    // Moves the old filter's point 1 ms earlier at a filter change, where both filters have a point at the same instant.
     else if (before !== undefined) used.set(at - 1, before);
   }
   const times = [...new Set([start, ...used.keys(), ...ahead, end])].sort((a, b) => a - b);

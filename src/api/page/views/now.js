@@ -144,7 +144,7 @@ function sinceText({ now, plc, time, tz }) {
  */
 function notesOf(status, { log }) {
   return [
-    // A box that was never bound sends nothing, and it sets its clock only with a service. So its clock needs no warning.
+    // Warns about the clock only if the box was ever bound. A box without a service sends nothing, and nothing sets its clock.
     ...(status.clock.synced || isUnbound(status) ? [] : [t("note.clock")]),
     ...(log.trouble === "" ? [] : [t("note.store", { reason: log.trouble })]),
     ...(log.forked === null ? [] : [`${sentence(log.forked.reason)}. ${sentence(log.forked.advice)}.`]),
