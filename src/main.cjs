@@ -32,7 +32,7 @@ function nameProcess() {
  * the setting.
  */
 function keepCompiledCode() {
-  // The temporary folder is not used, because other users could put code there.
+  // Does not use the temporary folder, because other users could put code there.
   const folder = process.env.CACHE_DIRECTORY ?? OWN_CACHE;
   if (folder === null) return;
   process.env.NODE_COMPILE_CACHE ??= folder;

@@ -17,7 +17,7 @@ interface Line {
   readonly bytes: number;
   readonly stream: StreamId;
   readonly take: TakeNumber;
-  /** An earlier process wrote the line. */
+  /** True if an earlier process wrote the line. */
   readonly isLeftover: boolean;
 }
 

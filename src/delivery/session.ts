@@ -49,7 +49,7 @@ async function oneSession(
   const { clock, service, commands } = gateway;
   Object.assign(tries, { began: null, proven: false });
   const withSession = boundBooths(booths);
-  // Excludes a booth that is leaving because of a mistyped serial number: its records belong to another booth.
+  // Excludes a booth whose binding ends because of a mistyped serial number: its records belong to another booth.
   const ended = booths.filter((booth) => !withSession.includes(booth) && booth.state.binding.row.leaving === null);
   for (const booth of ended) await setWaitingAside(gateway, booth);
   const account = await accountOf(gateway, booths);

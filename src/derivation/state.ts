@@ -135,7 +135,7 @@ export interface ClockState {
   synced: boolean;
   /** Whether the time of the boot is inferred: it was never synced, or its first time isn't confirmed yet. */
   unsure: boolean;
-  /** Mono of a jump of more than a day, kept for one day of mono; absent: no such jump. */
+  /** Monotonic time of a jump of the clock by more than a day. Kept for one day of monotonic time; absent: no such jump. */
   leapt?: Milliseconds;
   /** Stretches of time whose clock records a later record corrects; absent: none. */
   taken_back?: TakenBack[];
@@ -223,12 +223,12 @@ export interface BayState {
   resume: Resume | null;
   /** A restart of the PLC that was detected while the mode was unknown. */
   restart: Restart | null;
-  /** Part of the open stage that was inferred over a gap and isn't final yet. */
+  /** Part of the open stage that was inferred over a gap, and which later records may still change. */
   inferred: { from: EpochMs; to: EpochMs } | null;
   /** Ended stages that may still be merged or corrected, oldest first. */
   closed: ClosedStage[];
   open: OpenStage | null;
-  /** Instant up to which the mode is final. */
+  /** Instant up to which the mode is final: no later record can change it. */
   settled: EpochMs;
   run: RunState | null;
   cycle: { start: EpochMs; spray_ms: Milliseconds; bake_ms: Milliseconds; gap: boolean } | null;

@@ -50,7 +50,7 @@ export interface StorageStatus {
   readonly hours_to_full: number | null;
   /** Number of this booth's records that were damaged and removed, or could not be salvaged. */
   readonly quarantined: number;
-  /** First and last seq of each of the newest five ranges of these records, ascending; absent: none. */
+  /** The newest five ranges of these records, each as its first and last seq, ascending; absent: none. */
   readonly missing?: readonly (readonly [Seq, Seq])[];
   readonly health: StorageHealth;
 }

@@ -199,7 +199,10 @@ export function createRotation(gateway: ProvisioningGateway, booths: readonly Bo
   const kept = async (): Promise<Rotation | undefined> => (await identity.kept(ROTATION)) as Rotation | undefined;
   const keep = (rotation: Rotation): Promise<void> => identity.keep(ROTATION, rotation);
   return {
-    /** Runs a rotation. A call with the same id continues it, even after a restart. Throws a CommandFailure if the new key is given up. */
+    /**
+     * Runs a rotation of the gateway's key. A call with the same id continues it, even after a restart. Throws a CommandFailure if the
+     * rotation fails and the old key stays.
+     */
     async rotate(id: string, signal: AbortSignal): Promise<Outcome> {
       const known = await kept();
       const rotation: Rotation = known?.id === id ? known : { id, next: newCredential(random), step: "made" };

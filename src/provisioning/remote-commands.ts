@@ -59,7 +59,7 @@ export function openRemoteWork({ find, commands, ...context }: Opening, signal: 
   };
 }
 
-/** Runs a command of the service. These are the only requests that the service can make of a gateway. */
+/** Runs a command of the service. The service can make no other requests of a gateway. */
 function carryOut(context: CommandContext, call: CommandCall, signal: AbortSignal): Promise<Outcome> {
   const { booths, rotation } = context;
   const { order } = call;

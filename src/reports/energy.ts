@@ -81,7 +81,7 @@ interface CutHour {
   readonly amount: number;
 }
 
-/** Returns the energy of the part of the hour that is in the window. */
+/** Returns the energy used in the part of the hour that is inside the window. */
 function partOf(source: Source, { machine, meter, source: by }: Metering, cut: CutHour): number {
   const { hour, window, parameters, amount } = cut;
   if (by === "estimate" && parameters !== null) {

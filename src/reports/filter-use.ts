@@ -29,7 +29,7 @@ export interface UsePoint {
 export interface FilterForecast {
   /** Time at the average pace of the last weeks, or by age if that is earlier. */
   readonly at: EpochMs;
-  /** Time at the pace of the busiest of these weeks. */
+  /** Earliest time at which the filter can be full: at the pace of the busiest of these weeks. */
   readonly earliest: EpochMs;
   /** Time at the pace of the quietest week; null: never. */
   readonly latest: EpochMs | null;

@@ -31,8 +31,8 @@ export interface Agent extends AgentControl {
   /** Resolves when the agent has stopped and everything read is committed. Rejects if a loop failed. */
   readonly finished: Promise<void>;
   /**
-   * Changes to another configuration. Parts that differ are restarted; all others continue. Only one call may run at a time. If a new booth
-   * cannot be opened, rejects and changes nothing.
+   * Changes to another configuration. Parts that differ are restarted; all other parts continue. Only one call may run at a time. If a new
+   * booth cannot be opened, rejects and changes nothing.
    */
   become(configured: Configured): Promise<void>;
 }

@@ -110,7 +110,7 @@ function factsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   mustAscend(facts.map(({ seq }) => seq));
   const damaged_facts = damagedIn(facts);
   const missing: Span[] = damaged_facts.map(({ seq }) => [seq, seq]);
-  // The fact that the first kept fact names has been deleted.
+  // Starts at `facts_upto` at least: the fact that the first kept fact names was deleted and isn't missing.
   let before = Math.max(facts_upto, sql.factBefore.get({ stream, seq: from })?.seq ?? 0);
   const mustBeBefore = (seq: number): void => {
     if (seq > before) missing.push(...unnoted(sql, stream, [seq, seq]));
@@ -121,7 +121,8 @@ function factsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   }
   const next = facts.length < PIECE_ROWS ? null : (facts.at(-1)?.seq ?? from);
   if (next === null) {
-    // A damaged key can end a search too early. The next fact, found by a search from the other end, names the fact before it.
+    // Searches from the other end too, because a damaged key can end a search too early. The next fact found there names the fact before
+    // it.
     mustBeBefore(sql.factAfter.get({ stream, seq: oldest_seq })?.prev ?? 0);
     mustBeBefore(sql.factBefore.get({ stream, seq: oldest_seq + 1 })?.seq ?? 0);
   }

@@ -202,8 +202,8 @@ export interface Window {
 }
 
 /**
- * Calls for the identity and small secrets, in a separate database (mode 0600) with a copy. A change is durable and copied when the call
- * returns.
+ * Calls for the identity and small secrets, in a separate database (mode 0600) that has a copy. When a call returns, its change is durable
+ * in both files.
  */
 export interface IdentityCalls {
   /**

@@ -213,7 +213,7 @@ export interface AskedRead {
 interface Late extends AskedRead {
   readonly asked_at: number;
   readonly until: number;
-  /** The same request was sent again and returned values, so an exception can't be its answer. */
+  /** True if the same request was sent again and returned values. An exception then can't be its answer. */
   readonly isReadable: boolean;
 }
 

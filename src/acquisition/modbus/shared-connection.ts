@@ -50,7 +50,7 @@ const LENGTHS = { min: 2, max: 254 };
 
 /** Exception codes (Modbus Application Protocol V1.1b3, 7). */
 const EXCEPTION = { function: 1, address: 2, value: 3, busy: 6, path: 10, target: 11 } as const;
-/** Exception codes for reads that the PLC didn't answer, by the kind of error. */
+/** Exception code that a client gets if the PLC didn't answer its read, by the kind of error. */
 const BY_KIND: Readonly<Partial<Record<LinkErrorKind, number>>> = {
   busy: EXCEPTION.busy,
   config: EXCEPTION.value,

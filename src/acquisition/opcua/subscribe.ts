@@ -276,7 +276,7 @@ interface SubscriptionGrant {
   readonly keep_alive_count: number;
 }
 
-/** Requested keep-alive interval. With it, a dead link is noticed about as fast as by the deadline of a read. */
+/** Keep-alive interval that is requested from the server. It reveals a dead link about as fast as a read's deadline does. */
 const KEEP_ALIVE_MS = 1500;
 const MIN_PUBLISHING_MS = 50;
 const MAX_PUBLISHING_MS = 1000;

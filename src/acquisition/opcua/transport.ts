@@ -154,7 +154,7 @@ function transportOver(
     once: (name: string, handler: Handler) => void events.once(name, handler),
     removeListener: (name: string, handler: Handler) => void events.removeListener(name, handler),
   };
-  // A partial object is enough: the library doesn't chain calls of `on`, and reads only these fields of `parameters`.
+  // Casts a partial object, which is enough: the library doesn't chain calls of `on`, and reads only these fields of `parameters`.
   return transport as unknown as Transport;
 }
 

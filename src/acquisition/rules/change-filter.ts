@@ -113,7 +113,7 @@ function withoutNonFinite(sample: Sample): Sample {
 export type OddState = Map<TagName, Milliseconds>;
 
 /**
- * Faults that only acquisition can see, by the reason of the bad sample. Each value is the check that the fault is evidence for, and a
+ * Faults that only acquisition can see, by the reason of the bad sample. Each value names the check that reports the fault, and the fault's
  * text.
  */
 const CHECKS: Readonly<Record<string, readonly [check: string, detail: string]>> = {

@@ -76,7 +76,7 @@ const PROGRAM_LIFE_MS: Milliseconds = 2 * 366 * 86_400_000;
 export interface ClockReading {
   readonly mono: Milliseconds;
   readonly wall: EpochMs;
-  /** The kernel reports that the wall clock is synchronized. */
+  /** True if the kernel reports that the wall clock is synchronized. */
   readonly kernel: boolean;
   /** The service's last answers, oldest first. */
   readonly heard: readonly Heard[];
@@ -113,7 +113,7 @@ export interface Watched {
 interface Belief {
   readonly offset: Milliseconds;
   readonly witness: "service" | "kernel";
-  /** No other evidence confirms the offset yet. */
+  /** True if no other evidence confirms the offset yet. */
   readonly unsure: boolean;
 }
 

@@ -191,7 +191,7 @@ interface UnusableTag {
   readonly polls: number;
   /** The reason at the first bad poll. It is kept, so that a sensor that alternates between two faults is logged only once. */
   readonly reason: string;
-  /** The tag has been bad long enough to be reported. */
+  /** True if the tag has been bad long enough to be reported. */
   readonly isReported: boolean;
 }
 

@@ -23,7 +23,7 @@ import { ENGLISH_CAME, t } from "./texts/texts.js";
  * @typedef {{ node: HTMLElement, begin?: () => void, update: () => void, close: () => void }} View
  */
 
-/** Views by name. The first one is part of the page's first file; the others are loaded when they are opened. */
+/** Views by name. The first view is part of the page's first file; every other view is loaded when it is opened. */
 const VIEWS = /** @type {Readonly<Record<string, () => Promise<(context: Context) => View>>>} */ ({
   now: async () => nowView,
   days: async () => (await import("./views/days.js")).daysView,
@@ -51,7 +51,7 @@ let stop = () => undefined;
 /** @type {Context} */
 const context = {
   status: () => known(),
-  // The result is undefined only if the box has no booth. Then only the set-up is shown, which checks for that.
+  // Returns a booth unless the box has none. Then only the set-up is shown, which checks for that.
   booth: () => /** @type {Booth} */ (boothOf(known())),
   readings: () => state.readings,
   needsPin: () => state.needsPin,

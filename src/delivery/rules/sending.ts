@@ -181,9 +181,9 @@ export interface Sending {
   readonly is_split: boolean;
   /** Records without an outcome in the last session; null: the session ended for another reason. */
   readonly silence: Silence | null;
-  /** The service acked at least one batch in this session, with a valid hash as proof. */
+  /** True if the service acked at least one batch in this session, with a valid hash as proof. */
   readonly has_answered: boolean;
-  /** A batch got no outcome, so the session ends. That end causes any later missing outcomes. */
+  /** True if a batch got no outcome and the session therefore ends. That end causes any later missing outcomes. */
   readonly is_over: boolean;
 }
 

@@ -175,7 +175,10 @@ const FROM_EVERYWHERE: readonly Mode[] = ["fault", "estop", "maintenance"];
 const SHORT_PURGE_MS: Milliseconds = MINUTE_MS;
 const LONG_MS: Partial<Record<Mode, Milliseconds>> = { spray: 12 * HOUR_MS, bake: 4 * HOUR_MS };
 
-/** Checks whether a mode may follow a final stage. In a booth with several bays, each bay is checked separately. */
+/**
+ * Checks whether a mode may follow a stage that is final (no longer changed by later records). In a booth with several bays, each bay is
+ * checked separately.
+ */
 export function checkSuccession(
   fold: Fold,
   tag_name: TagName,

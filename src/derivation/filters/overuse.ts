@@ -45,8 +45,8 @@ export function sumOf(counts: readonly Count[]): number {
 }
 
 /**
- * Adds settled time (time whose mode is final), and the cycles counted in it, in order of time. Each part counts as overuse by the limits
- * of its moment.
+ * Adds settled time (time whose mode is final) and the cycles counted in it, in order of time. Each part counts as overuse if it exceeds
+ * the limits that applied at its moment.
  */
 export function useCounting(
   filter: Installation,
@@ -80,7 +80,7 @@ export function addCycles(filter: Installation, [at, cycles]: Count): void {
   else running.since = Math.min(running.since, reached);
 }
 
-/** Adds the box's own time before the counter's first reading to the counter's offset. That time has only now become final. */
+/** Adds the box's own time before the counter's first reading to the counter's offset, now that this time's mode is final. */
 function settleOffset(filter: Installation, { from, to }: Pick<Settled, "from" | "to">): void {
   const { plc, own_until = from } = filter;
   const ms = Math.min(to, own_until) - from;

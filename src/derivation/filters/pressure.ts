@@ -37,7 +37,10 @@ interface Span {
   readonly end: EpochMs;
 }
 
-/** Adds the pressure drop of a final spray stage of the booth to each fitted filter that has a sensor. */
+/**
+ * Adds the pressure drop of a spray stage of the booth to each fitted filter that has a sensor. The stage must be final (no longer changed
+ * by later records).
+ */
 export function endSpray(state: DeriveState, span: Span): void {
   const { parameters, samples } = state;
   if (parameters === null) return;

@@ -20,7 +20,7 @@ const SOFT: readonly Mode[] = ["idle", "setback", "prep", "unknown", "no_data"];
 /** Position of each mode in the usual order of a job. Other modes in a custom run set have no position. */
 const ORDER: Partial<Record<Mode, number>> = { spray: 0, flash: 0, purge: 1, bake: 2, cool_down: 3 };
 
-/** Starts a stage when its start is final. */
+/** Applies the start of a stage to the run, once no later record can change that start. */
 export function enterMode(fold: Fold, bay: BayState, { mode, start }: OpenStage): void {
   passRunTime(fold, bay, start);
   if (isIn(fold.state.parameters?.mode_sets.run, mode)) enterRunStage(fold, bay, { mode, start });

@@ -141,7 +141,7 @@ function flushOne(fold: Fold, bay: BayState): void {
   writeStage(fold, bay.bay, stage);
 }
 
-/** Writes a final stage as a fact. */
+/** Writes a stage as a fact. The stage must be final: no later record can change it. */
 function writeStage(fold: Fold, bay: number, stage: ClosedStage): void {
   const { mode, raw, start, end, end_reason, uncertain_ms, uncertainty_ms } = stage;
   const is_new_start = isNewStart(stage);
@@ -154,7 +154,7 @@ export function isNewStart(stage: OpenStage): boolean {
   return stage.before !== stage.mode;
 }
 
-/** Makes the mode of the bay's time up to `to` final. */
+/** Makes the bay's mode final for all time up to `to`: no later record can change it. */
 function settle(fold: Fold, bay: BayState, { mode, to }: { mode: Mode; to: EpochMs }): void {
   while (bay.settled < to) {
     const settled = nextPiece(bay, mode, to);
@@ -167,7 +167,7 @@ function settle(fold: Fold, bay: BayState, { mode, to }: { mode: Mode; to: Epoch
   }
 }
 
-/** Adds booth time with a final mode to hours, filters and checks. */
+/** Adds a period of the booth whose mode is final to hours, filters and checks. */
 function passSettled(state: DeriveState, settled: Settled): void {
   addTime(state, settled);
   useFilters(state, settled);

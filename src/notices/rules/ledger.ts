@@ -103,7 +103,7 @@ interface Observation {
   readonly conditions: readonly Condition[];
   /** The number of open incidents; null if it is unknown. */
   readonly open_incidents: number | null;
-  /** True if the conditions include all open incidents. */
+  /** True if `conditions` includes all open incidents. */
   readonly has_incidents?: boolean;
   readonly time: EpochMs;
 }

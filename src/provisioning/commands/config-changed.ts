@@ -107,7 +107,7 @@ async function changedRecord(
   throw new CommandFailure(`the record's configuration is still revision ${found}`);
 }
 
-/** Waits until the conditions of a trial are met. Returns what is missing at the end of the time limit; "": nothing. */
+/** Waits until a trial has proven the configuration. Returns what is missing at the end of the time limit; "": nothing. */
 async function proved(booth: BoundBooth, within_ms: Milliseconds, signal: AbortSignal): Promise<string> {
   const { clock } = booth.gateway;
   const { link } = booth.state;

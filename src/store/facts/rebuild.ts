@@ -77,7 +77,7 @@ export function createRebuilder(store: OpenStore) {
     progress,
     /** Does a bounded piece of work. Returns false if no rebuild is left to continue. */
     slice,
-    /** Starts a rebuild of each of these streams whose time turned out to be wrong, then does a slice of work. */
+    /** Starts to rebuild each given stream whose time turned out to be wrong, then does a slice of work. */
     mend(streams: Iterable<StreamId>): boolean {
       for (const stream of streams) {
         const { info, state, hold } = store.live(stream);

@@ -149,7 +149,7 @@ export function missingIn(problems: readonly Problem[]): readonly Text[] {
   );
 }
 
-/** Parses the draft as a device without modes, so its tags can be read before any tag tells the mode. Throws a ConfigError. */
+/** Parses the draft as a device without modes. Its tags can therefore be read before any tag tells the mode. Throws a ConfigError. */
 export function variablesOf({ text, path }: DraftText): Profile {
   const document = parsed(text);
   document.set("kind", "device");

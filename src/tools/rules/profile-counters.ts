@@ -32,7 +32,7 @@ export interface CounterFinding {
   readonly also: readonly { readonly place: string; readonly word_order: FirstOf; readonly last: number }[];
 }
 
-/** The minimum number of changes of a counter's value. A single change could happen to any value. */
+/** The minimum number of times that a counter's value must change. A single change could happen to any value. */
 const LEAST_STEPS = 2;
 /** The maximum number of steps per second of a counter. No counter of a booth is faster. */
 const MOST_PER_S = 100;

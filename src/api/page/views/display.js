@@ -24,7 +24,10 @@ export async function openDisplay() {
   chooseLanguage(chosen);
 }
 
-/** Returns the text of an option of a display setting. @param {string} name @param {string} value */
+/**
+ * Returns the text for one choice of a display setting.
+ * @param {string} name @param {string} value
+ */
 function optionText(name, value) {
   return name === "clock" ? t(`display.clock${value}`) : unitText(value);
 }

@@ -183,7 +183,10 @@ function useLines(filter, { start, end, now }) {
   };
 }
 
-/** Draws the legend of the lines of a filter's use. @param {FilterUse} filter */
+/**
+ * Draws the legend for a filter's use.
+ * @param {FilterUse} filter
+ */
 function useKeys({ forecast, limit_minutes }) {
   return keys("", [
     { label: t("filters.use"), color: "plot-1" },

@@ -156,8 +156,9 @@ function hoursFooter(context, hours) {
 }
 
 /**
- * Draws the footer of the charts of measured values, with their values as a table and as a CSV file.
- * @param {Context} context @param {import("../charts/measured.js").Trends | null} trends @param {readonly import("../main.js").Reading[]} readings
+ * Draws the footer below the charts with measured values: the values as a table and as a CSV file.
+ * @param {Context} context @param {import("../charts/measured.js").Trends | null} trends @param {readonly import("../main.js").Reading[]}
+ * readings
  */
 function trendsFooter(context, trends, readings) {
   if (trends === null) return null;
