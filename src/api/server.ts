@@ -187,8 +187,8 @@ interface PageListenerOptions {
 export interface AlwaysOpen {
   readonly kept: KeptSessions;
   /**
-   * Whether the page stays open. `by_file`: what the configuration in `file` says, or null. `is_on`: the last decision made on the page;
-   * `put` stores a new one.
+   * Whether the page stays open. `by_file`: the setting in the configuration `file`, or null. `is_on`: the last decision made on the page;
+   * `put` stores a new decision.
    */
   readonly said: { readonly by_file: boolean | null; readonly file: string; is_on(): boolean; put(on: boolean): void };
   /** Returns the permanent PIN; null: no PIN is set. Throws if the PIN's file can't be used. */

@@ -22,7 +22,7 @@ type Near = SetUpStatus & {
 };
 type Link = Omit<BodyOf<"set_up_rank">, "said">;
 
-/** The answers so far. The agent keeps them, so the page or a later run of the command can continue from them. */
+/** The answers so far. The agent keeps them, and the page or a later run of the command can continue from them. */
 interface Draft {
   readonly id?: string;
   readonly link?: Link;

@@ -72,7 +72,7 @@ function sameModes(a: ModeSets["run"], b: ModeSets["run"]): boolean {
   return a.length === b.length && a.every((mode) => b.includes(mode));
 }
 
-/** Overrides filter limits one by one, so a booth can change the minutes and keep the profile's pressure. */
+/** Overrides filter limits one by one: a booth can change the minutes and keep the profile's pressure. */
 function overrideFilters(base: Profile["filters"], override: BoothConfig["filters"]): Parameters["filters"] {
   const merged: Partial<Record<FilterType, FilterParameters>> = { ...base };
   for (const [type, { limits }] of Object.entries(override) as [FilterType, { limits: FilterParameters["limits"] }][]) {

@@ -30,7 +30,7 @@ import {
   type YamlSource,
 } from "./yaml-source.ts";
 
-/** The name of the copy of the last configuration file without faults. */
+/** The file name for the copy of the last configuration file without faults. */
 const LAST_GOOD = "last-good.json";
 
 /** A booth that can run, with its profile. */

@@ -305,7 +305,7 @@ function heartbeatOf({ link, log, binding: { row } }: BoothState): Beat {
   };
 }
 
-/** Returns the number of records of a booth's log that wait for the service, and the time of the oldest of them. */
+/** Returns how many records of a booth's log wait for the service, and the time of the oldest waiting record. */
 export async function backlogOf({ booth, log }: BoothState, store: Pick<Store, "read">): Promise<BacklogStatus> {
   const { newest_seq, acked_seq, stream } = log.reach;
   const [oldest] = newest_seq > acked_seq ? await store.read(stream, acked_seq + 1, 1) : [];

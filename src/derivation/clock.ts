@@ -110,7 +110,7 @@ export function syncedOffset({ clock }: DeriveState, boot: BootId): KnownOffset 
   return clock.boot === boot && clock.synced ? { offset: clock.offset, unsure: clock.unsure } : null;
 }
 
-/** Sets the stretches of time whose clock records later ones correct. Changes and returns the state. */
+/** Sets the stretches of time whose clock records are corrected by later clock records. Changes and returns the state. */
 export function takeBack(state: DeriveState, stretches: readonly TakenBack[]): DeriveState {
   if (stretches.length === 0) delete state.clock.taken_back;
   else state.clock.taken_back = [...stretches];

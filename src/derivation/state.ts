@@ -151,7 +151,7 @@ export interface BootPlace {
   readonly uncertain: boolean;
 }
 
-/** A stretch of a boot whose clock records later ones prove wrong. */
+/** A stretch of a boot whose clock records are proven wrong by later clock records. */
 export interface TakenBack {
   readonly boot: BootId;
   /** Mono at the start of the stretch. */

@@ -44,7 +44,7 @@ export function shortMessage(error: unknown): Text {
 export interface Backoff {
   /** Longest first wait. */
   readonly base_ms: Milliseconds;
-  /** Longest wait, however many attempts have failed. */
+  /** Longest wait, which applies after any number of failed attempts. */
   readonly cap_ms: Milliseconds;
 }
 

@@ -19,7 +19,10 @@ const REFRESH_EVERY_MS = 6 * HOUR_MS;
 const REFRESH_ALONE_MS = 5 * MINUTE_MS;
 /** Interval of retries with a denied key, which may get its permission later. */
 const DENIED_EVERY_MS = 15 * MINUTE_MS;
-/** Interval of reading the record after it ended the binding. The record may have been wrong, and the box must recover by itself. */
+/**
+ * Interval at which the record is read after it ended the binding. The record may have been wrong, and the box must recover without a
+ * person.
+ */
 const ENDED_EVERY_MS = 5 * MINUTE_MS;
 /** Step in which the time after the end is counted. Each step costs a write of the identity. */
 const ENDED_STEP_MS = HOUR_MS;

@@ -82,7 +82,7 @@ export interface AgentSetup extends Configured {
   readonly figures: (booth: BoothId, day: LocalDay, status: AgentStatus) => Promise<DayFigures>;
   /** Counts the network traffic and compares it with the month's budget; absent: traffic is not counted. */
   readonly traffic?: Pick<TrafficWatch, "status" | "thrift"> | undefined;
-  /** Called with what is to be wiped, once every booth is permanently out of service; absent: the agent continues to run. */
+  /** Called once every booth is permanently out of service, with the data to wipe; absent: the agent continues to run. */
   readonly outOfService?: (wiped: Wiped) => void;
   readonly watch?: LoopWatch;
 }

@@ -76,7 +76,7 @@ export interface Ingested {
   readonly newest_seq: Seq;
   readonly sendable_seq: Seq;
   readonly facts: readonly Stored<Fact>[];
-  /** The fold's state after the last record, without what later records may still change. */
+  /** The fold's state after the last record, as far as later records can't change it. */
   readonly present: DeriveState;
   readonly commit_ms: Milliseconds;
   /** Oldest kept seq. Earlier records were deleted: by age after an ack, or for space, which a gap record reports. */

@@ -188,7 +188,7 @@ function headerOf(name: string, size: number, time: number): Buffer {
   if (!/^[\x21-\x7e]{1,100}$/.test(name)) throw new Error(`${name} is not a valid file name in an archive`);
   const octal = (value: number, width: number): string => `${value.toString(8).padStart(width - 1, "0")}\0`;
   const owner = octal(0, 8);
-  // The checksum is the sum of the header's bytes, where its own eight bytes count as blanks.
+  // Computes the checksum: the sum of the header's bytes, where its own eight bytes count as blanks.
   const checksum = " ".repeat(8);
   const numbers = octal(0o600, 8) + owner + owner + octal(size, 12) + octal(Math.floor(time), 12) + checksum;
   const start = `${name.padEnd(100, "\0")}${numbers}0`;

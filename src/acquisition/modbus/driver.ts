@@ -337,7 +337,7 @@ type GroupsPlan = ReturnType<typeof planGroups>;
 
 /**
  * Plans the requests that read the groups. Throws a LinkError if a group has no tag.
- * @param learned holes that the device has shown; points in them are read alone. `options.holes` has these holes and those of the profile.
+ * @param learned holes that the device has shown; points in them are read alone. `options.holes` has these holes and the profile's holes.
  */
 export function planGroups(
   profile: ModbusProfile,

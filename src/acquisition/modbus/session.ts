@@ -411,7 +411,7 @@ export function blockAsker(asked: AskedDevice): () => AskBlock {
     leftWith = null;
     const ended = connection.session().ended();
     if (ended === null || closes.isExpected()) return untilGone(connection, (block) => askRepeatedly(block, tries));
-    // Leaves a connection that failed in the last poll to its owner, who replaces it and checks which device answers.
+    // Leaves a connection that failed in the last poll to the link, which replaces it and checks which device answers.
     const isKnown = connection.ended() === null && device.misses < MAX_MISSES && LOST.has(ended.kind);
     closes.learn(ended);
     throw isKnown || closes.isUsual(ended) ? closedAfter(ended) : ended;

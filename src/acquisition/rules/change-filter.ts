@@ -23,7 +23,9 @@ export type FilterState = Map<TagName, Logged>;
  * means a restart or a reset.
  */
 type LogRule = Pick<TagParameters, "deadband" | "deadband_percent" | "heartbeat_ms" | "role" | "counter"> & {
-  /** Threshold. A number that reaches it is logged at once, so that its consequence starts at that reading and not a deadband later. */
+  /**
+   * Threshold at which a number is logged at once. Its consequence, such as overuse, then starts at that reading and not a deadband later.
+   */
   readonly mark?: number;
 };
 

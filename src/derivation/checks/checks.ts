@@ -191,7 +191,7 @@ export function estimateWork({ checks: { day } }: DeriveState, { machine, rate, 
   estimate.ms += to - from;
 }
 
-/** At the end of each local day, compares the PLC's counts with the derived ones and starts the next day. */
+/** Compares the PLC's counts with the derived counts at the end of each local day, and starts the next day. */
 export function passDay(fold: Fold): void {
   const { parameters, clock, bays, checks } = fold.state;
   if (parameters === null || bays.every(({ open }) => open === null)) return;
@@ -292,7 +292,7 @@ function compareEnergy(
   mismatch(fold, isWrong, { tag, check: "energy_mismatch", plc, derived: estimated });
 }
 
-/** Returns what the counter with that role has counted since the marks, and the counter's step, in the figure's unit. */
+/** Returns the amount that the counter with that role has counted since the marks, and the counter's step, in the figure's unit. */
 function countedSince(
   state: DeriveState,
   day: DayMarks,

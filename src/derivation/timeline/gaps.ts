@@ -223,7 +223,10 @@ function isProven(state: DeriveState, bay: BayState, length: Milliseconds): bool
   return Math.abs(hours.steps * step_ms - expected) <= Math.max(METER_TOLERANCE * length, step_ms) + 0.5;
 }
 
-/** Returns what the counter with that role has counted since the mark, and its step in `unit`; null: that is uncertain. */
+/**
+ * Returns the amount that the counter with that role has counted since the mark, and the counter's step, in `unit`; null: the amount is
+ * uncertain.
+ */
 function countedSince(state: DeriveState, role: TagRole, mark: CounterMark | null) {
   const tag = tagWithRole(state.parameters, role) ?? "";
   const counter = state.counters[tag];

@@ -197,9 +197,9 @@ export interface Pair {
 }
 
 /**
- * Returns what a counter counted between two readings. A wrap needs a known modulus and a plausible rate. A reset needs evidence of a
- * restart, or a value small enough to have been counted from 0 in that time. Any other fall is unexplained and counts nothing. The same
- * applies to a jump of more than one step + rate x time x 1.5.
+ * Returns the amount that a counter counted between two readings. A wrap needs a known modulus and a plausible rate. A reset needs evidence
+ * of a restart, or a value small enough to have been counted from 0 in that time. Any other fall is unexplained and counts nothing. The
+ * same applies to a jump of more than one step + rate x time x 1.5.
  */
 export function countOf(pair: Pair): Count {
   const { previous, next, counter } = pair;

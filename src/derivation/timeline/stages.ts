@@ -40,7 +40,7 @@ export function minStageMs(parameters: Parameters | null, group: string): Millis
   return parameters?.min_stage_ms ?? Math.max(MIN_STAGE_AT_LEAST_MS, pollIntervalMs(parameters, group));
 }
 
-/** Changes the bay's mode to that of the entry, from the entry's instant on. */
+/** Changes the bay's mode to the entry's mode, from the entry's instant on. */
 export function enterStage(fold: Fold, bay: BayState, { mode, raw, at, reason, uncertainty_ms }: Entry): void {
   const { open } = bay;
   const fresh = { mode, raw, start: at, uncertain_ms: 0, uncertainty_ms, before: null, entered: false };

@@ -182,7 +182,7 @@ export function toClaiming(
   return move(row, around, { state: "claiming", record, claim });
 }
 
-/** Handles the answer to a claim. A new binding resets what an earlier one left behind. */
+/** Handles the answer to a claim. A new binding resets the data of an earlier binding. */
 export function claimed(row: ProvisioningRow, answer: Answer, around: Surroundings): ProvisioningRow {
   if (answer.kind === "keep") return retry(row, "claiming", { ...answer, around });
   if (answer.kind !== "ok") return refused(row, answer, around);

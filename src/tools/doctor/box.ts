@@ -12,7 +12,7 @@ import { inspectConfig, type UsableConfig } from "../../config/usable.ts";
 import type { StoreCheck, StoreFiles, StoreProgress } from "../../store/port.ts";
 import { bad, type Finding, joined, ok, present, skipped, warn } from "./finding.ts";
 
-/** A file that holds a secret or decides what the agent does, so other users must not read or change it. */
+/** A file that other users must not read or change, because it holds a secret or decides what the agent does. */
 interface Guarded {
   readonly what: string;
   readonly path: string;

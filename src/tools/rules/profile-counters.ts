@@ -28,7 +28,7 @@ export interface CounterFinding {
   readonly last: number;
   readonly per_h: number;
   readonly growth: readonly Growth[];
-  /** Other ways to read the same register that grew alike. The value on the machine's display decides between them. */
+  /** Other ways to read the same register that grew alike. A person chooses the right way by the value on the machine's display. */
   readonly also: readonly { readonly place: string; readonly word_order: FirstOf; readonly last: number }[];
 }
 

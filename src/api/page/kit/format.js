@@ -79,7 +79,10 @@ export function valueText(value, unit) {
   return `${shown.number} ${shown.unit}`.trim();
 }
 
-/** Returns minutes as hours, however many. Filter life is counted in hours. @param {number} minutes */
+/**
+ * Formats minutes as hours, even if they exceed a day, because filter life is counted in hours.
+ * @param {number} minutes
+ */
 export function hoursText(minutes) {
   return t("unit.h", { h: number(minutes / 60, minutes < 600 ? 1 : 0) });
 }

@@ -121,7 +121,10 @@ function form(act, fields, label) {
   return node;
 }
 
-/** Draws what a probe found out about a PLC. @param {{ answer: any, text: string }} done */
+/**
+ * Draws the findings of a probe about a PLC.
+ * @param {{ answer: any, text: string }} done
+ */
 export function probeResult({ answer: { host, port, modbus, opcua }, text }) {
   if (modbus.kind !== "modbus") return [el("div", { className: "note bad lines" }, text)];
   /** @param {string} kind */

@@ -176,8 +176,8 @@ function input(name, more) {
 
 /**
  * Draws a step of the workshop, closed at first.
- * @param {string} name prefix of the keys of its texts: title, text and yes
- * @param {readonly HTMLElement[]} fields @param {(values: Record<string, string>, form: HTMLFormElement) => Promise<unknown>} act
+ * @param {string} name prefix for the keys of the step's texts: title, text and yes @param {readonly HTMLElement[]} fields @param {(values:
+ * Record<string, string>, form: HTMLFormElement) => Promise<unknown>} act receives the submitted values
  */
 function section(name, fields, act) {
   const [title, text, yes] = ["", "Text", "Yes"].map((part) => t(`workshop.${name}${part}`));
