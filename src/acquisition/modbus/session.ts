@@ -252,7 +252,7 @@ export type Answering = ReturnType<typeof unknownDevice>;
  */
 export function unknownDevice() {
   return {
-    /** Time of its slowest answer, which decays; null: not known. */
+    /** Time that the device took for its slowest answer, which decays; null: not known. */
     slowest_ms: null as Milliseconds | null,
     /** Failed requests in a row. */
     misses: MAX_MISSES,

@@ -170,7 +170,7 @@ export function withPoll(before: Refusals, samples: readonly Sample[]): Refusals
   return after;
 }
 
-/** Returns why refused tags degrade the link; null if the device refuses no tag. */
+/** Returns the reason why refused tags degrade the link; null if the device refuses no tag. */
 export function refusalTrouble(refusals: Refusals): Trouble | null {
   const count = refusals.size;
   if (count === 0) return null;

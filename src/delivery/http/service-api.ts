@@ -27,7 +27,7 @@ const PATH = "/api/booths_provisioning";
 /** Quick retries after a failure. A longer outage is handled by the provisioning loop, which continues with the known values. */
 const QUICK_RETRIES = 2;
 const QUICK = { base_ms: 500, cap_ms: 2_000 };
-/** Attempts to write a record that changes in the meantime. */
+/** Maximum number of attempts to write a record that changes in the meantime. */
 const MATCH_TRIES = 3;
 /** Maximum number of stored validators (ETags); each booth needs one. */
 const MAX_TAGS = 64;

@@ -122,7 +122,7 @@ async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected
     ...(will === undefined ? {} : { will }),
   });
   account?.follow(client);
-  // Switches off Nagle's algorithm, with which a batch's last segment would wait a round trip for the acknowledgement of the earlier
+  // Sends small segments at once. Otherwise, a batch's last segment would wait a round trip for the acknowledgement of the earlier
   // segments.
   if (client.stream instanceof Socket) client.stream.setNoDelay(true);
   const refuse = (reason: Text): void => {

@@ -187,7 +187,9 @@ export interface Sending {
   readonly is_over: boolean;
 }
 
-/** Starts at the cursor. `waiting`: records that are offered again later. */
+/**
+ * Returns the sending state at the start of a session, which begins at the stored cursor. `waiting`: records that are offered again later.
+ */
 export function sendingFrom(
   cursor: Cursor,
   { silence = null, waiting = [] }: { readonly silence?: Silence | null; readonly waiting?: readonly Seq[] } = {},
