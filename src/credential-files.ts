@@ -139,7 +139,7 @@ export function readPrivateKey(path: string): string {
     createPrivateKey(text);
     return text;
   } catch {
-    // The message of OpenSSL is dropped, because it may quote the file.
+    // Drops the message of OpenSSL, because it may quote the file.
     throw new FileError(message("file.no_key", { file: path }));
   }
 }

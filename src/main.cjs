@@ -23,7 +23,7 @@ function nameProcess() {
   try {
     process.getBuiltinModule("node:fs").writeFileSync("/proc/self/comm", "booth-gateway");
   } catch {
-    // Without /proc, the name stays the same.
+    // Keeps the name that Node has set if /proc is missing.
   }
 }
 
@@ -32,7 +32,7 @@ function nameProcess() {
  * the setting.
  */
 function keepCompiledCode() {
-  // The temporary folder is not used, because other users could put code there.
+  // Does not use the temporary folder, because other users could put code there.
   const folder = process.env.CACHE_DIRECTORY ?? OWN_CACHE;
   if (folder === null) return;
   process.env.NODE_COMPILE_CACHE ??= folder;

@@ -22,7 +22,7 @@ const MOST_SECRETS = 500;
 /** A secret as a peer may write it, without white space, quotes and escapes. */
 interface Form {
   readonly text: string;
-  /** The form is part of a longer base64 word, which is replaced as a whole. */
+  /** True if the form is part of a longer base64 word, which is replaced as a whole. */
   readonly is_encoded: boolean;
 }
 

@@ -102,7 +102,7 @@ export function openClock(
 ) {
   const write = (value: ClockRecord["value"]): void =>
     intake.record((when) => ({ kind: KIND.clock, ...when, tag: "", value, quality: "good" }));
-  // The last known time, which is used while a boot has no time of its own.
+  // Returns the last known time, which is used while a boot has no time of its own.
   let committed: EpochMs | null = null;
   const committedUntil = (): EpochMs | null => (committed = log.reached() ?? committed);
   const started = startWatch(syncedIn(leftover, clock.boot) ?? log.syncedOffset(clock.boot), {

@@ -39,7 +39,7 @@ export type Committer = ReturnType<typeof createCommitter>;
 /** Uncommitted entries of a booth's log that an earlier process left. They are read from the tail file part by part. */
 export interface Leftover {
   readonly count: number;
-  /** The number ("take") of the last leftover entry; 0: there are no entries. */
+  /** The number ("take") of the last entry that an earlier process left; 0: it left no entries. */
   readonly last_take: TakeNumber;
   /** The newest record of a synchronized clock among the entries; empty: no such record. */
   readonly clock: readonly TakenEntry[];
@@ -80,15 +80,18 @@ function isSynced(entry: TakenEntry): boolean {
   return entry.kind === "record" && entry.record.kind === KIND.clock && entry.record.value.state === "synced";
 }
 
-/** Queues entries for commits: first the leftover, then new entries, because the store accepts entries only in ascending order. */
+/**
+ * Queues entries for commits: first those that an earlier process left, then new entries. The store accepts entries only in ascending
+ * order.
+ */
 function queueOf(leftover: Leftover) {
   const pending: TakenEntry[] = [];
   let left = leftover.count;
   return {
     add: (entry: TakenEntry): void => void pending.push(entry),
     /**
-     * Returns the entries of the next commit. A part of the leftover is returned only once, so the caller must keep it until it is
-     * committed.
+     * Returns the entries of the next commit. Each entry that an earlier process left is returned only once, so the caller must keep it
+     * until it is committed.
      */
     next(): readonly TakenEntry[] {
       const older = left > 0 ? leftover.next(MAX_ENTRIES_PER_COMMIT) : [];
@@ -158,7 +161,7 @@ export function createCommitter(committing: Committing, leftover: Leftover) {
     add(entry: TakenEntry, isUrgent: boolean): void {
       queue.add(entry);
       urgent ||= isUrgent;
-      // If the queue had entries already, the wait of the loop ends when their commit is due.
+      // Wakes the loop only for an urgent or a first entry. If the queue already had entries, the loop wakes up when their commit is due.
       if (isUrgent || queue.size() === 1) added.raise();
     },
     /** Returns whether new entries must be refused until a commit succeeds. */

@@ -85,7 +85,7 @@ export function createIntake(taking: Taking, lastTake: number) {
   const unanswered = (groups: readonly string[]): void => {
     const { boot, mono, at } = when();
     for (const group of groups) {
-      // After a silence, every sample is logged again, even if it is unchanged.
+      // Forgets the logged values. After the silence, every sample is then logged again, even if it is unchanged.
       filters.delete(group);
       if (isFull()) continue;
       const last = silentSince.get(group);
@@ -126,7 +126,7 @@ export function createIntake(taking: Taking, lastTake: number) {
         return foreign;
       }
       if (isFull()) {
-        // After the queue has been full, every sample is logged again, even if it is unchanged.
+        // Forgets the logged values. When the queue has space again, every sample is then logged, even if it is unchanged.
         for (const group of read.keys()) filters.delete(group);
         return null;
       }

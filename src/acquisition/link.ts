@@ -61,7 +61,10 @@ export interface BoothSetup extends LinkManners {
    * Name of the physical link. Booths with the same name share a link, which one booth uses at a time. Absent: the booth has its own link.
    */
   readonly link?: string;
-  /** Unit id and function for reads of tools over the booth's link, between polls. Absent: tools can't share the link. */
+  /**
+   * Access for tools that read over the booth's link between polls: the Modbus unit id, and the function that sends a request. Absent:
+   * tools can't share the link.
+   */
   readonly shared?: { readonly unit: number; readonly ask: AskOverLink };
   /** The newest words that the booth's polls have read. Absent: they are not collected. */
   readonly polled?: PolledWords;
@@ -141,7 +144,7 @@ export async function linkLoop(link: PolledLink, signal: AbortSignal): Promise<v
       if (isOver(signal)) break;
       const failure = await booth.poll(signal);
       if (failure?.isOpening !== true) continue;
-      // A link that can't be opened is down for every booth that waits for it. All these booths are retried together.
+      // Notes the failure for every booth that waits for this link. All these booths are retried together.
       for (const other of booths) {
         if (other !== booth && other.dues().retry_at !== null) other.failed(failure.error, failure.wait);
       }
@@ -214,7 +217,7 @@ function boothOnLink({ setup, state, link, watch, intake }: PolledBooth, sealer:
     setNotes: (notes) => void (link.notes = notes),
     status: () => link.plc,
     setStatus: (status) => {
-      // A retry that failed the same way is not reported. Otherwise a PLC that is switched off would wake every loop all night.
+      // Reports a failed retry only if its reason has changed. Otherwise a PLC that is switched off would wake every loop all night.
       const isNews = status.kind !== link.plc.kind || !isSameText(reasonOf(status), reasonOf(link.plc));
       link.plc = status;
       if (isNews) state.news.raise();
@@ -292,7 +295,7 @@ const RETRY = { base_ms: 250, cap_ms: 2_500 };
 
 interface LinkFailure {
   readonly error: LinkError;
-  /** The link couldn't be opened, so the fault may concern every booth on it. */
+  /** True if the link couldn't be opened. The fault may then concern every booth on the link. */
   readonly isOpening: boolean;
   readonly wait: Milliseconds;
 }
@@ -361,7 +364,7 @@ function linkBooth({ clock, random, log, begins_in }: PolledLink, booth: BoothOn
     /** Reads every group that is due by now; after a failure, every group. Returns the failure of the link; null: the poll succeeded. */
     async poll(signal: AbortSignal): Promise<LinkFailure | null> {
       if (retry_at !== null) schedule = scheduleFrom(groups, clock.mono());
-      // A timer can fire slightly early.
+      // Uses the due time if a timer has fired slightly early.
       const begins = Math.max(clock.mono(), nextDue(schedule, groups)?.due ?? 0);
       const due = dueGroups(schedule, groups, begins);
       if (retry_at === null) watch?.began(Math.max(...due.map((group) => begins - (schedule[group] ?? begins))));
@@ -416,7 +419,7 @@ function plcConnection(
     isOpening = true;
     await made.open(signal);
     isOpening = false;
-    // The identity is part of the first read, because another PLC may have the address now.
+    // Includes the identity group in the first read, because another PLC may have the address now.
     return readOver(made, identity_group === undefined ? groups : [...new Set([identity_group, ...groups])]);
   };
   /**
@@ -445,8 +448,9 @@ function plcConnection(
       const read = await readOnce(groups, signal);
       const isKnown = identity_group === undefined || identified === (driver?.renewals?.() ?? 0);
       if (isKnown || groups.every((group) => group === identity_group)) return read;
-      // After a reconnect during the poll, another PLC may answer, so the identity is read before the samples count. If the PLC was foreign
-      // when the poll started, the result gets no identity: then the whole poll counts as foreign, whichever PLC answered last.
+      // Reads the identity before the samples count, because another PLC may answer after a reconnect during the poll. If the PLC was
+      // foreign when the poll started, the identity is removed from the result. The whole poll then counts as foreign, whichever PLC
+      // answered last.
       if (reader.isForeign()) return new Map([...read].filter(([group]) => group !== identity_group));
       return new Map([...read, ...(await readOnce([identity_group], signal))]);
     },

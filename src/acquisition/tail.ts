@@ -17,7 +17,7 @@ interface Line {
   readonly bytes: number;
   readonly stream: StreamId;
   readonly take: TakeNumber;
-  /** An earlier process wrote the line. */
+  /** True if an earlier process wrote the line. */
   readonly isLeftover: boolean;
 }
 
@@ -154,6 +154,6 @@ function lineOf(entry: TakenEntry): string {
 function entryIn(line: string): TakenEntry | undefined {
   const body = line.slice(9);
   if (line[8] !== " " || checksumOf(body) !== line.slice(0, 8)) return undefined;
-  // A cast without a check: the checksum is right, so this agent wrote the line.
+  // Casts without a check, because the right checksum proves that this agent wrote the line.
   return JSON.parse(body) as TakenEntry;
 }

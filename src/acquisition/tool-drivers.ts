@@ -55,7 +55,8 @@ export function driverTools(machine: Machine): PlcTools {
           if (read !== null) onExchange?.(read);
         },
       };
-      // If the agent shares its link, the agent applies the booth's own deadline.
+      // Sets an answer timeout only for a link that the tool opens itself. On a link that the agent shares, the agent applies its own
+      // timeout.
       const answer_ms = sharedLink(booth.modbus) === null ? answer_timeout_ms : undefined;
       const line = tappedLine(lineTo(booth.modbus), tap ?? exchanges);
       return modbusDriver({ line, profile, unitId: unit_id, timeouts: { answer_ms } });

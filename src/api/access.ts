@@ -122,7 +122,7 @@ function foreignRefusal({ way, host, origin, fetch_site, is_front, own_names }: 
   if (!isOurs) return new Refusal(403, message("ask.other_name"), CLOSING);
   const scheme = way === "lan" ? "https" : "http";
   const isForeign = origin !== undefined && origin.toLowerCase() !== `${scheme}://${host?.toLowerCase() ?? ""}`;
-  // Another site may link to the page's document, but may not fetch anything.
+  // Allows other sites to link to the page's document, but not to fetch anything.
   const isFetched = isForeign || (fetch_site === "cross-site" && !is_front);
   return isFetched ? new Refusal(403, message("ask.other_site"), CLOSING) : null;
 }

@@ -16,7 +16,7 @@ export interface FilterLabels {
 /** Stores part numbers and notes of filter changes in the identity's database. */
 export function createFilterLabels(identity: Pick<Identity, "kept" | "keep">): FilterLabels {
   const nameOf = (booth: BoothId): string => `filter-labels/${booth}`;
-  // The entry is written only by `keep`, so its type is known.
+  // Casts the entry, because only `keep` writes it.
   const of = async (booth: BoothId): Promise<readonly FilterLabel[]> =>
     ((await identity.kept(nameOf(booth))) as readonly FilterLabel[] | null | undefined) ?? [];
   let last: Promise<unknown> = Promise.resolve();

@@ -112,7 +112,7 @@ async function carryOut(arrival: Arrival, match: Match, path: string): Promise<v
     return;
   }
   const text = await readBody(request, match.kind === "here" ? match.operation.most_bytes : undefined);
-  // An operation reserved for the sockets counts as unknown elsewhere.
+  // Treats an operation that is reserved for the sockets as unknown elsewhere.
   const isThere = match.kind === "here" && (match.operation.way !== "socket" || isSocket(way));
   if (!isThere) throw notServed(match, method, path);
   const outcome = await runControl(arrival, match, text);
@@ -126,7 +126,7 @@ async function runControl(
   text: string,
 ): Promise<LocalAnswer> {
   const { request, services, way, has_session } = arrival;
-  // The operation is a report, and this agent has no reports thread.
+  // Refuses a report, because this agent has no reports thread.
   if (runs.kind !== "control") throw serviceOnly(arrival.method, arrival.url?.pathname ?? "/");
   const [control, read] = await Promise.all([runs.load(), bodyReader(body)]);
   return control(

@@ -53,7 +53,7 @@ export function createKeptSessions({ file, wall }: { readonly file: SessionFile;
     try {
       file.write(`${JSON.stringify({ version: 1, sessions })}\n`);
     } catch {
-      // Without the file, the sessions remain valid until the process ends.
+      // Continues without the file: the sessions remain valid until the process ends.
     }
   };
   const withToken = (token: string | undefined): KeptSession | undefined => {

@@ -51,7 +51,7 @@ export function createLiveFeed(
     if (pages.size === 0) clearInterval(timer);
   };
   const eventsFor = (now: AgentStatus, { booth, said }: LiveView, { first = "", withReadings = false }): Buffer => {
-    // The booth may be missing, because a set-up on trial can be reverted.
+    // Allows for a missing booth, because a set-up on trial can be reverted.
     const shown = booth === null ? now.booths[0] : now.booths.find((one) => one.booth === booth);
     if (shown === undefined) return Buffer.from(first);
     // Sends null instead of readings to a page without a session.
@@ -60,7 +60,7 @@ export function createLiveFeed(
   };
   const send = async (to: readonly LivePage[]): Promise<void> => {
     const now = status();
-    // Events are encoded once for all pages with the same view and rights.
+    // Encoded events, shared by all pages with the same view and rights.
     const made = new Map<string, Buffer>();
     const statuses = new Map<boolean, string>();
     for (const page of to) {
@@ -79,7 +79,7 @@ export function createLiveFeed(
       const events = made.get(key) ?? eventsFor(now, view, { first, withReadings: sees === "all" });
       made.set(key, events);
       response.write(events);
-      // The new bytes count as unread from here on, so the next check notices only real progress.
+      // Counts the new bytes as unread, so that the next check notices only real progress.
       page.unread = response.writableLength;
       // Yields after each write: twenty writes take some milliseconds, and a poll must not wait for more than one.
       await nextTurn();

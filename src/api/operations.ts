@@ -179,7 +179,7 @@ export const OPERATIONS: readonly LocalOperation[] = [
       },
     },
   }),
-  // Minimum and maximum reveal readings, so this row needs a session.
+  // Requires a session for this row, because minimum and maximum reveal readings.
   {
     ...chart(charts("trend"), "Returns minimum and maximum of tags by interval", `tags interval ${WINDOW}`),
     way: "session",
@@ -294,7 +294,7 @@ export const OPERATIONS: readonly LocalOperation[] = [
     body: "page_session_end",
     runs: access("endSession"),
   }),
-  // These operations need the socket, because opening the page returns the PIN.
+  // Restricts these operations to the socket, because opening the page returns the PIN.
   row("GET /page", "Returns the addresses of the page", { way: "socket", runs: access("pageState") }),
   row("POST /page", "Opens the page on the network with a new PIN, or closes it", {
     body: "page",
@@ -306,9 +306,9 @@ export const OPERATIONS: readonly LocalOperation[] = [
 /** The result of looking up a request in the table of operations. */
 export type Match =
   | { readonly kind: "here"; readonly operation: LocalOperation; readonly params: Readonly<Record<string, string>> }
-  /** Only the service has the operation. */
+  /** An operation that only the service has. */
   | { readonly kind: "service" }
-  /** The path exists, but only with these methods. */
+  /** An operation that exists, but only with these methods. */
   | { readonly kind: "method"; readonly allowed: readonly string[] }
   | { readonly kind: "nothing" };
 
@@ -353,7 +353,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    // The segment isn't valid percent-encoding, so it is compared unchanged.
+    // Compares the segment unchanged if it isn't valid percent-encoding.
     return part;
   }
 }

@@ -21,7 +21,7 @@ const JSON_TYPE = "application/json; charset=utf-8";
  */
 const FIRST = "/first.js";
 
-/** The page's modules by folder. They are served as a single folder, so no two have the same name. */
+/** The page's modules by folder. All are served from a single folder, which is why no two have the same name. */
 const MODULES = {
   "": "main ahead",
   "kit/": "api dom format help session units",
@@ -181,13 +181,17 @@ function typeOf(path: string): string {
   return SOURCES.get(path)?.type ?? "";
 }
 
-/** Returns the content of a file as it is sent. */
+/**
+ * Returns a file's content for the browser, before compression. Joins the modules of the page's first view into one script, and removes the
+ * comments from all scripts of the page.
+ */
 async function contentOf(path: string): Promise<Buffer> {
   if (!FILES.has(path) || typeOf(path) !== JS) return read(path);
   const first = await firstView();
   if (path === FIRST) return Buffer.from(joined(first));
   const text = await textOf(path);
-  // Modules of the first view and the scanner keep their own imports; all others import the first view's joined file.
+  // Leaves the imports of the first view's modules and of the scanner's modules unchanged. Every other module imports the first view's
+  // joined file.
   const isApart = first.has(path) || (await scanner()).has(path);
   return Buffer.from(isApart ? bare(text) : bare(pointed(text, { to: FIRST, instead_of: [...first.keys()] })));
 }

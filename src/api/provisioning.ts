@@ -87,13 +87,13 @@ export function rootForKey(control: AgentControl, booth?: string): void {
       provisioningBody(one).status === "provisioned" &&
       (booth === undefined || one.booth === booth || one.generation === PLAIN_GENERATION),
   );
-  // Only root may replace a key in use: this can't be undone remotely, and could give others access to the service.
+  // Allows only root to replace a key in use. A replacement can't be undone remotely, and could give others access to the service.
   if (isInForce) throw new Refusal(403, message("ask.root_key"));
 }
 
 function onlyRootDecommissions(to: string | undefined, way: Way): void {
   if (to !== "decommissioned" || way === "admin") return;
-  // Only root may decommission a booth, not the socket's group nor a person with a PIN, because it can't be undone remotely.
+  // Allows only root to decommission a booth, not the socket's group nor a person with a PIN, because it can't be undone remotely.
   throw new Refusal(403, message("ask.root_decommission"));
 }
 

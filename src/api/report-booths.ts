@@ -29,7 +29,7 @@ const BOOTH_NAMES =
     " ",
   );
 
-/** Reports on all booths of this gateway, by the name of their operation. */
+/** Reports that cover all booths of this gateway, by operation name. */
 export const BOOTH_LISTS = {
   booths: (ask) => ({ body: listed(ask) }),
   latest_updates({ booths, query, sourceOf }) {
@@ -40,7 +40,7 @@ export const BOOTH_LISTS = {
   booth_filter_options: ({ booths }) => ({ body: filterOptionsBody(booths) }),
 } satisfies Readonly<Record<string, BoxReport>>;
 
-/** Reports on a booth and on its binding, by the name of their answer. */
+/** Reports about a booth and about its binding, by the name of their answer. */
 export const BOOTH_RECORDS = {
   booth: ({ booth, source }) => ({ body: recordOf(booth, source) }),
   booths_provisioning: ({ booth }) => ({ body: provisioningBody(booth) }),

@@ -187,8 +187,8 @@ interface PageListenerOptions {
 export interface AlwaysOpen {
   readonly kept: KeptSessions;
   /**
-   * Whether the page stays open. `by_file`: what the configuration in `file` says, or null. `is_on`: the last decision made on the page;
-   * `put` stores a new one.
+   * Whether the page stays open. `by_file`: the setting in the configuration `file`, or null. `is_on`: the last decision made on the page;
+   * `put` stores a new decision.
    */
   readonly said: { readonly by_file: boolean | null; readonly file: string; is_on(): boolean; put(on: boolean): void };
   /** Returns the permanent PIN; null: no PIN is set. Throws if the PIN's file can't be used. */
@@ -270,7 +270,7 @@ export async function openPageListener(
       return scraper === undefined ? access : { ...access, scraped: scraper };
     },
     async open(how) {
-      // A temporary PIN must not close a listener that is open permanently.
+      // Opens the listener for a temporary PIN only if it isn't open permanently, because the PIN's end would close it.
       if (how.lan && !lan.isPermanent()) await lan.open({ for_ms: how.for_ms, over: endTemporary });
       else if (!lan.isPermanent()) lan.close();
       return { pin: sessions.open(how.for_ms, how.pin), ...state() };

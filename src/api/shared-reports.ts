@@ -3,7 +3,7 @@ import type { ReportParts } from "../store/port.ts";
 import { operationNamed } from "./operations.ts";
 import type { AskedReport, AskReport } from "./report.ts";
 
-/** Time for which an answer is reused. Pages ask at most every 15 s, so none shows an answer older than its own interval. */
+/** Time for which an answer is reused. A page asks again after 15 s or more, so a page never receives the same answer twice. */
 const FRESH_MS = 10_000;
 /** Maximum number of kept answers: enough for the charts of eight booths, over several spans. */
 const MAX_KEPT = 48;

@@ -51,7 +51,7 @@ function backlogAnswer(
     const about = status.booths.find((one) => one.booth === booth);
     return {
       booth,
-      /** The readings' destination. none: the service accepts no readings, so none wait for it. */
+      /** The readings' destination. none: the service accepts no readings, and no reading waits for it. */
       delivery: about?.provisioning.delivery ?? "service",
       waiting: newest_seq - acked_seq,
       oldest_at,

@@ -22,7 +22,7 @@ type Near = SetUpStatus & {
 };
 type Link = Omit<BodyOf<"set_up_rank">, "said">;
 
-/** The answers so far. The agent keeps them, so the page or a later run of the command can continue from them. */
+/** The answers so far. The agent keeps them, and the page or a later run of the command can continue from them. */
 interface Draft {
   readonly id?: string;
   readonly link?: Link;
@@ -240,7 +240,7 @@ function valuesText(values: readonly TagVerdict[]): string {
   return tableText(["value", "reads", "", "usual"], rows);
 }
 
-/** Waits for the end of the trial of the new settings. Returns the booth's name. Throws a CommandError if the trial failed. */
+/** Waits until the trial of the new settings ends. Returns the booth's name. Throws a CommandError if the trial failed. */
 async function proven({ agent, io }: Talk): Promise<string> {
   let booth = "";
   const isKept = await follow({ io, quiet: false, still: "being tried" }, async (tell) => {

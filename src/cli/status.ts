@@ -250,7 +250,7 @@ function tooLongLine(too_long: BoothStatus["log"]["too_long"], style: Style): st
   return `  ${style.warn("TOO LONG")}  ${render(message("text.todo", { text, todo: message("log.too_long_todo") }))}`;
 }
 
-/** Describes how many records are delivered, and who confirmed them. */
+/** Describes how many records are delivered, and whether the service or the broker confirmed them. */
 function delivered({ log: { newest_seq, acked_seq: acked }, provisioning }: BoothStatus): string {
   const waiting = newest_seq - acked;
   switch (provisioning.delivery) {

@@ -5,7 +5,7 @@ const PLAIN_HOST = /^(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::(?:\d+|PORT))?(?=$
 /** Matches a key whose name suggests a secret, with its value, in any YAML style. */
 const SECRET_KEY =
   /(["']?)([A-Za-z0-9_-]*(?:passw(?:or)?d|passphrase|secret|token|credential|authorization|api_?key|(?:^|_)pin|_key))\1(\s*:\s+)("[^"\n]*"?|'[^'\n]*'?|[^,}\n#]+)/gi;
-/** Matches the key of a URL, whose value may lack its scheme. */
+/** Matches a key whose value is a URL, together with that value. The URL may lack its scheme. */
 const ADDRESS_KEY = /(["']?)([A-Za-z0-9_-]*(?:url|endpoint))\1(\s*:\s+)("[^"\n]*"?|'[^'\n]*'?|[^,}\n#[]+)/gi;
 /**
  * Matches the key of a secret's file. A path is not a secret, but a value without a slash may be the secret itself, entered at the wrong

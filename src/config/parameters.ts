@@ -38,7 +38,7 @@ function groupsWithTags(profile: Profile, booth: BoothConfig): Profile["groups"]
   return Object.fromEntries(Object.entries(groupsInForce(profile, booth)).filter(([group]) => used.has(group)));
 }
 
-/** Returns the poll groups that the booth's configuration sets but its profile lacks, so they would have no effect. */
+/** Returns the poll groups that the booth's configuration sets but its profile lacks. Such a setting would have no effect. */
 export function unknownGroups(profile: Profile, booth: BoothConfig): readonly string[] {
   return Object.keys(booth.poll).filter((group) => !Object.hasOwn(profile.groups, group));
 }
@@ -72,7 +72,7 @@ function sameModes(a: ModeSets["run"], b: ModeSets["run"]): boolean {
   return a.length === b.length && a.every((mode) => b.includes(mode));
 }
 
-/** Overrides filter limits one by one, so a booth can change the minutes and keep the profile's pressure. */
+/** Overrides filter limits one by one: a booth can change the minutes and keep the profile's pressure. */
 function overrideFilters(base: Profile["filters"], override: BoothConfig["filters"]): Parameters["filters"] {
   const merged: Partial<Record<FilterType, FilterParameters>> = { ...base };
   for (const [type, { limits }] of Object.entries(override) as [FilterType, { limits: FilterParameters["limits"] }][]) {

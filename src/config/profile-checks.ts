@@ -32,7 +32,7 @@ export function checkProfile(input: ProfileInput): readonly Fault[] {
   return [...checkNames(input), ...checkModes(input), ...checkHoles(input)];
 }
 
-/** Returns the faults of a tag, except those of its address. */
+/** Returns the faults of a tag, except the faults of its address. */
 export function checkTag(input: ProfileInput, tag: TagInput): readonly Fault[] {
   const faults: Fault[] = [];
   const groups = Object.keys(input.groups);

@@ -30,7 +30,7 @@ import {
   type YamlSource,
 } from "./yaml-source.ts";
 
-/** The name of the copy of the last configuration file without faults. */
+/** The file name for the copy of the last configuration file without faults. */
 const LAST_GOOD = "last-good.json";
 
 /** A booth that can run, with its profile. */
@@ -267,9 +267,9 @@ export interface Lasting {
 }
 
 /**
- * Returns the configuration that the agent runs with: the file, or the last valid file. The last valid file is used if the file is broken,
- * half-written or unreadable, or has no valid booth. Keeps a copy of a file in which every booth is valid. Throws the file's ConfigError if
- * there is no such copy.
+ * Returns the configuration that the agent runs with: the file, or else the copy of the last valid file. Uses the copy if the file is
+ * unreadable, invalid or cut off, or if every booth in it is refused. Saves a copy of each file without a refused booth. Without a copy,
+ * uses a file whose booths are all refused, and throws the ConfigError of any other unusable file.
  */
 export function loadLasting(path: string, environment: Readonly<Record<string, string | undefined>>): Lasting {
   let text = "";

@@ -42,8 +42,8 @@ const contractShape = z.object({
 });
 
 /**
- * The answer of `GET /api/booths_provisioning/{serial_number}`: the [P] fields and the [O] fields that the gateway uses. An unreadable
- * field counts as absent, and `unreadIn` lists it.
+ * The answer of `GET /api/booths_provisioning/{serial_number}`, with the fields that the gateway uses. If an optional field is unreadable,
+ * it counts as absent and `unreadIn` lists its path.
  */
 export const provisioningShape = contractShape.extend({
   status: contractShape.shape.status.catch(undefined),

@@ -83,7 +83,7 @@ const ackFields = {
     .catch([])
     .default([]),
   conflict: hint(count),
-  /** The last record up to which the service has every record. */
+  /** The sequence number up to which the service has every record. */
   acked_seq: hint(count),
   /** The newest record that the service has, even if earlier records are missing. */
   newest_seq: hint(count),

@@ -49,7 +49,7 @@ export interface DeliveredBooth {
 
 /** The state of a booth that only delivery modifies. */
 export interface BoothDelivery {
-  /** A session includes the booth, so acks may still arrive. */
+  /** True if a session includes the booth, so that acks may still arrive. */
   in_session: boolean;
   /** Records whose missing outcome ended the last session; null: the session ended for another reason. */
   silence: Silence | null;

@@ -92,7 +92,7 @@ export function lineAgent(
   agent.createConnection = (target, settle) => {
     const port = Number(target.port ?? (secure === null ? 80 : 443));
     const line = open({ ...opening, host: target.host ?? "", port }, (error, socket) => {
-      // The stream is only for the type, which requires one; it is ignored after an error.
+      // Passes a stream only because the type requires one. After an error, it is ignored.
       if (socket === undefined) return settle?.(error, new PassThrough());
       const over = { ...target, socket };
       const stream = secure === null ? socket : wrap(over);
@@ -106,7 +106,8 @@ export function lineAgent(
   return {
     agent,
     close(reason) {
-      // Node ends a request through its connection. A request that waits for its connection would never end.
+      // Ends the connections that are being opened. Node ends a request only through its connection, so a request that waits for one would
+      // never end.
       for (const line of connecting) line.destroy(reason);
       agent.destroy();
     },

@@ -97,7 +97,7 @@ export type BatchOutcome =
   | {
       readonly kind: "keep";
       readonly reason: Text;
-      /** The broker has confirmed the batch and the connection is up, but the service didn't answer in time. */
+      /** True if the broker has confirmed the batch and the connection is up, but the service didn't answer in time. */
       readonly is_silent?: boolean;
     };
 

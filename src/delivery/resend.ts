@@ -91,7 +91,7 @@ async function send(
     }
     const outcome = await session.send(order.stream, binding.row.generation ?? 0, batch);
     if (outcome.kind === "keep") {
-      // The session is ending. The next session raises the signal.
+      // Waits for the next session, which raises the signal, because the present session is ending.
       await news.wait(signal, 1_000);
       continue;
     }

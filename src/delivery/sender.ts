@@ -305,7 +305,8 @@ async function sendNext(run: SenderRun, lane: LaneName, limit: number | null): P
   }
   const next = await run.readers[lane](stretch.seq, end, soonest(limit, run.fits));
   startSending(run, lane, next);
-  // Records missing from the live lane or the backlog were deleted from a full store. A gap record later in the log reports them.
+  // Moves the cursor over records missing from the live lane or the backlog. They were deleted from a full store, and a later gap record in
+  // the log reports them.
   if (next.batch.length === 0 && lane !== "context") await moveOver(run, next);
 }
 
@@ -338,7 +339,7 @@ async function deliver(run: SenderRun, next: LaneBatch): Promise<void> {
   run.sending = sending;
   switch (verdict.kind) {
     case "acked":
-      // If a batch of the largest known size was accepted, the next batch may have a few records more.
+      // Lets the next batch have a few more records if a batch of the largest known size was accepted.
       if (run.fits !== null && next.batch.length >= run.fits) run.fits += Math.ceil(run.fits / 8);
       if (records > verdict.refused.length) {
         booth.delivery.refusals = 0;
@@ -366,7 +367,7 @@ async function send(run: SenderRun, { batch, chunk }: LaneBatch): Promise<BatchO
   const { gateway, booth, session, stream, generation } = run;
   if (chunk === undefined) return session.send(stream, generation, batch);
   const outcome = await session.sendChunk(stream, generation, chunk);
-  // A broken connection says nothing about chunks, so only silence or a rejection counts as a failed chunk.
+  // Counts only silence or a rejection as a failed chunk, because a broken connection says nothing about chunks.
   const isFailed = outcome.kind === "keep" ? outcome.is_silent === true : outcome.kind !== "acked";
   if (isFailed) booth.delivery.chunks_at = gateway.clock.mono() + WITHOUT_CHUNKS_MS;
   return outcome;
@@ -392,7 +393,7 @@ async function keepRefused(run: SenderRun, records: readonly RefusedRecord[]): P
   const { gateway, booth } = run;
   const { delivery } = booth;
   const { row } = booth.state.binding;
-  // While the binding is ending, the gateway can't go on offering records for a day.
+  // Notes whether the binding is ending, because the gateway then can't go on offering records for a day.
   const isEnding = row.leaving !== null || row.state === "suspended";
   const now = { mono: gateway.clock.mono(), at: gateway.clock.wall(), isEnding };
   const added: RefusedRecord[] = [];

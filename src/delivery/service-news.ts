@@ -53,7 +53,8 @@ export function serviceIsDown(
 }
 
 /**
- * Wraps the interface, so that the service's state shows whether the service answers. Without a session, nothing else is known about it.
+ * Wraps the service's interface, so that each request shows in the service's state whether the service answers. Without a session, the
+ * requests are the only evidence.
  */
 export function watched(
   api: ServiceApi,

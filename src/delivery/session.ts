@@ -49,7 +49,7 @@ async function oneSession(
   const { clock, service, commands } = gateway;
   Object.assign(tries, { began: null, proven: false });
   const withSession = boundBooths(booths);
-  // Excludes a booth that is leaving because of a mistyped serial number: its records belong to another booth.
+  // Excludes a booth whose binding ends because of a mistyped serial number: its records belong to another booth.
   const ended = booths.filter((booth) => !withSession.includes(booth) && booth.state.binding.row.leaving === null);
   for (const booth of ended) await setWaitingAside(gateway, booth);
   const account = await accountOf(gateway, booths);
@@ -109,7 +109,7 @@ async function runSession(running: Session, signal: AbortSignal): Promise<void> 
     await Promise.race(work);
   } finally {
     ending.abort();
-    // The abort ends each of these tasks, which then rejects.
+    // Waits for the tasks, which the abort ends and which then reject.
     await Promise.allSettled(work.slice(1));
   }
 }
@@ -154,7 +154,7 @@ async function heartbeats({ gateway, session, booths }: Session, signal: AbortSi
   let sent: readonly Beat[] = [];
   let sentAt = Number.NEGATIVE_INFINITY;
   for (;;) {
-    // If each confirmation takes longer than the interval, this loop never waits, so it must check for the abort.
+    // Checks for the abort, because this loop never waits if each confirmation takes longer than the interval.
     signal.throwIfAborted();
     const now = booths.map(({ state }) => heartbeatOf(state));
     const isNew = now.some((beat, index) => SENT_AT_ONCE.some((field) => beat[field] !== sent[index]?.[field]));
@@ -189,7 +189,7 @@ async function untilBindingsChange({ gateway, all, booths }: Session, signal: Ab
       .join();
   const before = keyOf(booths);
   const isSame = (now: readonly DeliveredBooth[]): boolean =>
-    // If a booth was removed from the configuration and added again, it is another object with another log.
+    // Compares the objects, because a booth that was removed from the configuration and added again is another object with another log.
     now.every((booth, index) => booth === booths[index]) && keyOf(now) === before;
   while (isSame(boundBooths(all)) && gateway.new_key.candidate() === null) await gateway.progress.wait(signal);
 }
@@ -305,7 +305,7 @@ function heartbeatOf({ link, log, binding: { row } }: BoothState): Beat {
   };
 }
 
-/** Returns the number of records of a booth's log that wait for the service, and the time of the oldest of them. */
+/** Returns how many records of a booth's log wait for the service, and the time of the oldest waiting record. */
 export async function backlogOf({ booth, log }: BoothState, store: Pick<Store, "read">): Promise<BacklogStatus> {
   const { newest_seq, acked_seq, stream } = log.reach;
   const [oldest] = newest_seq > acked_seq ? await store.read(stream, acked_seq + 1, 1) : [];

@@ -27,7 +27,7 @@ export function trustInFile(ca_file: string): Trust {
 /** Describes the reason of a failed connection for people. Returns null if the failure has nothing to do with TLS or its files. */
 export function tlsReason(error: unknown): Text | null {
   if (error instanceof FileError) return errorText(error);
-  // OpenSSL checks certificates against the machine's clock, even if the agent uses another clock.
+  // Uses the machine's clock, because OpenSSL checks certificates against it, even if the agent uses another clock.
   return tlsSentence(error, new Date().toISOString().slice(0, 10));
 }
 

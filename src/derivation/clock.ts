@@ -110,7 +110,7 @@ export function syncedOffset({ clock }: DeriveState, boot: BootId): KnownOffset 
   return clock.boot === boot && clock.synced ? { offset: clock.offset, unsure: clock.unsure } : null;
 }
 
-/** Sets the stretches of time whose clock records later ones correct. Changes and returns the state. */
+/** Sets the stretches of time whose clock records are corrected by later clock records. Changes and returns the state. */
 export function takeBack(state: DeriveState, stretches: readonly TakenBack[]): DeriveState {
   if (stretches.length === 0) delete state.clock.taken_back;
   else state.clock.taken_back = [...stretches];
@@ -303,7 +303,8 @@ export function takenBack(shown: readonly Shown[]): TakenBack[] {
     const isRight = (one: Shown): boolean => last !== undefined && offsetOf(one) <= offsetOf(last) + WRONG_MS;
     records.forEach((one, index) => {
       if (isRight(one)) return;
-      // The next right record of this boot gives the offset. If only a later boot proves the error, the last right record before it does.
+      // Takes the offset of the next right record of this boot. If only a later boot proves the error, takes the last right record before
+      // it.
       const by = records.slice(index).find(isRight) ?? records.slice(0, index).findLast(isRight);
       const from = index === 0 ? 0 : one.mono;
       const to = records[index + 1]?.mono ?? null;

@@ -122,7 +122,7 @@ export interface StageSpan {
 export interface OpenEnd {
   /** Stages that aren't facts yet, oldest first. The last one may be open. There is no data after its end. */
   readonly stages: readonly StageSpan[];
-  /** Provisional facts about stages and cycles that are complete but not final. */
+  /** Provisional facts about stages and cycles that are complete, but which later records may still change. */
   readonly facts: readonly FactDraft[];
   /** The state after the present instant is complete. */
   readonly state: DeriveState;

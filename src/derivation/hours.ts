@@ -78,14 +78,15 @@ export function addWork(state: DeriveState, { machine, rate, from, to }: Work): 
   }
 }
 
-/** Writes the hours that are final, oldest first. */
+/** Writes the hours that no later record can change, oldest first. */
 export function writeHours(fold: Fold): void {
   const { state } = fold;
   const { now } = state.clock;
   while (state.hour_next !== null && now >= state.hour_next + HOUR_MS + FINAL_AFTER_MS) {
     const hour = state.hour_next;
     const figures = hourState(state, hour);
-    // A gap is final after 12 h at most, so no hour waits for ever. An hour that is never complete is never written.
+    // Waits until the hour's time is final. A gap is final after 12 h at most, so no hour waits for ever. An hour that is never complete is
+    // never written.
     if (figures.settled_at === null || now < figures.settled_at + FINAL_AFTER_MS) return;
     writeHour(fold, hour, figures);
   }
@@ -149,7 +150,7 @@ function dropOld<T>(items: T[], isOld: (item: T) => boolean): void {
   while (items.length > MAX_ITEMS || (items[0] !== undefined && isOld(items[0]))) items.shift();
 }
 
-/** Returns the time in the modes after `since`, as far as it is final and the state still has it. */
+/** Returns the time in the modes after `since`, as far as its mode is final and the state still has it. */
 export function recentMs({ recent }: DeriveState, modes: readonly Mode[], since: EpochMs): Milliseconds {
   let sum = 0;
   for (const { mode, from, to } of recent.slices) {

@@ -61,7 +61,7 @@ function openKey({ incidents }: DeriveState, check: string, tag: TagName): strin
 
 /** Opens the incident for an event that only acquisition can observe. */
 export function reportEvent(fold: Fold, { value: { event: check, detail: reason, tag = "" } }: EventRecord): void {
-  // Data from another booth is worse than data from a faulty sensor.
+  // Rates data from another booth as worse than data from a faulty sensor.
   const severity = check === "identity" ? "error" : "warning";
   report(fold, { tag_name: tag, check, logic: { op: check }, reason, severity });
 }

@@ -83,6 +83,6 @@ function readUntil({ parameters, groups, latest, clock }: DeriveState, item: Ite
 function textOf(value: TagValue): string | null {
   if (typeof value !== "string") return typeof value === "number" ? String(value) : null;
   const text = value.trim();
-  // During an unfinished download, the PLC shows a string of NUL characters.
+  // Returns null for the string of NUL characters that the PLC shows during an unfinished download.
   return text === "" || /[\u0000-\u001f\u007f\ufffd]/.test(text) ? null : text;
 }

@@ -135,7 +135,7 @@ export interface ClockState {
   synced: boolean;
   /** Whether the time of the boot is inferred: it was never synced, or its first time isn't confirmed yet. */
   unsure: boolean;
-  /** Mono of a jump of more than a day, kept for one day of mono; absent: no such jump. */
+  /** Monotonic time of a jump of the clock by more than a day. Kept for one day of monotonic time; absent: no such jump. */
   leapt?: Milliseconds;
   /** Stretches of time whose clock records a later record corrects; absent: none. */
   taken_back?: TakenBack[];
@@ -151,7 +151,7 @@ export interface BootPlace {
   readonly uncertain: boolean;
 }
 
-/** A stretch of a boot whose clock records later ones prove wrong. */
+/** A stretch of a boot whose clock records are proven wrong by later clock records. */
 export interface TakenBack {
   readonly boot: BootId;
   /** Mono at the start of the stretch. */
@@ -163,8 +163,8 @@ export interface TakenBack {
 }
 
 /**
- * Coverage of a poll group: the last stretch of polls without a gap longer than the bridge (the longest gap over which a value stays
- * valid), in mono of `boot`.
+ * Coverage of a poll group: the last period of polls without a gap that is too long for values to stay valid. `from` and `to` are monotonic
+ * times of `boot`.
  */
 export interface GroupState {
   boot: BootId;
@@ -223,18 +223,18 @@ export interface BayState {
   resume: Resume | null;
   /** A restart of the PLC that was detected while the mode was unknown. */
   restart: Restart | null;
-  /** Part of the open stage that was inferred over a gap and isn't final yet. */
+  /** Part of the open stage that was inferred over a gap, and which later records may still change. */
   inferred: { from: EpochMs; to: EpochMs } | null;
   /** Ended stages that may still be merged or corrected, oldest first. */
   closed: ClosedStage[];
   open: OpenStage | null;
-  /** Instant up to which the mode is final. */
+  /** Instant up to which the mode is final: no later record can change it. */
   settled: EpochMs;
   run: RunState | null;
   cycle: { start: EpochMs; spray_ms: Milliseconds; bake_ms: Milliseconds; gap: boolean } | null;
   /** Start of a contradiction between mode bits; null: no contradiction; absent: no reading yet. */
   conflict?: EpochMs | null;
-  /** In a booth with several bays: final time that isn't combined with the other bays yet. */
+  /** Periods whose mode is final, but which aren't combined with the other bays' periods yet. Used only in a booth with several bays. */
   slices: Settled[];
 }
 
@@ -244,7 +244,10 @@ export interface OpenStage {
   start: EpochMs;
   uncertain_ms: Milliseconds;
   uncertainty_ms: Milliseconds;
-  /** In a no_data stage: the previous mode. In any other stage: the mode before a preceding no_data stage; null: there is none. */
+  /**
+   * For a no_data stage, the mode before the stage. For any other stage, the mode before the no_data stage that precedes it; null: no
+   * no_data stage precedes it.
+   */
   before: Mode | null;
   /** Whether the rules of runs and cycles have processed the stage. */
   entered: boolean;
@@ -288,7 +291,7 @@ export interface RunState {
   pause: { since: EpochMs; no_data_from: EpochMs | null; only_no_data: boolean } | null;
 }
 
-/** A span of time whose mode is final. */
+/** A period whose mode is final: no later record can change it. */
 export interface Settled {
   mode: Mode;
   from: EpochMs;

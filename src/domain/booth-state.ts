@@ -83,7 +83,7 @@ export interface LogState {
   entries(): readonly FilterEntry[];
   /** Returns the seq of an entry's record. */
   seqOfEntry(id: string): Seq | undefined;
-  /** To be called after the store has moved the acked cursor, with the new position. */
+  /** Updates the booth's state after the store has moved the acked cursor to this position. */
   cursorMoved(acked_seq: Seq): void;
 }
 

@@ -59,7 +59,7 @@ export interface FilterLimits {
   readonly minutes?: number | undefined;
   readonly cycles?: number | undefined;
   readonly days?: number | undefined;
-  /** Highest pressure drop above that of the clean filter, Pa. */
+  /** Highest pressure drop, in Pa, above the drop of the clean filter. */
   readonly pressure_pa?: number | undefined;
 }
 

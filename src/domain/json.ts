@@ -10,7 +10,7 @@ export function jsonOf(text: string, most_depth = MOST_JSON_DEPTH): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // Invalid JSON is expected, such as a captive portal's page or a truncated answer. All callers reject undefined.
+    // Returns undefined for invalid JSON, which is expected, for example from a captive portal. All callers reject undefined.
     return undefined;
   }
 }

@@ -32,7 +32,10 @@ export function adviceFor({ kind, advice }: Pick<LinkError, "kind" | "advice">, 
   return isLine ? message(`plc.line.${kind as (typeof LINE_KINDS)[number]}`) : message(`plc.check.${kind}`);
 }
 
-/** Kinds of failure with their own advice on a serial line, which has no address, no port and no second master. */
+/**
+ * Kinds of failure with separate advice for a serial line. Their usual advice mentions an address, a port or a second master, which a
+ * serial line lacks.
+ */
 const LINE_KINDS = ["refused", "timeout", "reset", "malformed", "closed"] as const;
 
 /** The only error that a driver rejects with. The driver's connection is then unusable: the caller closes the driver and makes another. */

@@ -36,7 +36,10 @@ export type TagRole = (typeof TAG_ROLES)[number];
 /** Properties of a counter: its step in the tag's unit, its modulus, and its highest rate. */
 export interface CounterParameters {
   readonly step: number;
-  /** After modulus - step, the counter continues with 0; absent: it is not known to wrap. */
+  /**
+   * The number of values before the counter wraps: after modulus - step, the counter continues with 0. Absent: the counter is not known to
+   * wrap.
+   */
   readonly modulus?: number;
   readonly max_rate_per_h?: number;
   /** Whether the PLC keeps the counter over a power cycle. */
@@ -47,9 +50,9 @@ export interface TagParameters {
   readonly role?: TagRole;
   /** The role from the profile, if the tag's unit doesn't fit it. Such a tag has no `role`, so no figure is made from it. */
   readonly unfit_role?: TagRole;
-  /** Only for the role mode_bit: the mode that the bit means. */
+  /** The mode that the bit means. Only for the role mode_bit. */
   readonly mode?: ProfileMode;
-  /** Only for the roles filter_*: the filter. */
+  /** The filter that the tag belongs to. Only for the roles filter_*. */
   readonly filter?: FilterType;
   /** Number of the bay; 0: the whole booth. */
   readonly bay: number;

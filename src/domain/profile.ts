@@ -57,7 +57,9 @@ export interface ValueRules {
   /** Smallest valid decoded value. A lower value is decoded as quality bad. */
   readonly min?: number;
   readonly max?: number;
-  /** For integers: meanings of raw values, by decimal text. Other raw values are decoded as that text. */
+  /**
+   * Meanings of raw values, by the value's decimal text. Only for integers. A raw value without a meaning is decoded as its decimal text.
+   */
   readonly labels?: Readonly<Record<string, string>>;
 }
 
@@ -70,9 +72,9 @@ export interface ModbusPoint extends ValueRules {
   readonly word_order?: FirstOf;
   /** Set if this point's byte order differs from the device's. */
   readonly byte_order?: FirstOf;
-  /** Only for strings: order of the two characters in a register, if it differs from the device's. */
+  /** Order of the two characters in a register, if it differs from the device's order. Only for strings. */
   readonly string_order?: FirstOf;
-  /** Only for strings: number of registers, with two characters each. */
+  /** Number of registers, with two characters each. Only for strings. */
   readonly length?: number;
   /** Bit of a register, 0..15 (type bool in table input or holding). */
   readonly bit?: number;

@@ -96,8 +96,8 @@ export interface ProvisioningRow {
     readonly expected_generation: number;
     readonly intent: ClaimIntent;
     /**
-     * For a take-over: the stream of the previous gateway, and how far the service has stored it. It is read before the claim, because
-     * afterwards the newest stream is ours. null: the service named none. Absent: not requested yet.
+     * In a take-over, the stream of the previous gateway, and how far the service has stored it. The loop reads it before the claim,
+     * because afterwards the newest stream is this gateway's. null: the service named no stream. Absent: not requested yet.
      */
     readonly predecessor?: StreamLabel["predecessor"] | undefined;
   } | null;

@@ -73,7 +73,7 @@ export type ClockRecord = RecordBase<
     readonly wall: EpochMs;
     readonly state: "unsynced" | "synced" | "stepped";
     readonly witness?: "kernel" | "service";
-    /** true: the first time in a boot, from a single answer that no second source has confirmed. */
+    /** true: this is the boot's first clock time, and it comes from a single answer that no second source has confirmed. */
     readonly unsure?: boolean;
   }
 >;
@@ -91,14 +91,15 @@ export type FilterService = RecordBase<
     readonly installed_at: EpochMs;
     readonly flagged: boolean;
     /**
-     * Only from a technician: time from the change to the record's instant. `installed_at` then comes from the raw clock and is ignored.
+     * Time from the change to the record's instant. Only for a technician's entry, whose `installed_at` comes from the raw clock and is
+     * ignored.
      */
     readonly ago_ms?: Milliseconds;
-    /** Only from a technician: id of the entry. A repeated entry with the same id changes nothing. */
+    /** Id of a technician's entry. A repeated entry with the same id changes nothing. */
     readonly id?: string;
     /**
-     * Maintenance record of the old filter; null: nothing is known about that filter. Only derivation makes this field. If the start of its
-     * overuse was not observed, the quality of the fact is uncertain.
+     * Maintenance record of the replaced filter, which only derivation adds; null: nothing is known about that filter. The fact's quality
+     * is uncertain if the start of the filter's overuse was not observed.
      */
     readonly maintenance?: Maintenance | null;
     /** Person who entered the change. Only for technician and service. */

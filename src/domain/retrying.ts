@@ -44,7 +44,7 @@ export function shortMessage(error: unknown): Text {
 export interface Backoff {
   /** Longest first wait. */
   readonly base_ms: Milliseconds;
-  /** Longest wait, however many attempts have failed. */
+  /** Longest wait, which applies after any number of failed attempts. */
   readonly cap_ms: Milliseconds;
 }
 
@@ -56,7 +56,7 @@ export interface Backoff {
  * @param rnd returns a number that is uniform in [0, 1)
  */
 export function fullJitter(attempt: number, backoff: Backoff, rnd: () => number): Milliseconds {
-  // 2 ** 1024 is Infinity, which min() replaces by the cap, so the caller needn't limit the number of attempts.
+  // Needs no limit for the number of attempts: 2 ** 1024 is Infinity, which min() replaces by the cap.
   const ceiling = Math.min(backoff.cap_ms, backoff.base_ms * 2 ** Math.max(0, attempt));
   return Math.floor(rnd() * ceiling);
 }

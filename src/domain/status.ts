@@ -50,7 +50,7 @@ export interface StorageStatus {
   readonly hours_to_full: number | null;
   /** Number of this booth's records that were damaged and removed, or could not be salvaged. */
   readonly quarantined: number;
-  /** First and last seq of each of the newest five ranges of these records, ascending; absent: none. */
+  /** The newest five ranges of these records, each as its first and last seq, ascending; absent: none. */
   readonly missing?: readonly (readonly [Seq, Seq])[];
   readonly health: StorageHealth;
 }
@@ -186,11 +186,14 @@ export interface OutputStatus {
   readonly link: LinkStatus;
   /** Number of messages sent since the agent's start. */
   readonly sent: number;
-  /** Only for pushed figures: sets that wait, data points dropped since the agent's start, and the reason of the last drop. */
+  /**
+   * State of an output that pushes figures: sets that wait, data points dropped since the agent's start, and the reason of the last drop.
+   * Absent for other outputs.
+   */
   readonly pushed?: { readonly waiting: number; readonly given_up: number; readonly reason: Text };
   /** Number of messages from the peer that were ignored since the agent's start. */
   readonly ignored: number;
-  /** For each booth: the records that aren't sent yet, and the newest ranges skipped since the agent's start. */
+  /** Each booth's number of records that aren't sent yet, and its newest ranges of records skipped since the agent's start. */
   readonly booths: readonly {
     readonly booth: BoothId;
     readonly waiting: number;

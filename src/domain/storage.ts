@@ -55,7 +55,7 @@ export function hoursToFull({ max_bytes, used_bytes, kept, unacked, kept_ms }: F
 
 /** Faults between the store and its disk that a retry alone doesn't fix. */
 export type StoreFault =
-  /** The file is damaged and must be salvaged into a new one. */
+  /** Damage of the file, which must be salvaged into a new one. */
   | "damaged"
   /** Written data may be missing on the disk, even if later syncs succeed. The file must be written again. */
   | "fsync"

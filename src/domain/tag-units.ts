@@ -75,7 +75,8 @@ export function unitFaultOf({ role, unit, factor }: Measured): UnitFault | null 
   const isFigureOff = use !== undefined && !isOwnFactor;
   if (isWithoutUnit(unit)) {
     if (use !== "meter") return null;
-    // An hour meter without a unit counts hours. A filter's counter is named minutes but would be counted in hours.
+    // Treats a meter without a unit as an hour meter. The figure of a filter's counter is then off: the counter is named minutes but would
+    // be counted in hours.
     return { kind: "missing", expected, isFigureOff: role === "filter_minutes" };
   }
   const known = unitOf(unit);

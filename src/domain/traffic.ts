@@ -105,7 +105,7 @@ function sum(one: Period = EMPTY_PERIOD, other: Period): Period {
   };
 }
 
-/** Makes an account of the bytes of each purpose. */
+/** Makes an account that holds the bytes for each purpose. */
 export function byPurpose(of: (purpose: Purpose) => Bytes): Traffic {
   const readings = of("readings");
   const heartbeats = of("heartbeats");

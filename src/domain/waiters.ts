@@ -29,7 +29,7 @@ export function createWaiters<T>(): Waiters<T> {
     else before.behind = behind;
     if (behind === null) last = before;
     else behind.before = before;
-    // A removed entry keeps no pointers, because they would hold other entries in memory.
+    // Clears the pointers of the removed entry, because they would hold other entries in memory.
     place.before = null;
     place.behind = null;
     place.isLeft = true;

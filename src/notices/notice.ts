@@ -144,9 +144,9 @@ async function updateLedger(notice: Notice): Promise<void> {
 }
 
 /**
- * Applies the new records of a booth's log. Returns false if the log's facts (records derived from readings) wait for a confirmed clock;
- * the booth's conditions then include its incidents. After the confirmation, the waiting facts are skipped once, because the conditions
- * have already covered them.
+ * Applies the new records of a booth's log to the ledger. Returns false while the log's facts (records derived from readings) wait for a
+ * confirmed clock. The caller then reports the booth's open incidents as conditions instead. The first call after the confirmation skips
+ * the facts that waited, and also returns false, because the conditions have already covered them.
  */
 async function readLog(
   { machine, state }: Notice,

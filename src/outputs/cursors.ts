@@ -107,8 +107,8 @@ export async function openCursors(
 }
 
 /**
- * Writes the cursors to a file. Throws if it cannot be written, and then leaves no old file: an old file would take precedence over the
- * newer copy on the disk.
+ * Writes the cursors to the cursor file on the tmpfs. If that fails, deletes the old file and tries once more, then throws. The old file
+ * must not stay, because `openCursors` would prefer it to the newer copy on the disk.
  */
 function writeKept(path: string, kept: Kept): void {
   const next = `${path}.new`;

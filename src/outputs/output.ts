@@ -316,7 +316,8 @@ async function sendNext({ output, session, speaker, booth }: Feed, signal: Abort
     return true;
   }
   if (after >= newest_seq) return false;
-  // Includes records that wait for a confirmed clock, because only the service needs their final time. Their sequence numbers don't change.
+  // Includes records that wait for a confirmed clock, because only the service needs their corrected time. Their sequence numbers don't
+  // change.
   const records = await machine.store.readCommitted(stream, after + 1, READ_LIMIT);
   for (let at = 0; at < records.length; at += MOVE_LIMIT) {
     signal.throwIfAborted();

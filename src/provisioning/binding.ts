@@ -9,7 +9,7 @@ import { keptRefusal, keptShown } from "./reported-fields.ts";
 
 type Opening = Pick<ProvisioningGateway, "clock" | "log" | "identity">;
 
-/** Opens a booth's binding to the service from what an earlier process stored. */
+/** Opens a booth's binding to the service from the state that an earlier process stored. */
 export async function openBinding(opening: Opening, opened: StreamInfo): Promise<Binding> {
   const { identity } = opening;
   const { booth } = opened;

@@ -62,7 +62,7 @@ export interface Backfilled {
   readonly records: number;
 }
 
-/** A backfill that waits for a resend, or belongs to the running one. */
+/** A backfill (the service's request to send ranges of records again) that waits for the next resend, or is part of the running resend. */
 export interface WaitingBackfill {
   readonly stream: StreamId;
   readonly ranges: readonly SeqRange[];

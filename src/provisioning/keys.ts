@@ -39,7 +39,7 @@ function markOf(key: string | null): string {
   return key === null ? "" : hash("sha256", key, "hex").slice(0, 16);
 }
 
-/** Returns the services of the keys. undefined: nothing is stored yet, and every key is for the present service. */
+/** Returns which service each key is for. undefined: nothing is stored yet, and every key is for the present service. */
 async function hostsOf({ identity }: Pick<Keys, "identity">): Promise<KeyHosts | undefined> {
   return ((await identity.kept(HOSTS)) as KeyHosts | null | undefined) ?? undefined;
 }
@@ -114,7 +114,7 @@ export async function makeOwnKey({
 export async function keyFor({ gateway, binding: { row } }: BoundBooth): Promise<string> {
   const own = await ownKeyOf(gateway);
   const first = await firstKeyOf(gateway);
-  // At a service without generations, the gateway gets no key of its own and keeps the first one.
+  // Uses the first key at a service without generations, where the gateway gets no key of its own.
   const isOwn = row.ended !== undefined || (isBound(row) && !isPlain(row));
   return isOwn || first === null ? (own ?? "") : first;
 }
@@ -199,14 +199,17 @@ export function createRotation(gateway: ProvisioningGateway, booths: readonly Bo
   const kept = async (): Promise<Rotation | undefined> => (await identity.kept(ROTATION)) as Rotation | undefined;
   const keep = (rotation: Rotation): Promise<void> => identity.keep(ROTATION, rotation);
   return {
-    /** Runs a rotation. A call with the same id continues it, even after a restart. Throws a CommandFailure if the new key is given up. */
+    /**
+     * Runs a rotation of the gateway's key. A call with the same id continues it, even after a restart. Throws a CommandFailure if the
+     * rotation fails and the old key stays.
+     */
     async rotate(id: string, signal: AbortSignal): Promise<Outcome> {
       const known = await kept();
       const rotation: Rotation = known?.id === id ? known : { id, next: newCredential(random), step: "made" };
       if (rotation !== known) await keep(rotation);
       if (rotation.step === "given_up") throw new CommandFailure(GIVEN_UP);
       if (rotation.step === "done" || rotation.next === null) return { rotated: true };
-      // A stop may have interrupted the announcement of the new key. In that case the service rejects the present key, and the new one
+      // Announces the new key. If a stop interrupted an earlier announcement, the service may reject the present key here, but the new key
       // opens a session.
       if (rotation.step === "made") await announce(gateway, booths, { credential: rotation.next, signal });
       if (rotation.step === "made") await keep({ ...rotation, step: "announced" });
@@ -217,7 +220,8 @@ export function createRotation(gateway: ProvisioningGateway, booths: readonly Bo
       while ((await kept())?.step !== "done") {
         if (clock.mono() >= until) {
           const { credential } = await identity.gateway();
-          // If the announcement is denied, the service has dropped the present key, and only the new one can open a session.
+          // Announces the present key again. If the service denies this, it has dropped the present key, and only the new one can open a
+          // session.
           if ((await announce(gateway, booths, { credential: credential ?? "", signal })) === "ok") {
             candidate = null;
             await keep({ id, next: null, step: "given_up" });

@@ -19,7 +19,10 @@ const REFRESH_EVERY_MS = 6 * HOUR_MS;
 const REFRESH_ALONE_MS = 5 * MINUTE_MS;
 /** Interval of retries with a denied key, which may get its permission later. */
 const DENIED_EVERY_MS = 15 * MINUTE_MS;
-/** Interval of reading the record after it ended the binding. The record may have been wrong, and the box must recover by itself. */
+/**
+ * Interval at which the record is read after it ended the binding. The record may have been wrong, and the box must recover without a
+ * person.
+ */
 const ENDED_EVERY_MS = 5 * MINUTE_MS;
 /** Step in which the time after the end is counted. Each step costs a write of the identity. */
 const ENDED_STEP_MS = HOUR_MS;
@@ -271,7 +274,7 @@ async function missingFor(booth: BoundBooth): Promise<Text> {
   if (!isPlain(row) && booth.state.log.reach.acked_seq === 0) return message("bind.missing.ack");
   const answer = await lookUp(booth);
   if (answer.kind !== "ok") return message("bind.missing.answer");
-  // A service without generations only stores whether the record is complete.
+  // Checks only the record's completion, because a service without generations stores nothing else.
   if (isPlain(row)) return answer.value.completion_status === "COMPLETE" ? "" : message("bind.missing.complete");
   const { gateway_id } = await identity.gateway();
   return answer.value.gateway?.id === gateway_id && answer.value.generation === row.generation

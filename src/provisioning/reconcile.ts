@@ -112,7 +112,7 @@ async function compare(bound: BoundBooth, day: LocalDay) {
   for (const operation of COMPARED) {
     const path = `/api/booths/${encodeURIComponent(booth)}/${operation}`;
     const theirs = await api.report(await keyFor(bound), `${path}?${query.toString()}`);
-    // The service does not offer this report.
+    // Skips a report that the service does not offer.
     if (theirs.kind === "not_found" || theirs.kind === "reject") continue;
     if (theirs.kind !== "ok")
       throw new ReconcileFailure(message("reconcile.no_figures", { operation, reason: theirs.reason }));
@@ -229,7 +229,7 @@ export function beginReconcile(booth: BoundBooth, day: LocalDay, signal: AbortSi
   const id = random.uuid();
   enter(booth, { kind: "running", id, day: day.day });
   const compared = reconcileNow(booth, { id, day, signal }).catch((error: unknown) => {
-    // Only an abort leads here. The comparison must not count as running any longer.
+    // Removes the aborted comparison, which must not count as running any longer. Nothing but an abort rejects here.
     const { reconciliations } = booth.binding;
     reconciliations.splice(0, Infinity, ...reconciliations.filter((one) => one.id !== id));
     throw error;
@@ -271,7 +271,7 @@ async function reconcileNow(
     return done;
   } catch (error) {
     if (signal.aborted) throw error;
-    // Any error, even a bug, fails only this comparison: the loop tries again later.
+    // Lets any error, even a bug, fail only this comparison: the loop tries again later.
     const reason =
       error instanceof ReconcileFailure ? error.text : message("operation.failed", { error: shortMessage(error) });
     return { kind: "failed", id, day: day.day, at: clock.wall(), reason };

@@ -52,14 +52,14 @@ export function openRemoteWork({ find, commands, ...context }: Opening, signal: 
       const day = dayAsked(booth, typed);
       if (day === null) throw new RangeError("a day is YYYY-MM-DD, and over where the booth stands");
       const { id: begun, outcome } = beginReconcile(booth, day, signal);
-      // The result is among the booth's comparisons, and an abort ends the comparison with the agent. So the rejection can be ignored.
+      // Ignores the rejection: the result is among the booth's comparisons, and an abort ends the comparison with the agent.
       outcome.catch(() => undefined);
       return begun;
     },
   };
 }
 
-/** Runs a command of the service. These are the only requests that the service can make of a gateway. */
+/** Runs a command of the service. The service can make no other requests of a gateway. */
 function carryOut(context: CommandContext, call: CommandCall, signal: AbortSignal): Promise<Outcome> {
   const { booths, rotation } = context;
   const { order } = call;
@@ -118,7 +118,7 @@ async function leaveBooth(
   if (booth === undefined) {
     const moved = booths.find(({ binding }) => to !== null && binding.row.serial === to);
     if (moved !== undefined && to !== null) return settledAs(moved, to, signal);
-    // The earlier run was stopped after its last step, before the answer was stored.
+    // Reports success for a resumed command, because the earlier run was stopped after its last step, before the answer was stored.
     if (resumed) return { serial: order.serial };
     throw new CommandFailure(`no booth ${order.serial} is bound here`);
   }
@@ -194,7 +194,8 @@ async function commandLoop(context: CommandContext, inbox: HeardCommand[], signa
     await identity.keep(LEDGER, next);
   };
   const answer = async (result: CommandResult): Promise<void> => {
-    // Without a session the answer is lost. In the next session, the service repeats the command and gets the stored answer.
+    // Ignores a missing session, without which the answer is lost. In the next session, the service repeats the command and gets the stored
+    // answer.
     await gateway
       .session()
       ?.say({ kind: "result", result })
@@ -249,8 +250,8 @@ async function carriedOut(
   call: CommandCall,
   signal: AbortSignal,
 ): Promise<CommandResult | null> {
-  // A command that a stop interrupted halfway continues even after its expiry. A backfill needn't continue, because it changes nothing on
-  // this box.
+  // Lets a command that a stop interrupted halfway continue even after its expiry. A backfill needn't continue, because it changes nothing
+  // on this box.
   const mayGoOn = call.resumed && call.order.type !== "backfill";
   if (call.expires_at <= nowOf(context.gateway) && !mayGoOn) return expired(call.id);
   try {

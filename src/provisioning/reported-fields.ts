@@ -59,7 +59,7 @@ async function readBack(bound: BoundBooth, reported: Reported): Promise<void> {
   const { record, serial } = binding.row;
   if (typeof record?.booth_id !== "string" || serial === null) return;
   const answer = await gateway.api.shown(await keyFor(bound), record.booth_id);
-  // The key may not read the booth, or not now. The next report tries again.
+  // Skips the comparison if the key may not read the booth, or if the request failed. The next report tries again.
   if (answer.kind !== "ok") return;
   await noteShown(bound, answer.value.booth);
   const differences = differencesOf({ reported, serial }, answer.value);
@@ -99,7 +99,7 @@ export async function reportLoop(booth: BoundBooth, signal: AbortSignal): Promis
       log.warn(fields, `${state.booth}: the report to the service failed unexpectedly, it is retried: ${reason}`);
       return "later" as const;
     });
-    // A rejected report is not sent again until its content changes.
+    // Remembers a rejected report too, and sends it again only when its content changes.
     if (outcome === "said" || outcome === "never") {
       said = content;
       saidAt = clock.mono();
@@ -140,7 +140,7 @@ async function sendReport(booth: BoundBooth, reported: Reported): Promise<Outcom
     log.warn({ event: "report_refused", kind: answer.kind }, `the service refused the report of ${id}`);
   if (answer.kind === "denied") return "paused";
   if (answer.kind !== "reject") return "later";
-  // The rejected report is stored with the reason, so that people can see it even after a restart.
+  // Stores the rejected report with the reason, so that people can see it even after a restart.
   const refused = { at: gateway.clock.wall(), reason: answer.reason };
   await gateway.identity.keep(refusalName(id), { ...refused, reported });
   binding.reports = { ...binding.reports, refused };

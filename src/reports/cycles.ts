@@ -11,7 +11,7 @@ import { timeLineOf, type Source, type TimeLine } from "./source.ts";
 /** Returns the closed cycles of all bays that END in the window, by END. */
 export function cyclesIn(source: Source, line: TimeLine): CycleFact["value"][] {
   const { window } = line;
-  // The query starts one millisecond earlier, because a cycle that ends at the window's start only touches the window.
+  // Starts the query one millisecond earlier, because a cycle that ends at the window's start only touches the window.
   const facts = source.reader.facts(source.stream, KIND.cycle, { start: window.start - 1, end: window.end });
   const written = facts.map(({ value }) => value);
   const provisional = line.open_end.facts.filter((fact) => fact.kind === KIND.cycle).map(({ value }) => value);

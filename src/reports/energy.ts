@@ -81,7 +81,7 @@ interface CutHour {
   readonly amount: number;
 }
 
-/** Returns the energy of the part of the hour that is in the window. */
+/** Returns the energy used in the part of the hour that is inside the window. */
 function partOf(source: Source, { machine, meter, source: by }: Metering, cut: CutHour): number {
   const { hour, window, parameters, amount } = cut;
   if (by === "estimate" && parameters !== null) {
@@ -102,7 +102,7 @@ function partOf(source: Source, { machine, meter, source: by }: Metering, cut: C
   return amount * (inside.reduce((sum, { rise }) => sum + rise, 0) / whole);
 }
 
-/** How far to search back for the load at the start of a span. An unchanged value is logged at least once an hour. */
+/** Time to search back for the load at the start of a span. An unchanged value is logged at least once an hour. */
 const BEFORE_MS: Milliseconds = HOUR_MS;
 
 /** A span in which a machine works at a constant rate. */

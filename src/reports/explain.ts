@@ -295,7 +295,7 @@ function explainEnergy(
   return { ...explained, parts: countedParts(evidenceIn(source, window, tags), "meter", factor), rules };
 }
 
-/** Makes a part of each reading of a counter, with the difference from the previous reading. */
+/** Turns each reading of a counter into a part of the figure: the difference from the previous reading. */
 function countedParts(readings: readonly Evidence[], what: "meter" | "counter", factor = 1): Part[] {
   return readings.map((one, index) => {
     const before = readings[index - 1];

@@ -29,7 +29,7 @@ export interface UsePoint {
 export interface FilterForecast {
   /** Time at the average pace of the last weeks, or by age if that is earlier. */
   readonly at: EpochMs;
-  /** Time at the pace of the busiest of these weeks. */
+  /** Earliest time at which the filter can be full: at the pace of the busiest of these weeks. */
   readonly earliest: EpochMs;
   /** Time at the pace of the quietest week; null: never. */
   readonly latest: EpochMs | null;
@@ -124,7 +124,10 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Returns the use at each local midnight and each filter change in the window, computed backwards from the end of each filter's life. */
+/**
+ * Returns a filter's use at each local midnight and at each filter change in the window. Computes the use backwards from the known total at
+ * each filter's removal, or at the present for the filter in place.
+ */
 function pointsOf(
   source: Source,
   window: Window,

@@ -114,10 +114,11 @@ function changesOf({ reader, stream, now_ms }: Source, type: FilterType): Stored
   const valid: Stored<FilterService>[] = [];
   for (const change of recorded) {
     const { installed_at, source, maintenance } = change.value;
-    // No other filter was installed earlier than the filter that was in at first contact.
+    // Drops the changes that this change replaces: those after the previous filter's installation. A filter that was in at first contact
+    // has no predecessor.
     const before = source === "assumed" ? 0 : (maintenance?.installed_at ?? installed_at);
     while ((valid.at(-1)?.value.installed_at ?? 0) > before) valid.pop();
-    // After an undo, the change that installed the present filter is still valid and is not added again.
+    // Adds the change unless it is present already. After an undo, the change that installed the present filter is still valid.
     if (valid.at(-1)?.value.installed_at !== installed_at) valid.push(change);
   }
   return valid;

@@ -12,7 +12,7 @@ export function overuse(source: Source, window: Window) {
   const { start: from, end: to } = line.window;
   const episodes = episodesIn(source, line.window);
   const union = united(episodes);
-  // A cycle that ends exactly at the start of overuse doesn't count as overuse. A cycle that ends exactly at the removal does.
+  // Excludes a cycle that ends exactly at the start of overuse, and includes a cycle that ends exactly at the removal.
   const spans = union
     .map(({ start, end }) => ({ start: Math.max(start + 1, from), end: Math.min(end + 1, to) }))
     .filter(({ start, end }) => start < end);

@@ -63,7 +63,7 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
     at = end;
   };
   for (const span of source.reader.stages(source.stream, window)) {
-    // Fast path for nearly all of a year's 73,000 stages: complete, certain, and without a gap before them.
+    // Handles nearly all of a year's 73,000 stages on a fast path: they are complete, certain, and without a gap before them.
     if (span.start === at && span.end > at && span.end <= window.end && span.uncertain_ms === 0) {
       spans.push(span);
       if (span.mode === "no_data") missing_ms += span.end - at;
@@ -71,7 +71,7 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
     } else add(span);
   }
   for (const span of open_end.stages) if (span.end >= window.start && span.start < window.end) add(span);
-  // The silence after the open stage's last good reading will become a stage, so its start counts.
+  // Counts the start of the stage that the silence after the open stage's last good reading will become.
   const open = open_end.stages.at(-1);
   const is_new_start = open?.end === at && open.mode !== "no_data";
   if (at < window.end) add({ ...noData(at, window.end), is_new_start });

@@ -21,7 +21,7 @@ export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
   const last = stages.at(-1);
   const known = bays.filter(({ open }) => open !== null).map(({ good_until }) => good_until);
   const last_good_at = known.length === 0 ? null : Math.max(...known);
-  // The last stage ends at the latest when its last good reading is no longer valid. After that, the mode is unknown.
+  // Treats the mode as unknown after the last stage, which ends at the latest when its last good reading is no longer valid.
   const in_gap = last !== undefined && last.end < nowMs && (last_good_at === null || last_good_at < nowMs);
   const raws = bays.map(({ raw }) => raw).filter((raw) => raw !== null);
   const { firmware, program } = revisions;
@@ -102,6 +102,6 @@ function conditionOf(filter: Installation, nowMs: EpochMs): FilterSummary["state
   if (runningEpisode(filter) !== null) return "overuse";
   const share = usedShare(filter, nowMs);
   if (share === null) return null;
-  // The tolerance allows for a counter's decimal steps, which aren't exact in binary.
+  // Allows for a counter's decimal steps, which aren't exact in binary.
   return share >= WARNING_SHARE - 1e-9 ? "warning" : "good";
 }

@@ -8,10 +8,10 @@ import { type Source, stateOf, timeLineOf, watchedWindow } from "./source.ts";
 
 type ByMode = Partial<Record<Mode, number>>;
 
-/** Returns the milliseconds in each mode. Law: the sum over all modes, including no_data, is exactly the clipped window. */
+/** Returns the milliseconds in each mode. The sum over all modes, including no_data, is exactly the length of the clipped window. */
 export function durationByMode(source: Source, window: Window) {
   const { spans, coverage } = timeLineOf(source, window);
-  // A map is faster than an object with one key per mode. A year has 73,000 stages.
+  // Uses a map, which is faster than an object with one key per mode. A year has 73,000 stages.
   const sums = new Map<Mode, { ms: Milliseconds }>();
   for (const { mode, start, end } of spans) {
     const sum = sums.get(mode);
@@ -22,7 +22,7 @@ export function durationByMode(source: Source, window: Window) {
   return { by_mode, coverage };
 }
 
-/** Counts the stages that start in the window, by mode. Law: counts over adjacent windows add up. */
+/** Counts the stages that start in the window, by mode. The counts of adjacent windows add up to the count of the joined window. */
 export function frequencyByMode(source: Source, window: Window) {
   const { spans, coverage } = timeLineOf(source, window);
   const by_mode: ByMode = {};
@@ -51,8 +51,8 @@ export function runtimePeriods(source: Source, current: Window) {
 }
 
 /**
- * Returns the time in the runtime set, or in the given modes, by local hours, days, weeks or months of the present zone. Law: the sum is
- * `runtime`.
+ * Returns the time in the runtime set, or in the given modes, by local hours, days, weeks or months of the present zone. The values add up
+ * to `runtime`.
  */
 export function runtimeSeries(
   source: Source,

@@ -31,8 +31,8 @@ export interface Agent extends AgentControl {
   /** Resolves when the agent has stopped and everything read is committed. Rejects if a loop failed. */
   readonly finished: Promise<void>;
   /**
-   * Changes to another configuration. Parts that differ are restarted; all others continue. Only one call may run at a time. If a new booth
-   * cannot be opened, rejects and changes nothing.
+   * Changes to another configuration. Parts that differ are restarted; all other parts continue. Only one call may run at a time. If a new
+   * booth cannot be opened, rejects and changes nothing.
    */
   become(configured: Configured): Promise<void>;
 }
@@ -169,7 +169,7 @@ function controlOf(setup: AgentSetup, find: (id: BoothId) => Booth) {
     async leave(id, leaving) {
       const booth = find(id);
       const last_seq = booth.log.reach.newest_seq;
-      // The API accepts this request only from root.
+      // Treats a decommissioning as root's request, because the API accepts it only from root.
       const by_root = leaving.to === "decommissioned";
       await applyEvent(booth, { kind: "leave", leaving: { ...leaving, by_root, last_seq } });
     },

@@ -88,8 +88,8 @@ export function createBooths(gateway: Gateway, provisioning: ProvisioningGateway
     /** Returns a signal that aborts when the booth ends. */
     signalOf: (id: BoothId): AbortSignal => open.get(id)?.part.signal ?? parts.signal,
     /**
-     * Makes the running booths those of `setups`. Booths and links without differences continue. If a new booth cannot be opened, rejects
-     * and changes nothing.
+     * Opens, restarts and closes booths until exactly the booths of `setups` run. Booths and links with an unchanged configuration
+     * continue. If a new booth cannot be opened, rejects and changes nothing.
      */
     async become(setups: readonly BoothSetup[]): Promise<void> {
       const known = new Set(open.keys());
@@ -103,7 +103,7 @@ export function createBooths(gateway: Gateway, provisioning: ProvisioningGateway
       for (const setup of begin) {
         for (const booth of boothOf(setup)) {
           if (known.has(setup.config.id)) booth.readBy(setup);
-          // The write is not awaited, so that a disk error does not delay the polls.
+          // Does not await the write, so that a disk error does not delay the polls.
           void preseed(booth).catch(parts.failed);
         }
       }

@@ -80,7 +80,7 @@ async function openProcess(config: Config, outer: LongIo, file: string) {
   /** Functions that end each thread at once, in case the process hangs after a fatal error. */
   const threads: (() => Promise<unknown>)[] = [thread.terminate];
   const watch = outer.runLoop === undefined ? {} : { runLoop: outer.runLoop };
-  // Everything that outlives an agent uses the same signal as the agent, which a stop or a fatal error aborts.
+  // Gives everything that outlives an agent the same signal as the agent. A stop or a fatal error aborts this signal.
   const parts = createParts(outer.signal, systemClock(), {
     ...watch,
     failed: (error, loop) => exitAfterFailure(log, { error, loop, threads, exit: outer.exit }),
@@ -127,7 +127,8 @@ async function openLongLived(opened: OpenProcess, config: Config) {
   const { clock, log, scrubber, io, parts, thread } = opened;
   const { data_dir, runtime_dir } = config;
   const identity = retryingIdentity({ identity: thread.identity, clock, log }, io.signal);
-  // The store thread answers only after it has locked the data folder. Until then, the tail file may belong to another agent.
+  // Waits for the store thread, which answers only after it has locked the data folder. Until then, the tail file may belong to another
+  // agent.
   const { gateway_id } = await identity.gateway();
   // Long reports and the backlog run in the gaps between polls.
   const gaps = createPollGaps(clock);
@@ -181,7 +182,7 @@ async function serveAgents(opened: OpenProcess, first: Lasting): Promise<void> {
     signal: io.signal,
     begin: (next, inUse) => beginAgent(lasting, next, inUse),
   });
-  // `reload` itself logs why it failed.
+  // Ignores the rejection, because `reload` itself logs why it failed.
   io.reloads?.(() => void runs.reload().catch(() => undefined));
   const set_up = createSetUp({
     file,
@@ -260,8 +261,8 @@ async function beginAgent(lasting: LongLived, first: Lasting, inUse: NonNullable
   const ways = await waysTo(service, { clock, service_time, log, meter, agentVersion: VERSION }, signal);
   const http = scrubbedHttp(ways.http, scrubber);
   const isByRoot = await fileSaysService(first.text, lasting);
-  // The write is not awaited, because an agent polls even if the disk cannot be written. Until the hosts are stored, every key counts
-  // as one for the present service.
+  // Does not await the write, because an agent polls even if the disk cannot be written. Until the hosts are stored, every key counts as
+  // one for the present service.
   void noteKeyHosts({ ...rest, service_url }, isByRoot).catch(() => undefined);
   const pki = opcuaPki({ dir: join(rest.data_dir, "opcua"), wall: () => clock.wall(), log });
   const begun = Promise.withResolvers<Agent>();
@@ -294,7 +295,7 @@ async function beginAgent(lasting: LongLived, first: Lasting, inUse: NonNullable
     signal,
   );
   begun.resolve(agent);
-  // The rejection means only that the agent has ended.
+  // Ignores the rejection, which means only that the agent has ended.
   void releaseStartMemory(agent, lasting, signal).catch(() => undefined);
   const become = async (next: Lasting): Promise<void> => agent.become(await configuredBy(lasting, next, given));
   return { agent, http, become, stop: () => ending.abort() };

@@ -17,7 +17,7 @@ const DATA = /^(store|ballast)/;
 /** Names of the files that contain the log of readings. */
 const RECORDS = /^store/;
 
-/** Text of the file that remains, by what was wiped. `markOf` parses its first line. */
+/** Text of the file that remains after a wipe, by the kind of data that was wiped. `markOf` parses its first line. */
 const MARK_TEXTS: Readonly<Record<Wiped, string>> = {
   all: "wiped: all\nThis gateway was decommissioned: its keys and data are wiped. Without this file the agent starts as a new one.\n",
   keys: "wiped: keys\nThis gateway was decommissioned: its keys are wiped. Its records are kept, because the service has not acknowledged all of them. Without this file the agent starts as a new gateway with these records.\n",
@@ -65,8 +65,8 @@ interface LeavingBooth extends Pick<BoothState, "booth" | "binding"> {
 }
 
 /**
- * Returns what may be wiped, or null if nothing may be. Every booth of the gateway must be permanently out of service. Records are never
- * wiped before the service has acknowledged them.
+ * Returns which data may be wiped; null: no data. Every booth of the gateway must be permanently out of service. Records are never wiped
+ * before the service has acknowledged them.
  */
 export function wipedOf(booths: readonly LeavingBooth[]): Wiped | null {
   if (booths.length === 0 || !booths.every(({ binding }) => mayBeWiped(binding.row))) return null;

@@ -68,7 +68,7 @@ export interface AgentSetup extends Configured {
   readonly broker_url: string | null;
   /** Maximum rate at which the backlog of an outage is sent, in records per second; null: limited only by the service's acks. */
   readonly backlog_rate: number | null;
-  /** Number of waiting records from which a backlog is sent separately from live records; absent: the default. */
+  /** Minimum number of waiting records at which a backlog is sent separately from live records; absent: the default. */
   readonly least_backlog?: number | undefined;
   /** Yields the thread between two chunks of a backlog; absent: chunks follow each other at once. */
   readonly turn?: (() => Promise<void>) | undefined;
@@ -82,7 +82,7 @@ export interface AgentSetup extends Configured {
   readonly figures: (booth: BoothId, day: LocalDay, status: AgentStatus) => Promise<DayFigures>;
   /** Counts the network traffic and compares it with the month's budget; absent: traffic is not counted. */
   readonly traffic?: Pick<TrafficWatch, "status" | "thrift"> | undefined;
-  /** Called with what is to be wiped, once every booth is permanently out of service; absent: the agent continues to run. */
+  /** Called once every booth is permanently out of service, with the data to wipe; absent: the agent continues to run. */
   readonly outOfService?: (wiped: Wiped) => void;
   readonly watch?: LoopWatch;
 }

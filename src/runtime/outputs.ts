@@ -109,7 +109,7 @@ export function createOutputParts({ clock, store }: Gateway, booths: readonly Bo
   };
 }
 
-/** Manages the agent's notices. A notice stores what it has sent, so all notices can be restarted after any change. */
+/** Manages the agent's notices. All notices can be restarted after any change, because a notice stores which messages it has sent. */
 export function createNoticeParts(gateway: Gateway, booths: readonly Booth[], parts: Parts) {
   let begun: { readonly notices: Notices; readonly part: Part } | null = null;
   let last: { readonly entries: readonly NoticeConfig[]; readonly booths: readonly Booth[] } = {

@@ -54,7 +54,7 @@ function ownLink(
     return passwords;
   };
   return {
-    // This name can't collide with that of a Modbus link, which is an address.
+    // Uses a name that can't be the name of a Modbus link, which is an address.
     link: `booth ${booth.id}`,
     makeDriver: (known) => {
       const passwords = () => learned([...(opcua === undefined ? [] : logins.passwords(opcua)), ...known()]);

@@ -8,7 +8,7 @@ import { serveReports } from "../store/thread/reports-port.ts";
 if (parentPort !== null) {
   const { dataDir } = workerData as { readonly dataDir: string };
   const following = followReader(dataDir);
-  // The requests' types can be trusted, because they come from the main thread of the same version.
+  // Trusts the requests' types, because the requests come from the main thread of the same version.
   serveReports(parentPort, {
     report: async (request) => following.snapshot(await reportMaker(request as ReportRequest)),
     value: async (wish) => following.snapshot(await figuresMaker(wish as FiguresRequest)),

@@ -26,7 +26,7 @@ export function learnFile(scrubber: Scrubber, path: string): void {
   try {
     scrubber.learn(readSecretFile(path));
   } catch (error) {
-    // A secret that cannot be read is not sent either. The checks of the configuration report the file.
+    // Ignores a secret that cannot be read, because it is not sent either. The checks of the configuration report the file.
     if (!(error instanceof FileError)) throw error;
   }
 }

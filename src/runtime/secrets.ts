@@ -19,7 +19,7 @@ export function openSecrets(
   const isCredential = api_key_credential !== undefined && folder !== undefined;
   const read = (): string | null => {
     const path = isCredential ? join(folder, api_key_credential) : api_key_file;
-    // A gateway may run before it has a key.
+    // Returns no key without an error, because a gateway may run before it has a key.
     if (path === undefined || !existsSync(path)) return null;
     return isCredential ? secretIn(path) : readSecretFile(path);
   };
@@ -95,7 +95,7 @@ export function openSealer(dataDir: string): Sealer {
         const body = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES));
         return Buffer.concat([body, decipher.final()]).toString("utf8");
       } catch {
-        // The secret was sealed by another machine, or is damaged. The caller asks the service for it again.
+        // Returns null if another machine sealed the secret, or if it is damaged. The caller then asks the service for it again.
         return null;
       }
     },

@@ -81,7 +81,7 @@ export function systemdNotify(environment: Readonly<Record<string, string | unde
       // Each write sends a separate datagram.
       writeSync(Number(socket), message);
     } catch {
-      // This error is ignored: the socket's buffer may be full, because the service manager reads slowly.
+      // Ignores this error: the socket's buffer may be full, because the service manager reads slowly.
     }
   };
   const usec = Number(environment["WATCHDOG_USEC"]);

@@ -80,7 +80,7 @@ async function mqttLink(setup: MqttSetup): Promise<MqttLink> {
     const { createMqttLink } = await import("../delivery/mqtt/link.ts");
     return (link ??= createMqttLink(setup));
   };
-  // Created early, because the status shows the certificate's expiry even before the first session.
+  // Creates the link early, because the status shows the certificate's expiry even before the first session.
   if (setup.client_certificate !== undefined) await made();
   return {
     certificates: () => link?.certificates() ?? [],

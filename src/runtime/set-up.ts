@@ -83,7 +83,7 @@ export function createSetUp(
       let reported = "";
       while (!isOver(signal)) {
         if (!trial.isOn()) await trial.begun.wait(signal).catch(() => undefined);
-        // If the disk cannot be written, the entry stays on trial, and the next start reverts it.
+        // Reports an error of the disk. The entry then stays on trial, and the next start reverts it.
         const trouble = await queue(trial.judge).then(() => "", String);
         if (trouble !== "" && trouble !== reported && !isOver(signal)) {
           log.warn({ event: "set_up_trouble", reason: trouble }, `what is tried can't be settled: ${trouble}`);
@@ -103,7 +103,7 @@ function createTrial({ file, data_dir, clock, log, status, change }: SetUpMachin
     const values = readSetUp(data_dir);
     until = null;
     if (values.trial === null) return;
-    // A kept entry needs no draft any longer.
+    // Deletes the draft of an entry that is kept.
     writeSetUp(data_dir, { ...values, trial: null, draft: {} });
     const { booth } = values.trial;
     log.info({ event: "set_up_kept", booth }, `${booth}: its new settings stay: ${why}`);

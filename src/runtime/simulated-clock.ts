@@ -141,7 +141,8 @@ function pacedBy(record: Record, stretch_ms: number, driver: Driver): Driver {
     read: async (groups) => {
       go(0);
       const read = await driver.read(groups);
-      // The clock resumes later, because the caller first takes the time of the read. After a failed read, the site lets the time continue.
+      // Lets the clock resume later, because the caller first takes the time of the read. After a failed read, the site lets the time
+      // continue.
       setImmediate(go, stretch_ms);
       return read;
     },

@@ -66,7 +66,10 @@ function choicesOf(record: ServiceRecord | null): Pick<BoothStatus["provisioning
   return { choices };
 }
 
-/** Returns who confirms readings. The answer is unknown until the service's record of the booth is read. */
+/**
+ * Returns which side confirms readings: the service, only the broker, or neither. It is unknown until the service's record of the booth is
+ * read.
+ */
 function deliveryOf(row: ProvisioningRow, broker_url: string | null): BoothStatus["provisioning"]["delivery"] {
   if (row.generation === null && row.record === null) return "unknown";
   const isPlainService = isPlain(row) || row.record?.generation === null;

@@ -84,7 +84,7 @@ export async function openTraffic(machine: Machine): Promise<TrafficWatch> {
     account = booked(account, day, more);
     return trafficStatus(account, { day, budget_bytes, since_start });
   };
-  // An account that was not closed lacks the bytes after its last save, so a power cut is counted.
+  // Counts a power cut if the account was not closed. That account lacks the bytes after its last save.
   if (kept?.is_open === true) account = booked(account, today(), { ...EMPTY_PERIOD, cuts: 1 });
   return {
     meter: sockets,
@@ -107,7 +107,7 @@ export async function openTraffic(machine: Machine): Promise<TrafficWatch> {
         loggedStep = step;
         writeFile(machine, account);
         if (!isOver(signal) && clock.mono() - saved < DATABASE_EVERY_MS) continue;
-        // A failed save needs no retry: the next one saves the whole account.
+        // Ignores a failed save, because the next one saves the whole account.
         await identity.keep(NAME, packed(account, !isOver(signal))).catch(() => undefined);
         saved = clock.mono();
       }
@@ -132,8 +132,8 @@ function openSockets() {
         if (bytes === 0) return;
         const shares = typeof purpose === "string" ? { ...NO_TRAFFIC, [purpose]: more } : sharesOf(more, purpose());
         traffic = added(traffic, shares);
-        // Leaves out outputs within the plant's network, which cost nothing. The budget is for the line to the service, wherever the
-        // service is.
+        // Counts all bytes against the traffic budget, except those of outputs within the plant's network, which cost nothing. Traffic to
+        // the service counts even if the service is in the plant's network.
         if (purpose !== "outputs" || !isOwnNetwork(socket.remoteAddress)) metered += bytes;
       };
       open.add(book);
@@ -166,7 +166,7 @@ function sharesOf(bytes: Bytes, contents: Readonly<Partial<Record<Purpose, Bytes
 
 function divided(all: number, weight: (purpose: Purpose) => number): Readonly<Partial<Record<Purpose, number>>> {
   const weights = PURPOSES.reduce((sum, purpose) => sum + weight(purpose), 0);
-  // Without any packets, the bytes belong to the session itself.
+  // Assigns the bytes to the session itself if no packets were noted.
   if (weights === 0) return { session: all };
   let left: number = all;
   let before: number = 0;

@@ -69,7 +69,7 @@ function* piecesFrom(from: number, pieceAt: (at: number) => Piece): Generator<Fi
   for (let at: number | null = from; at !== null;) {
     const [found, next]: Piece = pieceAt(at);
     yield found;
-    // If one row fills a whole piece, the next piece must not begin with the same row again.
+    // Moves on by at least one seq. If one row fills a whole piece, the next piece must not begin with the same row again.
     at = next !== null && next <= at ? at + 1 : next;
   }
 }
@@ -82,7 +82,7 @@ function rowsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   const facts = sql.factsFrom.all({ stream, from, to, rows: ALL });
   mustAscend(rows.map(({ first_seq }) => first_seq));
   mustAscend(facts.map(({ seq }) => seq));
-  // The first row must be the last one that begins at `from` or earlier. If the second row does so too, a damaged key has hidden it.
+  // Checks that the first row is the last one that begins at `from` or earlier. If the second row does so too, a damaged key has hidden it.
   if (rows[1] !== undefined && rows[1].first_seq <= from) mustAscend([1, 0]);
   const seqs = rows.map((row) => {
     const isOurs = row.first_seq <= row.last_seq && row.last_seq <= info.newest_seq;
@@ -91,7 +91,7 @@ function rowsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   const damaged_rows = rows.filter((_, index) => seqs[index] === undefined);
   const [first] = damaged_rows;
   if (first !== undefined && first.first_seq < from && from > info.oldest_seq) {
-    // The damaged row begins before `from`, so the piece starts at the row before the damaged one.
+    // Starts the piece at the row before the damaged one, because the damaged row begins before `from`.
     return rowsAt(sql, info, Math.max(info.oldest_seq, Math.min(from, first.first_seq) - 1));
   }
   const damaged_facts = damagedIn(facts);
@@ -110,7 +110,7 @@ function factsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   mustAscend(facts.map(({ seq }) => seq));
   const damaged_facts = damagedIn(facts);
   const missing: Span[] = damaged_facts.map(({ seq }) => [seq, seq]);
-  // The fact that the first kept fact names has been deleted.
+  // Starts at `facts_upto` at least: the fact that the first kept fact names was deleted and isn't missing.
   let before = Math.max(facts_upto, sql.factBefore.get({ stream, seq: from })?.seq ?? 0);
   const mustBeBefore = (seq: number): void => {
     if (seq > before) missing.push(...unnoted(sql, stream, [seq, seq]));
@@ -121,7 +121,8 @@ function factsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   }
   const next = facts.length < PIECE_ROWS ? null : (facts.at(-1)?.seq ?? from);
   if (next === null) {
-    // A damaged key can end a search too early. The next fact, found by a search from the other end, names the fact before it.
+    // Searches from the other end too, because a damaged key can end a search too early. The next fact found there names the fact before
+    // it.
     mustBeBefore(sql.factAfter.get({ stream, seq: oldest_seq })?.prev ?? 0);
     mustBeBefore(sql.factBefore.get({ stream, seq: oldest_seq + 1 })?.seq ?? 0);
   }

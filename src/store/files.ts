@@ -87,7 +87,8 @@ export function checkStore(dataDir: string, progress: StoreProgress): StoreCheck
   let db: Database.Database | null = null;
   try {
     db = new Database(file, { readonly: true, fileMustExist: true });
-    // One transaction sees one state of the file. Otherwise, a row that the agent merges during the check would look damaged.
+    // Checks in one transaction, which sees one state of the file. Otherwise, a row that the agent merges during the check would look
+    // damaged.
     db.transaction(checkRows)(db, { problems, found, progress });
   } catch (error) {
     problems.push(errorMessage(error));

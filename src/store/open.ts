@@ -49,8 +49,8 @@ export function openStoreFile(dataDir: string): Database.Database {
 }
 
 /**
- * Opens the store after checking its file. Throws StoreDamaged if the file is damaged, and the disk's errors. Also throws if an agent with
- * another schema wrote the file, and then leaves the file unchanged.
+ * Checks the store's file, then opens the store. Throws StoreDamaged if the file is damaged. Throws without changing the file if an agent
+ * with another schema wrote it. Rethrows errors of the disk.
  */
 export function openSound(dataDir: string): Database.Database {
   try {
@@ -64,7 +64,7 @@ export function openSound(dataDir: string): Database.Database {
     if (end === "torn") db.pragma("wal_checkpoint(TRUNCATE)");
     return db;
   } catch (error) {
-    // SQLite got only fixed statements, so the file must be the cause of a failed statement.
+    // Treats a failed statement as damage, because SQLite got only fixed statements, which only a damaged file can make fail.
     const isDamage = error instanceof Database.SqliteError && !NOT_THE_FILE.test(error.code);
     throw isDamage ? new StoreDamaged(error.message, { cause: error }) : error;
   }
@@ -113,7 +113,7 @@ export function pageProblems(db: Database.Database): readonly string[] {
 export function mustHoldTogether(db: Database.Database): void {
   const verdict = String(db.pragma("quick_check(1)", { simple: true }));
   if (verdict === "ok" || CELL_PROBLEM.test(verdict)) return;
-  // SQLite's first line only names the database.
+  // Skips SQLite's first line, which only names the database.
   throw new StoreDamaged(`the store is damaged: ${verdict.split("\n").at(1) ?? verdict}`);
 }
 
@@ -166,7 +166,7 @@ export function lockFolder(dataDir: string): { release(): void } {
     db.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
     db.close();
-    // On a read-only disk, this error doesn't show whether another agent is running.
+    // Rethrows all errors but SQLITE_BUSY. On a read-only disk, for example, the error doesn't show whether another agent is running.
     if (!(cause instanceof Database.SqliteError) || cause.code !== "SQLITE_BUSY") throw cause;
     throw new FolderInUse(`another agent runs on ${dataDir}: stop it first, or give this one a data_dir of its own`, {
       cause,

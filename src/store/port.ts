@@ -76,7 +76,7 @@ export interface Ingested {
   readonly newest_seq: Seq;
   readonly sendable_seq: Seq;
   readonly facts: readonly Stored<Fact>[];
-  /** The fold's state after the last record, without what later records may still change. */
+  /** The fold's state after the last record, as far as later records can't change it. */
   readonly present: DeriveState;
   readonly commit_ms: Milliseconds;
   /** Oldest kept seq. Earlier records were deleted: by age after an ack, or for space, which a gap record reports. */
@@ -202,8 +202,8 @@ export interface Window {
 }
 
 /**
- * Calls for the identity and small secrets, in a separate database (mode 0600) with a copy. A change is durable and copied when the call
- * returns.
+ * Calls for the identity and small secrets, in a separate database (mode 0600) that has a copy. When a call returns, its change is durable
+ * in both files.
  */
 export interface IdentityCalls {
   /**
@@ -219,7 +219,10 @@ export interface IdentityCalls {
    * requests.
    */
   learned(booth: BoothId): unknown;
-  /** Stores facts about the booth's device. Unlike other changes, this change is copied only with the next other change. */
+  /**
+   * Stores facts about the booth's device in the database, but not in the database's copy. The next call that updates the copy includes
+   * them.
+   */
   setLearned(booth: BoothId, what: unknown): void;
   /** Returns a value stored by name; undefined: nothing stored. */
   kept(name: string): unknown;

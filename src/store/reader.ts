@@ -59,7 +59,7 @@ export function openReader(dataDir: string, fold = deriveFold): OpenReader {
     const kept = remembered(stream);
     if (kept.shown?.newest === row.newest_seq) return kept.shown;
     const waiting = sql.firstWaiting.get(stream)?.first_seq ?? null;
-    // The result can be continued if the same records still wait: a clock sync would have moved the first waiting record to a later one.
+    // Continues the earlier result if the same records still wait. A clock sync would have moved the first waiting record to a later one.
     const isSame = waiting !== null && kept.shown !== null && waiting <= kept.shown.newest;
     kept.shown = show(store, row, { waiting, before: isSame ? kept.shown : null });
     return kept.shown;

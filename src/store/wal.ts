@@ -54,7 +54,7 @@ export function readWal(path: string): WalContent {
   });
   if (stop < 0 || all.length === 0) return { frames, end: "whole" };
   const commits = all.slice(stop).filter(isCommit).length;
-  // A damaged header can't come from a power cut, because it is written and confirmed before any frame.
+  // Treats a damaged header as rot, because a power cut can't damage it: it is written and confirmed before any frame.
   const isRot = isHeaderWhole ? isOneBitOff(all.slice(stop), salt) : commits > 0;
   if (isRot || commits > 1) return { frames, end: "hurt" };
   return { frames, end: commits === 1 ? "torn" : "whole" };
@@ -89,7 +89,8 @@ function isOneBitOff([first, ...rest]: readonly Frame[], salt: Buffer): boolean 
   const frames = [bytes, ...rest.map((frame) => frame.bytes)];
   for (let bit = 0; bit < bytes.length * 8; bit += 1) {
     flip(bytes, bit);
-    // The checksum is weak, so flipping another bit may make it fit too. Only the right bit lets the later frames fit up to a commit.
+    // Accepts a flipped bit only if the later frames then fit up to a commit. The checksum alone is weak: flipping another bit may make it
+    // fit too.
     if (leadsToCommit(frames, salt, first.before)) return true;
     flip(bytes, bit);
   }

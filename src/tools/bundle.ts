@@ -25,7 +25,7 @@ export const STATUS_SHAPE = fields("agent_version gateway_id at started_at boot 
   certificates: fields("link server expires state advice"),
   disabled: fields("booth serial since file line reason advice"),
   booths: fields("booth serial stream time", {
-    // Account and facility are left out, because they are customers' names and don't help.
+    // Leaves out account and facility, because they are customers' names and don't help.
     provisioning: fields("state since generation delivery refused_revision reason advice", {
       entered_at: fields("*"),
       choices: fields("name"),
@@ -180,7 +180,7 @@ export function tarOf(files: readonly ArchiveFile[], time: number): Buffer {
     const padding = Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK);
     return [headerOf(name, content.length, time), content, padding];
   });
-  // Two blocks of zeros end the archive.
+  // Ends the archive with two blocks of zeros.
   return Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]);
 }
 
@@ -188,7 +188,7 @@ function headerOf(name: string, size: number, time: number): Buffer {
   if (!/^[\x21-\x7e]{1,100}$/.test(name)) throw new Error(`${name} is not a valid file name in an archive`);
   const octal = (value: number, width: number): string => `${value.toString(8).padStart(width - 1, "0")}\0`;
   const owner = octal(0, 8);
-  // The checksum is the sum of the header's bytes, where its own eight bytes count as blanks.
+  // Computes the checksum: the sum of the header's bytes, where its own eight bytes count as blanks.
   const checksum = " ".repeat(8);
   const numbers = octal(0o600, 8) + owner + owner + octal(size, 12) + octal(Math.floor(time), 12) + checksum;
   const start = `${name.padEnd(100, "\0")}${numbers}0`;

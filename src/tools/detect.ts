@@ -188,7 +188,7 @@ function findingOf(ranked: readonly Ranked[]) {
 
 function nearestOf(ranked: readonly Ranked[]): readonly Near[] {
   const near = ranked.flatMap(({ candidate, off }) => (off === null ? [] : [{ ...candidate, off }]));
-  // The ranking treats floats within half a percent as equal, but people see the distance, so the nearest candidates are sorted by it.
+  // Sorts the nearest candidates by distance, because people see it. The ranking treats floats within half a percent as equal.
   return near
     .filter((one, index) => near.findIndex((other) => isSame(other, one)) === index)
     .slice(0, MOST_NEAREST)

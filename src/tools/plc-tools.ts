@@ -175,7 +175,7 @@ export async function linksToShare(values: Values, io: Io): Promise<LinkSharer> 
     const { links } = localPlcLinksShape.parse(await agent.get("/plc/links"));
     return { links, ask: (link, ask) => askOver(agent, link, ask) };
   } catch (error) {
-    // No agent holds a link if no agent is running or no configuration names the agent's socket.
+    // Returns no links if no agent is running or no configuration names the agent's socket.
     const isNobody = error instanceof ConfigError || (error instanceof CommandError && error.exit === EXIT.unavailable);
     if (isNobody) return NOTHING;
     throw error;

@@ -13,7 +13,7 @@ type Asked = Pick<Call, "values" | "io">;
 
 /** Names of the fields that hold instants, such as "since", "undo_until" and "last_commit_at". */
 const INSTANT = /(^|_)(at|since|until|from|to|start|end|time)$/;
-/** A field that holds an object of instants by the names of states. */
+/** Name of a field whose value is an object that maps each state's name to the instant at which the state was entered. */
 const INSTANTS_BY_STATE = "entered_at";
 /** The smallest number that counts as an instant, in epoch ms (the year 1973). */
 const LEAST_INSTANT = 100_000_000_000;

@@ -27,7 +27,7 @@ export function probeCommand(tools: PlcTools): Run {
 /** Probes an address. `text` says the same as `answer` in words. */
 export async function probed(tools: PlcTools, { values, operands, io }: ToolCall) {
   const target = targetOf(operands[0] ?? "");
-  // Over the agent's link only the agent's units are tried, because a silent unit would cost the agent its connection.
+  // Tries only the agent's units over the agent's link, because a silent unit would cost the agent its connection.
   const units = unitsOf(values) ?? tools.sharedLink(target)?.units ?? USUAL_UNITS;
   try {
     const greeting = tools.greetsOpcua({ host: target.host, port: OPCUA_PORT }, OPCUA_GREETING_MS);

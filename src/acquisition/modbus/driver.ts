@@ -277,7 +277,7 @@ function withoutSuddenZeros({ plan, outcome, believed }: PolledGroups, samples: 
       words,
       tags: plan.tagsOf.get(piece) ?? plan.tagsIn(piece),
     }));
-  // The PLC has a tag that is true in the first scan after its start.
+  // True in the first poll after a start of the PLC, if the PLC has a tag that is true in its first scan.
   const isRestarted = plan.first_scans.some((index) => samples[index]?.value === true);
   const held = zerosToHold(believed, blocks, isRestarted);
   if (held.size === 0) return samples;
@@ -301,13 +301,13 @@ export function modbusLinks(now: () => Instant) {
     shared.users++;
     lines.set(link, shared);
     const { line } = shared;
-    // A function, because the number of users is known only after the configuration of every booth.
+    // This is a function because the number of users is known only after the configuration of every booth.
     const answer_ms = (): Milliseconds =>
       config.answer_timeout_ms ?? (shared.users > 1 ? Math.min(SHARED_ANSWER_MS, line.answer_ms) : line.answer_ms);
     const unit = config.unit_id ?? profile.quirks.unit_id;
     const device = [link, unit, profile.name, profile.version].join(" ");
     const polled = config.share === undefined ? null : polledWords(() => now().mono);
-    // All drivers of the booth use this memory, one after the other.
+    // Shares this memory among all drivers of the booth, which run one after the other.
     const memory: DeviceMemory = {
       ...emptyMemory(),
       holes: restoredHoles(keeper?.kept, device, now()),
@@ -337,7 +337,7 @@ type GroupsPlan = ReturnType<typeof planGroups>;
 
 /**
  * Plans the requests that read the groups. Throws a LinkError if a group has no tag.
- * @param learned holes that the device has shown; points in them are read alone. `options.holes` has these holes and those of the profile.
+ * @param learned holes that the device has shown; points in them are read alone. `options.holes` has these holes and the profile's holes.
  */
 export function planGroups(
   profile: ModbusProfile,
@@ -362,7 +362,7 @@ export function planGroups(
     const indices = all.filter((index) => isRefused[index] === true && points[index]?.table === table);
     return overlapGroups(points, indices).map((group) => pieceOf(points, group));
   });
-  // A counter can't be torn (half old, half new) if it fits in a single register.
+  // Returns whether a counter can be torn (half old, half new): only if it doesn't fit in a single register.
   const canTear = ({ counter, point }: ModbusTag): boolean =>
     counter !== undefined && point.type !== "string" && pointWidth(point) > 1;
   return {
@@ -432,7 +432,7 @@ async function readPiece(reader: PieceReader, piece: Piece, outcome: PieceOutcom
   }
   const left = await readPiece(reader, parts[0], outcome);
   const right = await readPiece(reader, parts[1], outcome);
-  // The gap is proven to be the cause only if both halves are answered completely.
+  // Learns the gap as the cause only if both halves are answered completely.
   if (left && right) outcome.learned.push({ table, range: gapBetween(parts[0].block, parts[1].block) });
   return false;
 }
@@ -452,7 +452,7 @@ function samplesOf({ tags }: GroupsPlan, outcome: PieceOutcome, orders: Orders):
       if (tag === undefined) continue;
       const { name, point } = tag;
       const decoded = decodePoint(point, orders, { words, index: point.address - piece.block.address });
-      // Object literals instead of a spread, which took a fifth of a poll's CPU time.
+      // Uses object literals instead of a spread, which took a fifth of a poll's CPU time.
       samples[index] =
         decoded.quality === "good"
           ? { tag: name, value: decoded.value, quality: "good" }
@@ -624,7 +624,7 @@ export async function holeKeepers(
   return (booth) => ({
     kept: kept.get(booth),
     keep: (holes) => {
-      // A failure costs only one refused request after the next start, so polling continues.
+      // Continues after a failure, which costs only one refused request after the next start.
       identity.setLearned(booth, holes).catch((error: unknown) => {
         const reason = errorMessage(error);
         log.debug({ event: "holes_not_kept", booth, reason }, `${booth}: what was learned of the PLC isn't stored`);

@@ -59,7 +59,7 @@ export interface Expected {
   readonly dataBytes: number;
   /** Read code of an identification request (43/14). The length of its answer isn't known in advance. */
   readonly identify?: number;
-  /** Configured difference: transaction id of the answer minus that of the request. Absent: 0. */
+  /** Configured difference between the transaction ids: the answer's id minus the request's id. Absent: 0. */
   readonly offset?: number;
 }
 
@@ -160,7 +160,7 @@ function otherTransaction(transaction: number, expected: Expected): LinkError {
 
 /** Configured differences between a device's answers and the standard. */
 interface AnswerHabits {
-  /** Transaction id of the answers minus that of the requests. */
+  /** Difference between the transaction ids: the answer's id minus the request's id. */
   readonly offset?: number | undefined;
   /** The unit id in the answers, if it differs from the requested one. */
   readonly unit?: number | undefined;

@@ -47,7 +47,7 @@ export function blockReader(
     removeListener: () => undefined,
   });
   client.open(() => undefined);
-  // A cast, because the library's type declaration omits the functions that take a callback.
+  // Casts the client, because the library's type declaration omits the functions that take a callback.
   const reader = client as unknown as Reader;
   return (unit, block, within_ms) => {
     const { promise, resolve, reject } = Promise.withResolvers<RegisterAnswer>();

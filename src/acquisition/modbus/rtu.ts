@@ -85,7 +85,7 @@ export function judgeRtu(
   const from = echo_end ?? 0;
   let reason = "";
   for (let start = from; start <= from + MAX_STRAY_BYTES; start++) {
-    // A complete answer can still follow the stray bytes.
+    // Keeps waiting if only stray bytes have arrived, because a complete answer can still follow them.
     if (start >= size) return null;
     const verdict = judgeFrame(bytes.subarray(start), size - start, expected);
     if (typeof verdict === "number") return { start, end: start + verdict };
@@ -213,7 +213,7 @@ export interface AskedRead {
 interface Late extends AskedRead {
   readonly asked_at: number;
   readonly until: number;
-  /** The same request was sent again and returned values, so an exception can't be its answer. */
+  /** True if the same request was sent again and returned values. An exception then can't be its answer. */
   readonly isReadable: boolean;
 }
 

@@ -68,7 +68,7 @@ function operations(close: (isUnusable?: boolean) => void) {
       }
       const operation: Operation = { ...Promise.withResolvers<Buffer | null>(), due: monotonicMs() + ms };
       const watch = (): void => {
-        // A timer can fire slightly early.
+        // Restarts the timer if it has fired slightly early.
         const left = operation.due - monotonicMs();
         if (left > 0) operation.timer = setTimeout(watch, Math.ceil(left));
         else onDeadline(() => pending === operation);
@@ -110,7 +110,7 @@ export function modbusSession(
     if (ended() !== null || !isOpen) return;
     const outcome = framing.take(bytes, count);
     if (outcome instanceof LinkError) end(outcome, true);
-    // A copy of the PDU, because the framing reuses its buffer.
+    // Copies the PDU, because the framing reuses its buffer.
     else if (outcome !== null) settle(Buffer.from(outcome.subarray(1)));
   };
   const requireIdle = (): void => {
@@ -128,7 +128,7 @@ export function modbusSession(
       end(error);
       throw error;
     }
-    // Bytes that have arrived by the deadline are still handled, in case this process was delayed and not the device.
+    // Handles bytes that have arrived by the deadline, in case this process was delayed and not the device.
     const answered = begin(within_ms, (isPending) =>
       setImmediate(() => (isPending() ? end(overdue("answer", within_ms)) : undefined)),
     );
@@ -204,7 +204,7 @@ export function reconnecting(makeSession: () => Session, connect_delay_ms: Milli
     reopen: async (from: number, isUsual: boolean): Promise<void> => {
       const reason = session.ended();
       if (reason === null) return;
-      // After a timeout the device has already had time to recover.
+      // Pauses longer with each failed connection, but not after a timeout, because the device has already had that time to recover.
       const pause_ms = unproven === 0 || reason.kind === "timeout" ? 0 : RECONNECT_MS * 2 ** (unproven - 1);
       const wait = Math.max(pause_ms, Math.ceil(from - monotonicMs()));
       unproven += 1;
@@ -252,7 +252,7 @@ export type Answering = ReturnType<typeof unknownDevice>;
  */
 export function unknownDevice() {
   return {
-    /** Time of its slowest answer, which decays; null: not known. */
+    /** Time that the device took for its slowest answer, which decays; null: not known. */
     slowest_ms: null as Milliseconds | null,
     /** Failed requests in a row. */
     misses: MAX_MISSES,
@@ -396,7 +396,7 @@ export function blockAsker(asked: AskedDevice): () => AskBlock {
   };
   const askRepeatedly = async (block: Block, left: number): Promise<RegisterAnswer | LinkError> => {
     const isFirst = left === tries;
-    // If an earlier poll sent this request twice, its second answer must not show old values as new ones.
+    // Waits for the second answer if an earlier poll sent this request twice. Otherwise that answer would show old values as new ones.
     const repeatFrom = isFirst ? line.late.sameUntil(blockRead(unitId, block)) : -Infinity;
     const from = isUnambiguous(block) ? repeatFrom : await unambiguousFrom(block);
     const answer = leftWith ?? (await attempt(block, from));
@@ -411,7 +411,7 @@ export function blockAsker(asked: AskedDevice): () => AskBlock {
     leftWith = null;
     const ended = connection.session().ended();
     if (ended === null || closes.isExpected()) return untilGone(connection, (block) => askRepeatedly(block, tries));
-    // The owner replaces a connection that failed in the last poll, and checks which device answers.
+    // Leaves a connection that failed in the last poll to the link, which replaces it and checks which device answers.
     const isKnown = connection.ended() === null && device.misses < MAX_MISSES && LOST.has(ended.kind);
     closes.learn(ended);
     throw isKnown || closes.isUsual(ended) ? closedAfter(ended) : ended;
@@ -493,7 +493,8 @@ function closeWatch(device: Answering, connection: Reconnecting) {
       isLearned = false;
       await connection.reopen(from, isUsualEnd).catch((error: unknown) => {
         const kind = error instanceof LinkError ? error.kind : null;
-        // If a connection times out, no device is reachable. A refused connection may succeed a moment later.
+        // Counts a connection timeout as enough misses, because no device is then reachable. A refused connection may succeed a moment
+        // later.
         if (kind === "timeout") device.misses = MAX_MISSES;
         else if (isUsualEnd && kind === "refused") device.misses = Math.max(device.misses, MAX_MISSES - REFUSED_TRIES);
         throw error;
@@ -547,7 +548,7 @@ function sender({ line, connection, unitId, answer_ms, min_gap_ms, device }: Ask
       return answer;
     } catch (error) {
       if (connection.ended() === null) device.missed += 1;
-      // After a damaged answer, the rest of its bytes is still arriving.
+      // Takes into account that the rest of a damaged answer is still arriving.
       const isDamaged = error instanceof LinkError && error.kind === "malformed";
       const for_ms = isDamaged ? answer_ms : LATE_ANSWERS * answer_ms;
       line.late.gaveUp(blockRead(unitId, block), { asked_at, for_ms });

@@ -50,7 +50,7 @@ const LENGTHS = { min: 2, max: 254 };
 
 /** Exception codes (Modbus Application Protocol V1.1b3, 7). */
 const EXCEPTION = { function: 1, address: 2, value: 3, busy: 6, path: 10, target: 11 } as const;
-/** Exception codes for reads that the PLC didn't answer, by the kind of error. */
+/** Exception code that a client gets if the PLC didn't answer its read, by the kind of error. */
 const BY_KIND: Readonly<Partial<Record<LinkErrorKind, number>>> = {
   busy: EXCEPTION.busy,
   config: EXCEPTION.value,
@@ -163,7 +163,7 @@ interface Client {
  */
 function serve(socket: Socket, answer: Answer): Client {
   const client: Client = { socket, asked_at: monotonicMs() };
-  // A real timer, because clients live in real time even if the agent's clock is simulated.
+  // Uses a real timer, because clients live in real time even if the agent's clock is simulated.
   const idle = setTimeout(() => socket.destroy(), IDLE_MS).unref();
   let inbox = Buffer.alloc(0);
   let answered = 0;

@@ -25,7 +25,7 @@ export function sharedLinkLine(address: ModbusAddress, ask: (ask: PlcAsk) => Pro
   return {
     ...modbusLine(address, { openWire: askingWire(ask) }),
     makeFraming: () => mbapFraming(),
-    // The agent itself handles silences and late answers.
+    // Leaves silences and late answers to the agent.
     silence_ms: 0,
     late: NEVER_LATE,
     numbered: true,
@@ -43,7 +43,7 @@ export function pacedLine(line: ModbusLine, pace_ms: Milliseconds): ModbusLine {
       write: (bytes) => {
         const wait = next - monotonicMs();
         next = Math.max(next, monotonicMs()) + pace_ms;
-        // A copy, because the sender may reuse its buffer.
+        // Copies the bytes, because the sender may reuse its buffer.
         const copy = Buffer.from(bytes);
         if (wait <= 0) wire.write(copy);
         else waiting = setTimeout(() => wire.write(copy), wait);
@@ -172,7 +172,7 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
   /** Number of complete answers over this connection. */
   let answers = 0;
   const askOnce = async (unit: number, pdu: ArrayLike<number>): Promise<Buffer> => {
-    // Devices on a serial line recognize the start of a request by a silence.
+    // Pauses on a serial line, where devices recognize the start of a request by a silence.
     if (line.silence_ms > 0) await session.pause(line.silence_ms);
     const asked_at = monotonicMs();
     try {
@@ -197,7 +197,7 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
       answers += 1;
       return answer;
     } catch (error) {
-      // A new connection has no answers yet, so a request is sent at most twice.
+      // Retries only on a connection that has already answered. A new one has no answers yet, so a request is sent at most twice.
       if (answers === 0 || !(error instanceof PeerClosed)) throw error;
       return ask(unit, pdu);
     }
@@ -213,7 +213,7 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
 
 /** Carries out one read over a shared line; uses the open connection if there is one. Rejects with a LinkError. */
 export async function askOverLine(line: ModbusLine, { unit, pdu }: PlcAsk, within_ms: Milliseconds) {
-  // A late answer to an earlier request could be mistaken for the answer to this one. Waiting for it would delay polls.
+  // Rejects the request while a late answer could be mistaken for its answer. Waiting for the late answer would delay polls.
   if (monotonicMs() < line.late.until(unit)) throw new LinkError("busy", message("plc.busy_unit", { unit }));
   const exchange = modbusExchange(line, { connect_ms: within_ms, answer_ms: Math.min(within_ms, line.answer_ms) });
   try {

@@ -184,7 +184,9 @@ export interface ModbusLine {
   touched_at: number;
   /** Expired requests whose answers can still arrive. */
   readonly late: LateAnswers;
-  /** Frames carry a number, and a new connection gets no answers of the old one. So no late answer can be mistaken. */
+  /**
+   * True if frames carry a number, and a new connection gets no answers of the old one. No late answer can then be mistaken for another.
+   */
   readonly numbered: boolean;
   /** Unexpected bytes that were skipped since the agent's start. */
   readonly oddities: Readonly<LineOddities>;
@@ -193,7 +195,7 @@ export interface ModbusLine {
 /** Cost of a Modbus TCP round trip. A PLC answers once per scan (1 to 50 ms), however large the block; a register costs microseconds. */
 const TCP_ROUND_TRIP_REGISTERS = 500;
 const TCP_ANSWER_MS = 2000;
-/** Deadline of a serial answer. Serial devices answer within 100 ms; a dead device delays the others on its line by this time. */
+/** Deadline of a serial answer. Serial devices answer within 100 ms. A dead device delays the other devices on its line by this time. */
 const RTU_ANSWER_MS = 500;
 /** Longest plausible time from a serial device's last received byte to its answer. */
 const RTU_TURN_ROUND_MS = 10;

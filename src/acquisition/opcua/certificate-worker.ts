@@ -20,7 +20,7 @@ async function make({ dir, now }: CertificateOrder): Promise<void> {
   const found = readOwn(dir);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   chmodSync(dir, 0o700);
-  // The key has a type of the Web Crypto API, which Node's types don't have.
+  // Has the type `unknown`, because Node's types lack this type of the Web Crypto API.
   const privateKey: unknown = found === null ? await generatePrivateKey(KEY_BITS) : await pemToPrivateKey(found.keyPem);
   const keyPem = found?.keyPem ?? (await privateKeyToPEM(privateKey)).privPem;
   const { cert } = await createSelfSignedCertificate({

@@ -100,7 +100,7 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
   };
   const wire = uacpTransport(end, () => pending.size + forgotten > 0);
   const channel = channelOver(opcua, options, () => wire.transport);
-  // A cast, because the library's parameter type excludes some requests that it accepts.
+  // Casts the request, because the library's parameter type excludes some requests that it accepts.
   const perform: Perform = (...asked) =>
     channel.performMessageTransaction(...(asked as unknown as Parameters<typeof channel.performMessageTransaction>));
   const begin = ({ slot, ms, what, survives = false }: Waiting, act: () => void): Promise<Response | null> => {

@@ -212,7 +212,7 @@ function judgeServer(offers: readonly Offer[], address: OpcuaAddress, now: Epoch
   const actual = fingerprintOf(certificate.raw);
   if (fingerprint === undefined) throw unknown(actual, certificate);
   if (fingerprint !== actual) {
-    // The file may contain the certificate of an authority. Then the servers whose certificates it has signed directly are trusted too.
+    // Trusts a changed certificate only if the file contains the certificate of an authority that has signed it directly.
     if (pinned?.ca !== true) throw changed(actual, fingerprint, file);
     checkSigned(certificate, pinned, { address, now });
   }

@@ -19,7 +19,7 @@ export interface OpenServer {
   readonly session: Session;
   readonly profile: OpcuaProfile;
   readonly resolved: Resolved;
-  /** The connection is not secured, so values are uncertain. */
+  /** True if the connection is not secured, which makes all values uncertain. */
   readonly insecure: boolean;
 }
 
@@ -58,8 +58,8 @@ export function cyclicReader(server: OpenServer): GroupReader {
 type Readable = Pick<OpenServer, "opcua" | "session" | "resolved">;
 
 /**
- * Returns a function that reads nodes in one request. If the request takes too long, each node is read alone. Nodes that take too long even
- * alone are skipped from then on (null), so that they don't delay the other nodes again.
+ * Returns a function that reads nodes in one request. If that request takes too long, reads each node alone. A node that takes too long
+ * even alone is slow: polls skip it (null). A separate request retries it every minute until it answers.
  */
 export function retryingReader(server: Readable): (nodes: readonly NodeId[]) => Promise<readonly (RawValue | null)[]> {
   /** Monotonic time at which each slow node may be read again. */
@@ -133,7 +133,7 @@ export const MISSING: RawValue = { type: 0, isScalar: true, value: null, status:
 /** Reads the values of these nodes, in as many requests as the server's limit requires. */
 async function readAll({ opcua, session, resolved }: Readable, nodes: readonly NodeId[], asking: Asking = {}) {
   const values: RawValue[] = [];
-  // Each request also reads the list of namespaces, which counts as a node.
+  // Leaves room for the list of namespaces, which each request also reads and which counts as a node.
   const size = Math.max(1, resolved.max_nodes - 1);
   for (let at = 0; at === 0 || at < nodes.length; at += size) {
     const some = nodes.slice(at, at + size);

@@ -37,7 +37,7 @@ const EARLIEST: EpochMs = Date.UTC(2026, 0, 1);
 export type OpcuaPki = ReturnType<typeof opcuaPki>;
 
 /**
- * Manages the folder with the gateway's OPC UA identity. All links share the folder, so the key is made only once.
+ * Manages the folder with the gateway's OPC UA identity. All links share the folder, because the key must be made only once.
  * @param options dir: inside the gateway's state folder; created with mode 0700
  */
 export function opcuaPki(options: { readonly dir: string; readonly wall: () => EpochMs; readonly log?: Logger }) {

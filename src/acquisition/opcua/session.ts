@@ -159,7 +159,7 @@ function byName(opcua: Opcua, userName: string, context: LoginContext): Login {
   if (policy === null) throw new LinkError("config", message("plc.opcua.no_password_login"));
   const password = Buffer.from(context.password ?? readSecret(context.address.password_file ?? ""), "utf8");
   const factory = opcua.getCryptoFactory(policy.security);
-  // A token without its own security policy is protected by the encrypted channel.
+  // Encrypts the password only if its token has a security policy. Otherwise the encrypted channel protects it.
   const encrypted = factory === null ? null : factory.asymmetricEncryptionAlgorithm;
   const length = Buffer.alloc(4);
   length.writeUInt32LE(password.length + serverNonce.length);

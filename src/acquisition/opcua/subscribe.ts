@@ -100,7 +100,7 @@ async function addItems(
       itemsToCreate: some.map(({ handle, node, sampling_ms }) => ({
         itemToMonitor: { nodeId: node, attributeId: VALUE },
         monitoringMode: opcua.MonitoringMode.Reporting,
-        // Only the newest value is needed, as with a read.
+        // Requests only the newest value, as with a read.
         requestedParameters: { clientHandle: handle, samplingInterval: sampling_ms, queueSize: 1, discardOldest: true },
       })),
     });
@@ -129,11 +129,11 @@ function itemsOf({ opcua, profile: { groups } }: OpenServer, found: readonly Pla
   const watched = found.flatMap(({ tag: { group }, place }, index) => {
     if ("reason" in place) return [];
     const poll_interval_ms = groups[group]?.poll_interval_ms ?? quickestOf(groups);
-    // Half the poll interval, so that a poll's value is hardly older than a value from a read.
+    // Samples at half the poll interval, so that a value is hardly older than a value from a read.
     return [{ handle: index + 1, node: place.node, sampling_ms: poll_interval_ms / 2, poll_interval_ms }];
   });
   const node = opcua.coerceNodeId(NAMESPACE_ARRAY);
-  // The list of namespaces changes only with the server's programs, so the server may sample it slowly.
+  // Lets the server sample the list of namespaces slowly, because the list changes only with the server's programs.
   const namespaces = { handle: NAMESPACES_HANDLE, node, sampling_ms: NAMESPACES_MS, poll_interval_ms: Infinity };
   return [namespaces, ...watched];
 }
@@ -160,7 +160,7 @@ export function notificationsOf(
   const held = new Map<number, RawValue>();
   let expected: number | null = null;
   const inOrder = (sequence: number, isData: boolean): void => {
-    // A keep-alive carries the next sequence number, but some servers repeat the last one.
+    // Accepts a keep-alive with the last sequence number. It should carry the next number, but some servers repeat the last one.
     if (expected !== null && (isData ? sequence !== expected : sequence > expected)) {
       throw new LinkError("malformed", message("plc.opcua.lost_news", { came: sequence, expected }));
     }
@@ -276,7 +276,7 @@ interface SubscriptionGrant {
   readonly keep_alive_count: number;
 }
 
-/** Requested keep-alive interval. With it, a dead link is noticed about as fast as by the deadline of a read. */
+/** Keep-alive interval that is requested from the server. It reveals a dead link about as fast as a read's deadline does. */
 const KEEP_ALIVE_MS = 1500;
 const MIN_PUBLISHING_MS = 50;
 const MAX_PUBLISHING_MS = 1000;

@@ -154,7 +154,7 @@ function transportOver(
     once: (name: string, handler: Handler) => void events.once(name, handler),
     removeListener: (name: string, handler: Handler) => void events.removeListener(name, handler),
   };
-  // A partial object is enough: the library doesn't chain calls of `on`, and reads only these fields of `parameters`.
+  // Casts a partial object, which is enough: the library doesn't chain calls of `on`, and reads only these fields of `parameters`.
   return transport as unknown as Transport;
 }
 
@@ -186,8 +186,8 @@ export function helloFrame(endpoint: string): Buffer {
 }
 
 /**
- * Reads the answer to a hello. Returns the size of the largest chunk that the server accepts. Our own limits apply to chunks from the
- * server.
+ * Reads the server's answer to a Hello message. Returns the maximum size of the chunks that we may send: the server's limit, or our own if
+ * it is smaller.
  */
 export function parseAck(frame: Buffer): number | LinkError {
   if (typeOf(frame) === "ERR") return parseError(frame);

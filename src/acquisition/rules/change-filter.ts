@@ -23,7 +23,9 @@ export type FilterState = Map<TagName, Logged>;
  * means a restart or a reset.
  */
 type LogRule = Pick<TagParameters, "deadband" | "deadband_percent" | "heartbeat_ms" | "role" | "counter"> & {
-  /** Threshold. A number that reaches it is logged at once, so that its consequence starts at that reading and not a deadband later. */
+  /**
+   * Threshold at which a number is logged at once. Its consequence, such as overuse, then starts at that reading and not a deadband later.
+   */
   readonly mark?: number;
 };
 
@@ -36,8 +38,9 @@ const DEFAULTS: LogRule = { deadband: 0, heartbeat_ms: 900_000 };
 const ROUNDING = 1e-9;
 
 /**
- * Returns the rules of all tags. The threshold (`mark`) of a filter's minutes is the filter's limit, because overuse starts there.
- * @param offsets minutes by which a filter's usage exceeds its counter, as after a filter change that the PLC doesn't know about
+ * Returns the logging rule of each tag. For a tag that counts a filter's minutes, the threshold (`mark`) is the filter's limit, because
+ * overuse starts there.
+ * @param offsets minutes by which a filter's usage exceeds its counter, for example after a filter change that the PLC doesn't know about
  */
 export function logRules({ tags, filters }: Pick<Parameters, "tags" | "filters">, offsets: CounterOffsets = {}) {
   const rules: Record<TagName, LogRule> = { ...tags };
@@ -112,7 +115,7 @@ function withoutNonFinite(sample: Sample): Sample {
 export type OddState = Map<TagName, Milliseconds>;
 
 /**
- * Faults that only acquisition can see, by the reason of the bad sample. Each value is the check that the fault is evidence for, and a
+ * Faults that only acquisition can see, by the reason of the bad sample. Each value names the check that reports the fault, and the fault's
  * text.
  */
 const CHECKS: Readonly<Record<string, readonly [check: string, detail: string]>> = {
@@ -126,7 +129,10 @@ const CHECKS: Readonly<Record<string, readonly [check: string, detail: string]>>
   torn: ["torn", recordText("incident.torn")],
 };
 
-/** Interval of repeated events. An incident is resolved after 10 min without an event, so an event is logged twice in that time. */
+/**
+ * Interval at which an event is logged again while its fault lasts. It is half of the 10 min without an event after which an incident is
+ * resolved.
+ */
 const LOG_AGAIN_MS = 300_000;
 
 /**

@@ -76,7 +76,7 @@ const PROGRAM_LIFE_MS: Milliseconds = 2 * 366 * 86_400_000;
 export interface ClockReading {
   readonly mono: Milliseconds;
   readonly wall: EpochMs;
-  /** The kernel reports that the wall clock is synchronized. */
+  /** True if the kernel reports that the wall clock is synchronized. */
   readonly kernel: boolean;
   /** The service's last answers, oldest first. */
   readonly heard: readonly Heard[];
@@ -113,7 +113,7 @@ export interface Watched {
 interface Belief {
   readonly offset: Milliseconds;
   readonly witness: "service" | "kernel";
-  /** No other evidence confirms the offset yet. */
+  /** True if no other evidence confirms the offset yet. */
   readonly unsure: boolean;
 }
 
@@ -134,7 +134,7 @@ export function startWatch(
   }
   const { offset, unsure } = known;
   const watch: ClockWatch = { offset, seen, synced: true, vouched: unsure ? null : offset, kernel_since: null };
-  // The earlier synchronization still applies, because the kernel's flag may be as wrong as the clock.
+  // Keeps the earlier synchronization after a step of the clock, because the kernel's flag may be as wrong as the clock.
   if (Math.abs(seen - offset) > STEP_MS) return { watch, value: { wall, state: "stepped" } };
   return { watch, value: { wall: mono + offset, state: "synced", ...(unsure ? { unsure } : {}) } };
 }
@@ -160,7 +160,7 @@ export function watchClock(before: ClockWatch, reading: ClockReading): Watched {
   }
   if (watch.synced) return keptBelief(watch, reading);
   if (Math.abs(seen - watch.seen) <= STEP_MS) return { watch, value: null };
-  // After a step, the kernel must confirm the time for `KERNEL_FOR_MS` again.
+  // Starts the kernel's time anew, because after a step the kernel must confirm the time for `KERNEL_FOR_MS` again.
   const kernel_since = watch.kernel_since === null ? null : mono;
   return { watch: { ...watch, seen, kernel_since }, value: { wall, state: "stepped" } };
 }

@@ -165,7 +165,7 @@ export function cleanText(text: string): Decoded {
 
 function isSentinel(sentinel: number | string, raw: number | bigint, kind: NumberKind): boolean {
   const number = Number(sentinel);
-  // Such a sentinel can have a fraction if the tag is a float. It then equals no integer, and BigInt() would throw.
+  // Compares a 64-bit integer only with a whole sentinel. A sentinel of a float tag can have a fraction, for which BigInt() would throw.
   if (typeof raw === "bigint") return Number.isInteger(number) && BigInt(sentinel) === raw;
   return raw === (kind === "float32" ? Math.fround(number) : number);
 }

@@ -63,7 +63,7 @@ export function byGroup(
   samples: readonly Sample[],
 ): ReadonlyMap<string, readonly Sample[]> {
   const all = new Map(groups.map((group): [string, Sample[]] => [group, []]));
-  // `forEach`, because `entries()` would make a pair for each sample, which was half of a poll's garbage.
+  // Uses `forEach`, because `entries()` would make a pair for each sample, which was half of a poll's garbage.
   samples.forEach((sample, index) => all.get(tags[index]?.group ?? "")?.push(sample));
   return all;
 }
@@ -170,7 +170,7 @@ export function withPoll(before: Refusals, samples: readonly Sample[]): Refusals
   return after;
 }
 
-/** Returns why refused tags degrade the link; null if the device refuses no tag. */
+/** Returns the reason why refused tags degrade the link; null if the device refuses no tag. */
 export function refusalTrouble(refusals: Refusals): Trouble | null {
   const count = refusals.size;
   if (count === 0) return null;
@@ -191,7 +191,7 @@ interface UnusableTag {
   readonly polls: number;
   /** The reason at the first bad poll. It is kept, so that a sensor that alternates between two faults is logged only once. */
   readonly reason: string;
-  /** The tag has been bad long enough to be reported. */
+  /** True if the tag has been bad long enough to be reported. */
   readonly isReported: boolean;
 }
 
@@ -304,12 +304,15 @@ export interface PlcIdentity {
 
 export const UNKNOWN_PLC: PlcIdentity = { shown: null, logged_at: null };
 
-/** Interval of repeated events. An incident is resolved after 10 min without an event, so an event is logged twice in that time. */
+/**
+ * Interval at which an event is logged again while its cause lasts. It is half of the 10 min without an event after which an incident is
+ * resolved.
+ */
 const LOG_AGAIN_MS = 300_000;
 
 /** Returns the tag and the poll group with the PLC's serial number; null if the profile has no such tag. */
 export function serialTagOf(profile: Profile): { readonly tag: TagName; readonly group: string } | null {
-  // The serial number of a drive or a sensor is not the booth's.
+  // Ignores the serial number of a drive or a sensor, because it isn't the booth's.
   if (profile.kind === "device") return null;
   const found = (profile.tags as readonly Profile["tags"][number][]).find(({ role }) => role === "plc_serial");
   return found === undefined ? null : { tag: found.name, group: found.group };

@@ -38,7 +38,7 @@ const BITS_PER_REGISTER = 16;
  */
 export function planReads(points: readonly ModbusPoint[], options: PlanOptions) {
   const blocks: Block[] = [];
-  /** For each point, in the given order: its block, and its position in the block. */
+  /** The block of each point, and the point's position in that block, in the order of the points. */
   const places: { block: number; offset: number }[] = points.map(() => ({ block: -1, offset: 0 }));
   const all = points.map((at, point) => ({
     table: at.table,

@@ -63,7 +63,7 @@ export function recordsOf(entries: readonly TakenEntry[], bridgeMs: (group: stri
   for (const entry of entries) {
     if (seen.has(entry.take)) continue;
     seen.add(entry.take);
-    // Boots are ordered by the entries, not by the records.
+    // Orders boots by the entries, not by the records.
     const { boot } = entry.kind === "poll" ? entry : entry.record;
     if (!boots.includes(boot)) boots.push(boot);
     if (entry.kind === "record") place(entry.record, entry.take);

@@ -29,7 +29,10 @@ export function chooseLanguage(name) {
 /** Returns the session token of this tab, or the token stored on the device if the session outlives the tab. */
 export const token = () => sessionStorage.getItem(TOKEN) ?? localStorage.getItem(TOKEN);
 
-/** @param {string} value @param {boolean} stays */
+/**
+ * Stores the session token: in the local storage if the session stays after the browser is closed, else in the session storage.
+ * @param {string} value @param {boolean} stays
+ */
 export function keepToken(value, stays) {
   (stays ? localStorage : sessionStorage).setItem(TOKEN, value);
 }
@@ -42,13 +45,13 @@ export function signOut() {
 /** Returns the booth that was shown last in this tab, or "" if no booth was shown yet. */
 export const keptBooth = () => sessionStorage.getItem(BOOTH) ?? "";
 
-/** @param {string} name */
+/** Remembers the chosen booth until the browser tab is closed. @param {string} name */
 export const keepBooth = (name) => sessionStorage.setItem(BOOTH, name);
 
 /** Returns the path of the live view, which sends the status and one booth's readings every second. @param {string} booth */
 export const eventsOf = (booth) => `/events${booth === "" ? "" : `?booth=${encodeURIComponent(booth)}`}`;
 
-/** @param {string} path @param {RequestInit} [options] */
+/** Sends a request to the agent, with the session token if there is a session. @param {string} path @param {RequestInit} [options] */
 export function call(path, options = {}) {
   const own = token();
   // Requests the agent's messages as codes and values too, so that the page can translate or shorten them.
@@ -74,7 +77,7 @@ export function takeFirst(path, signal) {
   return taken.answer;
 }
 
-// The scanner's document sends no first request.
+// Sends a first request only from the page, not from the scanner's document.
 if (location.pathname === "/") {
   const [path, ending] = [eventsOf(keptBooth()), new AbortController()];
   first = { path, ending, answer: call(path, { signal: ending.signal }) };

@@ -23,7 +23,7 @@ import { ENGLISH_CAME, t } from "./texts/texts.js";
  * @typedef {{ node: HTMLElement, begin?: () => void, update: () => void, close: () => void }} View
  */
 
-/** Views by name. The first one is part of the page's first file; the others are loaded when they are opened. */
+/** Views by name. The first view is part of the page's first file; every other view is loaded when it is opened. */
 const VIEWS = /** @type {Readonly<Record<string, () => Promise<(context: Context) => View>>>} */ ({
   now: async () => nowView,
   days: async () => (await import("./views/days.js")).daysView,
@@ -32,7 +32,7 @@ const VIEWS = /** @type {Readonly<Record<string, () => Promise<(context: Context
   health: async () => (await import("./views/health.js")).healthView,
 });
 
-/** @param {string} id */
+/** Returns the element of the page with this id. @param {string} id */
 const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const main = part("main");
 const state = {
@@ -51,7 +51,7 @@ let stop = () => undefined;
 /** @type {Context} */
 const context = {
   status: () => known(),
-  // The result is undefined only if the box has no booth. Then only the set-up is shown, which checks for that.
+  // Returns a booth unless the box has none. Then only the set-up is shown, which checks for that.
   booth: () => /** @type {Booth} */ (boothOf(known())),
   readings: () => state.readings,
   needsPin: () => state.needsPin,
@@ -88,11 +88,11 @@ function openAtSetUp() {
 }
 
 function draw() {
-  // At the first draw, the view's main content is drawn before the head, because people came for that content.
+  // Draws the head now, except at the first draw, where the view's main content comes first.
   if (state.status === null || open !== null) drawHead();
   if (state.status === null) return;
   openAtSetUp();
-  // Without a booth, the set-up is the only view with content.
+  // Shows the set-up if the box has no booth, because no other view has content then.
   const name = state.status.booths.length === 0 ? "setup" : viewName();
   if (open?.name === name && open.booth === boothName()) open.view.update();
   else void change(name);
@@ -129,7 +129,7 @@ async function change(name) {
   drawNav(name);
   // Skips `showTop` for the first view: nothing is scrolled yet, and measuring positions would cost a slow phone a layout.
   if (before === null) await begun(view);
-  // Another view may have been opened in the meantime.
+  // Stops if another view has been opened in the meantime.
   if (open?.view !== view) return;
   view.update();
   if (before === null) drawHead();
@@ -147,7 +147,7 @@ async function begun({ begin }) {
 /** Scrolls up to the start of a new view, which must not be hidden under the navigation bar. */
 function showTop() {
   const bar = part("nav").getBoundingClientRect();
-  // On a phone, the bar is at the bottom and hides nothing at the top.
+  // Ignores a bar at the bottom, as on a phone, because it hides nothing at the top.
   const free = bar.top < innerHeight / 2 ? Math.max(0, bar.bottom) : 0;
   const covered = free - main.getBoundingClientRect().top;
   if (covered > 0) scrollBy(0, -covered);
@@ -204,7 +204,7 @@ function liveText(booth) {
     : t("head.stale", { at: secondsText(known().at, booth.tz) });
 }
 
-/** @param {string} current */
+/** Draws the links to all views, and marks the current view. @param {string} current */
 function drawNav(current) {
   part("nav").setAttribute("aria-label", t("nav.label"));
   redraw(part("nav"), current, () => [
@@ -222,7 +222,7 @@ function drawNav(current) {
   ]);
 }
 
-/** @param {string} name */
+/** Shows another booth. @param {string} name */
 function chooseBooth(name) {
   state.booth = name;
   state.readings = [];

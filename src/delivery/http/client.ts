@@ -69,7 +69,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { baseUrl, total_timeout_ms = TOTAL_TIMEOUT_MS } = options;
   const connections = connectionsFor(options);
   const request = new URL(baseUrl).protocol === "https:" ? httpsRequest : httpRequest;
-  // Pending requests. They are ended one by one, because after agent.destroy() those that wait for a connection would open a new one.
+  // Requests in progress. They are ended one by one, because after agent.destroy() those that wait for a connection would open a new one.
   const calls = new Set<ClientRequest>();
   const limited = limitConcurrency(MAX_CONNECTIONS);
   let isClosed = false;

@@ -27,7 +27,7 @@ const PATH = "/api/booths_provisioning";
 /** Quick retries after a failure. A longer outage is handled by the provisioning loop, which continues with the known values. */
 const QUICK_RETRIES = 2;
 const QUICK = { base_ms: 500, cap_ms: 2_000 };
-/** Attempts to write a record that changes in the meantime. */
+/** Maximum number of attempts to write a record that changes in the meantime. */
 const MATCH_TRIES = 3;
 /** Maximum number of stored validators (ETags); each booth needs one. */
 const MAX_TAGS = 64;
@@ -103,7 +103,7 @@ export function createServiceApi(service: HttpService): ServiceApi {
         const headers = tag === undefined ? {} : { "If-Match": tag };
         const answer = await ask({ method: "PUT", path, key, body, headers });
         if (answer.kind !== "conflict" || tag === undefined || tries === MATCH_TRIES) return answer;
-        // The record has changed since it was read. It may be overwritten if this gateway still holds the binding.
+        // Reads the record again, because it has changed. The gateway may overwrite it if the gateway still holds the binding.
         const now = await ask({ method: "GET", path, key });
         const { gateway, generation } = now.kind === "ok" ? now.value : { gateway: null, generation: null };
         if (gateway?.id !== change.gateway_id || generation !== change.generation) return answer;
@@ -192,7 +192,7 @@ async function sendOnce<T>(host: Host, request: HttpRequest, parse: Parse<T>): P
 function describe(error: unknown): Text {
   if (!(error instanceof Error)) return String(error);
   if (["TimeoutError", "AbortError"].includes(error.name)) return message("service.no_answer");
-  // Node tries several addresses and reports all failures under one empty message.
+  // Uses the error code if the message is empty. Node tries several addresses and reports all failures under one empty message.
   return error.message === "" && "code" in error ? String(error.code) : systemErrorText(error);
 }
 

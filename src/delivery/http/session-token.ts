@@ -42,7 +42,7 @@ export function withSessionTokens(http: HttpClient): HttpClient {
     async send(request) {
       const isKnown = sessions.has(request.key);
       const answer = await sendOnce(request);
-      // A known token may have expired. If a new token is refused, the key is wrong.
+      // Retries with a new token if a known token is refused, because it may have expired. If a new token is refused, the key is wrong.
       return answer.status === 401 && isKnown ? sendOnce(request) : answer;
     },
     close: () => http.close(),

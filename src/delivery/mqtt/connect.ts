@@ -64,7 +64,7 @@ export function createDialler(setup: MqttSetup) {
     const known: OlderBroker | null = older;
     const connect = (protocol: 4 | 5): Promise<Connected> =>
       connectBy(setup, { ...dial, url, protocol, certificate: isSecure(url) ? certificates.own() : undefined });
-    // If 3.1.1 fails now, the next attempt asks for 5 first.
+    // Forgets for now that the broker needs 3.1.1. If 3.1.1 fails now, the next attempt asks for 5 first.
     older = null;
     if (known?.url === url && setup.clock.mono() < known.until) {
       const connected = await connect(4);
@@ -88,7 +88,7 @@ export function createDialler(setup: MqttSetup) {
       for (const url of urlsOf(dial.account, lastUrl)) {
         try {
           const { protocol, hostname } = new URL(url);
-          // The service chooses the broker's address, so without TLS the credential is only sent to this machine.
+          // Sends the credential without TLS only to this machine, because the service chooses the broker's address.
           const open = message("service.open_broker", { broker: `${protocol}//${hostname}` });
           if (!isSecure(url) && !LOOPBACK.test(hostname)) throw new ServiceLinkError("tls", open);
           const dialled = await dialUrl(dial, url);
@@ -101,7 +101,7 @@ export function createDialler(setup: MqttSetup) {
           if (!isWayBlocked(typed.fault)) break;
         }
       }
-      // The last attempt got furthest, so its error is the most useful.
+      // Throws the error of the last attempt, which got furthest and whose error is the most useful.
       throw failures.at(-1) ?? new ServiceLinkError("unknown_host", message("service.no_broker"));
     },
   };
@@ -121,7 +121,7 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 function refusalOf5(error: unknown): string | null {
   if (error instanceof ServiceLinkError && error.fault === "unanswered")
     return "since the broker closes the connection at MQTT 5; 5 is asked for again within hours";
-  // Reason codes of 3.1.1 and of 5 for "unacceptable protocol version".
+  // Recognizes "unacceptable protocol version" by the reason codes of 3.1.1 and of 5.
   const isRefused = error instanceof Error && "code" in error && (error.code === 1 || error.code === 132);
   return isRefused ? "" : null;
 }

@@ -91,7 +91,7 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
 
 async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected> {
   const { url, protocol, ca, certificate, will } = broker;
-  // The library is loaded with the first session, which is after the first reading. Loading it earlier would take a tenth of the start.
+  // Loads the library with the first session, which is after the first reading. Loading it earlier would take a tenth of the start.
   const { connect, Store } = await import("mqtt");
   signal.throwIfAborted();
   const account = accountOf(broker);
@@ -103,7 +103,7 @@ async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected
     ...(broker.password === undefined ? {} : { password: broker.password }),
     protocolVersion: protocol,
     clean: true,
-    // Without a keep-alive, the broker would never notice that a gateway has lost its power.
+    // Sets a keep-alive, without which the broker would never notice that a gateway has lost its power.
     keepalive: KEEPALIVE_S,
     ...(broker.own_pings === true ? { timerVariant: NO_TIMER } : {}),
     connectTimeout: broker.connect_timeout_ms ?? CONNECT_TIMEOUT_MS,
@@ -111,18 +111,19 @@ async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected
     queueQoSZero: false,
     resubscribe: false,
     outgoingStore: keepingNothing(new Store()),
-    // The library's cache would hold all 65,536 two-byte numbers, 13 MB, for few packets.
+    // Switches off the library's cache, which would hold all 65,536 two-byte numbers, 13 MB, for few packets.
     writeCache: false,
     rejectUnauthorized: true,
     ...OLDEST_TLS,
     ...(protocol === 5 ? { properties: { maximumPacketSize: MAX_PACKET_BYTES } } : {}),
     ...(ca === undefined ? {} : trustIn(ca)),
-    // Without this check, the library would use TLS whenever there is a certificate, regardless of the URL.
+    // Passes the certificate only with TLS. Otherwise the library would use TLS whenever there is a certificate, regardless of the URL.
     ...(isSecure(url) ? certificate : {}),
     ...(will === undefined ? {} : { will }),
   });
   account?.follow(client);
-  // Without this option, a batch's last segment would wait a round trip for the acknowledgement of the earlier segments.
+  // Sends small segments at once. Otherwise, a batch's last segment would wait a round trip for the acknowledgement of the earlier
+  // segments.
   if (client.stream instanceof Socket) client.stream.setNoDelay(true);
   const refuse = (reason: Text): void => {
     client.emit("error", new ServiceLinkError("protocol", reason));
@@ -146,7 +147,7 @@ async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected
   } catch (error) {
     client.end(true);
     lines?.close(error instanceof Error ? error : new Error(String(error)));
-    // A stop also closes the connection, which says nothing about the broker.
+    // Throws the abort's reason after a stop, which also closes the connection but says nothing about the broker.
     signal.throwIfAborted();
     throw error;
   } finally {
@@ -241,7 +242,7 @@ function accountOf({ counted, url }: Broker) {
     follow(client: MqttClient): void {
       client.on("packetsend", (packet) => note(packet, "up"));
       client.on("packetreceive", (packet) => note(packet, "down"));
-      // Without TLS and WebSocket, the library opens the socket itself.
+      // Counts the bytes of a socket that the library opens itself, which it does without TLS and WebSocket.
       if (new URL(url).protocol === "mqtt:" && client.stream instanceof Socket) counting.count(client.stream, purpose);
     },
   };
@@ -250,7 +251,7 @@ function accountOf({ counted, url }: Broker) {
 function connackOf(client: MqttClient): Promise<IConnackPacket> {
   // Prevents an exception if the same connection has a second error.
   client.on("error", () => undefined);
-  // A WebSocket is established at this point, because a failed handshake is reported earlier.
+  // Treats a WebSocket as established at this point, because a failed handshake is reported earlier.
   let isEstablished = !(client.stream instanceof Socket);
   client.stream.once(client.stream instanceof TLSSocket ? "secureConnect" : "connect", () => (isEstablished = true));
   const unanswered = (cause?: unknown): ServiceLinkError =>

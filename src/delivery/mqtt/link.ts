@@ -105,7 +105,7 @@ async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
     if (topic === `${topic_prefix}/${TOPICS.command}`) receive(payload);
     if (topic === `${topic_prefix}/${TOPICS.ack}`) handleAck(setup, state, payload);
   });
-  // Without a deadline, a broker that answers nothing but pings would keep the session open forever.
+  // Sets a deadline, because a broker that answers nothing but pings would keep the session open forever.
   const late = delay(setup.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, undefined, { ref: false }).then(() =>
     Promise.reject(new ServiceLinkError("unreachable", message("service.no_subscription"))),
   );
@@ -209,7 +209,7 @@ function senders(
   { gateway_id, confirmed_by }: LinkAccount,
   { state, publish }: Uplink,
 ): Pick<LinkSession, "send" | "sendChunk"> {
-  // A real timer, because the broker answers in real time even if another clock dates the records.
+  // Uses a real timer, because the broker answers in real time even if another clock dates the records.
   const atDeadline = (late: () => void): (() => void) => {
     const timer = setTimeout(late, ack_deadline_ms);
     return () => clearTimeout(timer);
@@ -345,7 +345,7 @@ export function handleAck(
     const outcome = pending.outcome(ack, alone);
     if (outcome === null) continue;
     if ((outcome.kind === "acked" || outcome.kind === "conflict") && outcome.is_proven) {
-      // The window is at least one batch, because only another ack can widen it again.
+      // Limits the window to at least one batch, because only another ack can widen it again.
       if (ack.window !== null) acking.window = Math.min(MAX_WINDOW, Math.max(1, ack.window));
       acking.takes = ack.takes;
       if (ack.server_time !== null)
@@ -377,7 +377,7 @@ export function outcomeOf(ack: AckWire, batch: SentBatch, alone: boolean): Acked
   const isWithin = ack.conflict !== null && records.some(({ seq }) => seq === ack.conflict);
   const conflict = isWithin ? ack.conflict : null;
   const rejected = rejectedOf(ack, records.length);
-  // The service stored neither the record with the conflict nor any later record.
+  // Ignores the record with the conflict and all later records, because the service stored none of them.
   const looked = conflict === null ? records : records.filter(({ seq }) => seq < conflict);
   const stored = looked.filter(({ seq }) => !rejected.has(seq));
   const isAll = stored.length === records.length;

@@ -73,7 +73,7 @@ export function brokerSession(connected: Connected, { ignored, refused, end_code
         skip(error);
       }
     }
-    // The broker answers in order, so its answer to this ping confirms all earlier messages of QoS 0.
+    // Sends a ping after messages of QoS 0. The broker answers in order, so its answer to this ping confirms all earlier messages.
     if (isUnconfirmed) sent.push(ping());
     await Promise.all(sent);
   };
@@ -108,7 +108,7 @@ function waitsOf({ end, ended, over }: Ending): (begin: (done: Done) => void) =>
       const settle: Done = (error) => {
         cancel();
         waiting.delete(settle);
-        // For each unconfirmed message, mqtt.js only reports that the connection closed. The session knows the reason.
+        // Prefers the session's reason, because mqtt.js reports only that the connection closed, for each unconfirmed message.
         if (error) reject(over() ?? typedError(error));
         else resolve();
       };

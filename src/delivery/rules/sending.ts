@@ -181,13 +181,15 @@ export interface Sending {
   readonly is_split: boolean;
   /** Records without an outcome in the last session; null: the session ended for another reason. */
   readonly silence: Silence | null;
-  /** The service acked at least one batch in this session, with a valid hash as proof. */
+  /** True if the service acked at least one batch in this session, with a valid hash as proof. */
   readonly has_answered: boolean;
-  /** A batch got no outcome, so the session ends. That end causes any later missing outcomes. */
+  /** True if a batch got no outcome and the session therefore ends. That end causes any later missing outcomes. */
   readonly is_over: boolean;
 }
 
-/** Starts at the cursor. `waiting`: records that are offered again later. */
+/**
+ * Returns the sending state at the start of a session, which begins at the stored cursor. `waiting`: records that are offered again later.
+ */
 export function sendingFrom(
   cursor: Cursor,
   { silence = null, waiting = [] }: { readonly silence?: Silence | null; readonly waiting?: readonly Seq[] } = {},

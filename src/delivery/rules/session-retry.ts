@@ -26,7 +26,7 @@ const SHORT_OUTAGE_CAP_MS: Milliseconds = 12_000;
 interface EndedSession {
   /** Number of failed sessions in a row before this one. */
   readonly attempt: number;
-  /** The service acked at least one record in this session. */
+  /** True if the service acked at least one record in this session. */
   readonly proven: boolean;
   /** Duration of the session; 0: it never started. */
   readonly lasted_ms: Milliseconds;

@@ -58,7 +58,7 @@ export function checkReadings(fold: Fold): void {
 }
 
 function checkBetween(fold: Fold, { tag, value }: PendingReading, { between, unit }: TagParameters): void {
-  // Without limits, no value can be outside of them.
+  // Ends an incident about limits that the tag no longer has.
   if (between === undefined) {
     reportRight(fold, "between", tag);
     return;
@@ -127,7 +127,7 @@ function isStillWrong(state: DeriveState, { check, tag_name }: Incident): boolea
   const tag = parameters.tags[tag_name];
   if (check === "config_unit") return tag?.unfit_role !== undefined;
   if (tag === undefined || !isCovered(state, tag.group)) return false;
-  // A value that acquisition rejected stays wrong until the next good reading.
+  // Keeps a value wrong that acquisition rejected, until the next good reading.
   if (latest[tag_name]?.quality === "bad") return check === "sentinel" || check === "between";
   if (check === "between") return tag.between !== undefined && isOutside(latest[tag_name]?.value, tag.between);
   if (check === "stuck" || check === "non_zero") return isStuck(state, tag_name);
@@ -191,12 +191,12 @@ export function estimateWork({ checks: { day } }: DeriveState, { machine, rate, 
   estimate.ms += to - from;
 }
 
-/** At the end of each local day, compares the PLC's counts with the derived ones and starts the next day. */
+/** Compares the PLC's counts with the derived counts at the end of each local day, and starts the next day. */
 export function passDay(fold: Fold): void {
   const { parameters, clock, bays, checks } = fold.state;
   if (parameters === null || bays.every(({ open }) => open === null)) return;
   if (checks.day !== null) {
-    // During a gap, the comparison waits: the PLC has already counted the gap's time, but the derivation learns of it only afterwards.
+    // Waits with the comparison during a gap. The PLC has already counted the gap's time, but the derivation learns of it only afterwards.
     if (clock.now < checks.day.end || bays.some(({ live }) => !live)) return;
     compare(fold, parameters, checks.day);
   }
@@ -286,13 +286,13 @@ function compareEnergy(
   if (estimate.ms < SEEN_SHARE * (fold.state.clock.now - day.begin)) return;
   const { tag, amount: plc } = counted;
   const estimated = energyOf(machine, estimate.work);
-  // Lights and a compressor on the same meter may take as much energy as the fans at full speed all day.
+  // Allows for lights and a compressor on the same meter, which may take as much energy as the fans at full speed all day.
   const other = machine === "burner" ? 0 : fullLoadKwh(load.size, estimate.ms);
   const isWrong = energyDiffers({ counted: plc, estimated, other, least: LEAST_ENERGY[machine] });
   mismatch(fold, isWrong, { tag, check: "energy_mismatch", plc, derived: estimated });
 }
 
-/** Returns what the counter with that role has counted since the marks, and the counter's step, in the figure's unit. */
+/** Returns the amount that the counter with that role has counted since the marks, and the counter's step, in the figure's unit. */
 function countedSince(
   state: DeriveState,
   day: DayMarks,

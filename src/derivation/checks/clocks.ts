@@ -6,7 +6,7 @@ import { isWitnessed } from "../clock.ts";
 import { judge, report } from "../incidents.ts";
 import type { DeriveState, Fold } from "../state.ts";
 
-/** Allowed deviation of the clock of a PLC or a server. */
+/** Allowed deviation of a PLC's or server's clock. */
 const SKEW_MS: Milliseconds = MINUTE_MS;
 /** Allowed step of the box's own clock. */
 const STEP_MS: Milliseconds = 2000;

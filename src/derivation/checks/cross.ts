@@ -140,7 +140,7 @@ function valueOf(state: DeriveState, sensor: Sensor): unknown {
   const reading = latest[tag];
   const coverage = groups[group];
   if (reading === undefined || reading.quality === "bad" || coverage?.boot !== clock.boot) return null;
-  // A slow group is polled less often, so its value stays valid from one poll to the next.
+  // Uses a value as long as its own group's coverage is recent enough, because a slow group is polled less often.
   return clock.mono - coverage.to <= bridgeMs(parameters, group) ? reading.value : null;
 }
 
@@ -175,7 +175,10 @@ const FROM_EVERYWHERE: readonly Mode[] = ["fault", "estop", "maintenance"];
 const SHORT_PURGE_MS: Milliseconds = MINUTE_MS;
 const LONG_MS: Partial<Record<Mode, Milliseconds>> = { spray: 12 * HOUR_MS, bake: 4 * HOUR_MS };
 
-/** Checks whether a mode may follow a final stage. In a booth with several bays, each bay is checked separately. */
+/**
+ * Checks whether a mode may follow a stage that is final (no longer changed by later records). In a booth with several bays, each bay is
+ * checked separately.
+ */
 export function checkSuccession(
   fold: Fold,
   tag_name: TagName,
@@ -234,7 +237,7 @@ export function checkBay(fold: Fold, bay: BayState): void {
 function isSilentTooLong(state: DeriveState, { tag, open, live, good_until }: BayState): boolean {
   const { clock, parameters } = state;
   if (live || open === null || parameters === null || clock.now - good_until <= GAP_MS) return false;
-  // An incident about the same silence is open, and a silence never gets shorter.
+  // Keeps an open incident about the same silence, because a silence never gets shorter.
   if (isOpenSince(state, { check: "gap", tag_name: tag }, good_until)) return true;
   const window = { start: Math.max(good_until, clock.now - LOOK_BACK_MS), end: clock.now };
   return lengthOf(workingIntervals(parameters.working_hours, parameters.tz, window)) > GAP_MS;

@@ -69,8 +69,7 @@ function followCounter(filter: Installation, { minutes, fell }: MinutesReading, 
     filter.plc = { offset: plc.offset + (fell ? plc.value - minutes : 0), value: minutes };
     return;
   }
-  // All minutes on the counter belong to a filter that was in at first contact. For any other filter, the box's own time is the start
-  // value.
+  // Counts all minutes on the counter for a filter that was in at first contact. Any other filter starts with the box's own time.
   filter.plc = { offset: known ? in_use_ms / MINUTE_MS - minutes : 0, value: minutes };
   if (known) filter.own_until = now;
 }
@@ -90,7 +89,7 @@ function changeInstant(reading: MinutesReading, now: EpochMs): ChangeInstant {
 export function pressReset(fold: Fold, type: FilterType): void {
   const filter = fold.state.filters[type];
   if (filter === undefined) return;
-  // After a person's entry, maybe only the copy without the entry has a counter reading.
+  // Looks in both copies of the filter. After a person's entry, possibly only the copy without the entry has a counter reading.
   const counter = withAndWithout(filter).find(({ current }) => current.plc !== null)?.current.plc;
   const isChange = resetFilter(fold, type, { at: fold.state.clock.now, flagged: false });
   if (!isChange || !counter) return;
@@ -105,9 +104,9 @@ function resetFilter(fold: Fold, type: FilterType, { at, flagged }: ChangeInstan
   const { now } = fold.state.clock;
   if (filter.last_reset !== null && now - filter.last_reset <= DOUBLE_PRESS_MS) return false;
   const { source, installed_at } = filter.current;
-  // A person entered this change earlier. The PLC's time is the right one, so the old filter was in until now.
+  // Replaces a person's earlier entry of the same change. The PLC's time is the right one, and the old filter was in until now.
   if (source === "technician" && at - installed_at <= SAME_CHANGE_MS) restoreWithoutEntry(filter);
-  // Undoing an earlier entry must not withdraw a change that the PLC reports.
+  // Makes an earlier entry permanent, because undoing it must not withdraw a change that the PLC reports.
   Object.assign(filter, { last_reset: now, entry: null, without_entry: null });
   replaceFilter(fold, type, newInstallation(at, "plc_reset", { limits: filter.current.limits, flagged }));
   shareRecentUse(fold.state, filter);
@@ -132,7 +131,7 @@ export function shareRecentUse(state: DeriveState, { current, former }: FilterSt
   former.in_use_ms -= recentMs(state, inUseModes, at);
   former.spray_ms -= recentMs(state, ["spray"], at);
   former.cycles -= sumOf(counts);
-  // The use is added again step by step, because a limit may have been reached in between.
+  // Adds the use again step by step, because a limit may have been reached in between.
   for (const time of recent.slices) {
     const in_use = isIn(inUseModes, time.mode);
     if (in_use) subtractLaterCount(former, time);
@@ -166,7 +165,7 @@ export function replaceFilter(fold: Fold, type: FilterType, next: Installation):
   if (filter === undefined) return;
   const old = filter.current;
   if (old.source === "assumed" && next.installed_at <= old.installed_at) {
-    // The change was before first contact, so nothing is known about the removed filter.
+    // Writes no record of the removed filter, because nothing is known about it: the change was before first contact.
     filter.current = next;
     writeService(fold, type);
     return;
@@ -179,8 +178,8 @@ export function replaceFilter(fold: Fold, type: FilterType, next: Installation):
 }
 
 /**
- * Writes the records of removed filters that are final. All time up to the removal must be final, and no cycle may still turn out to have
- * ended before it.
+ * Writes the maintenance record of each removed filter whose figures can no longer change. All time up to the removal must be final, and no
+ * cycle may still turn out to have ended before it.
  */
 export function reportRemovals(fold: Fold): void {
   const { filters, bays } = fold.state;
@@ -190,7 +189,7 @@ export function reportRemovals(fold: Fold): void {
     if (filter === undefined || removed_at === null || filter.reported) continue;
     const isFinal = bays.every(({ open, settled, cycle, run }) => {
       if (open === null) return true;
-      // Times and cycles before this instant are final for the bay.
+      // The instant before which the bay's times and cycles are final.
       const horizon = cycle === null ? settled : Math.min(settled, run?.pause?.since ?? settled);
       return horizon > removed_at && horizon >= counted_until;
     });

@@ -43,11 +43,11 @@ function enterService(
     datePresent(fold, type, { installed_at, source, flagged });
   } else {
     if (age < 0) return "older";
-    // A second entry within a short time counts like a button that is pressed twice.
+    // Treats a second entry within a short time like a button that is pressed twice.
     if (current.source !== "assumed" && age <= DOUBLE_PRESS_MS) return "same_change";
     replaceFilter(fold, type, newInstallation(installed_at, source, { limits: current.limits, flagged }));
-    // The counter was not reset, so its count since the change belongs to the new filter. The new filter uses the counter from its next
-    // reading on, because the last logged reading may be too low by up to a deadband.
+    // Assigns the counter's minutes since the change to the new filter, because the counter was not reset. The new filter uses the counter
+    // from its next reading on, because the last logged reading may be too low by up to a deadband.
     current.counted_until = countedUntil(fold.state, type);
     shareRecentUse(fold.state, filter);
   }
@@ -97,7 +97,7 @@ export function undoEntry(fold: Fold, { value: { seq } }: VoidRecord): void {
 /** Returns the last entries of people and their outcomes, oldest first. `now`: corrected time. */
 export function entriesOf({ entries = [], filters }: DeriveState, now: EpochMs): FilterEntry[] {
   return entries.map(({ seq, ...entry }) => {
-    // An entry can't be undone after a reset by the PLC or another change.
+    // Finds no filter after a reset by the PLC or another change, because the entry can't be undone then.
     const filter = Object.values(filters).find((one) => one.entry?.seq === seq);
     const end = (filter?.entry?.at ?? -Infinity) + UNDO_MS;
     return { ...entry, undo_until: now > end ? null : end };

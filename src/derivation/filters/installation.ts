@@ -52,7 +52,7 @@ export function withoutEntry(filter: FilterState, now: EpochMs): FilterState {
   if (copy.entry === null || now - copy.entry.at > UNDO_MS) copy.without_entry = null;
   const deepest = withAndWithout(copy)[MAX_KEPT - 1];
   if (deepest !== undefined) deepest.without_entry = null;
-  // The position with the entry writes the record of the removed filter, so this copy must not write it too.
+  // Marks this copy as reported, because the position with the entry writes the removed filter's record.
   copy.reported = true;
   return copy;
 }

@@ -24,7 +24,7 @@ function useFilter(filter: Installation, time: Settled, in_use: boolean): void {
   if (to <= from) return;
   if (time.mode !== "no_data") {
     const due = Math.min(dueByAge(filter), in_use ? dueByUse(filter, from) : Infinity);
-    // A filter change at the very instant of the limit is in time.
+    // Treats a filter change at the very instant of the limit as in time.
     const reached = due < to || (due === to && filter.removed_at !== to);
     if (reached) startOveruse(filter, time.inferred ? to : Math.max(due, from), time.inferred || due < from);
   }
@@ -45,15 +45,16 @@ export function sumOf(counts: readonly Count[]): number {
 }
 
 /**
- * Adds settled time (time whose mode is final), and the cycles counted in it, in order of time. Each part counts as overuse by the limits
- * of its moment.
+ * Adds settled time (time whose mode is final) and the cycles counted in it, in order of time. Each part counts as overuse if it exceeds
+ * the limits that applied at its moment.
  */
 export function useCounting(
   filter: Installation,
   { time, in_use, counts }: { readonly time: Settled; readonly in_use: boolean; readonly counts: readonly Count[] },
 ): void {
   let { from } = time;
-  // The order within inferred time is unknown, so overuse that begins in it starts at its end.
+  // Counts cycles within inferred time at its end, because their order in that time is unknown. Overuse that begins in it therefore starts
+  // at its end.
   for (const count of time.inferred ? [] : counts) {
     const [at] = count;
     if (at > from) useFilter(filter, { ...time, from, to: at }, in_use);
@@ -73,12 +74,13 @@ export function addCycles(filter: Installation, [at, cycles]: Count): void {
   if (limits.cycles === undefined || !known || filter.cycles < limits.cycles || removed_at === at) return;
   const reached = Math.max(at, filter.limits_from ?? 0);
   const running = runningEpisode(filter);
-  // The PLC's minutes may have reached the limit after this, but before this time became final.
+  // Moves back the start of a running overuse. The PLC's minutes may have reached the limit after this instant, but before this time became
+  // final.
   if (running === null) startOveruse(filter, reached);
   else running.since = Math.min(running.since, reached);
 }
 
-/** Adds the box's own time before the counter's first reading to the counter's offset. That time has only now become final. */
+/** Adds the box's own time before the counter's first reading to the counter's offset, now that this time's mode is final. */
 function settleOffset(filter: Installation, { from, to }: Pick<Settled, "from" | "to">): void {
   const { plc, own_until = from } = filter;
   const ms = Math.min(to, own_until) - from;
@@ -87,7 +89,10 @@ function settleOffset(filter: Installation, { from, to }: Pick<Settled, "from" |
   if (isOverLimit(filter, own_until)) startOveruse(filter, own_until);
 }
 
-/** Subtracts what the PLC counted between a removal and a person's entry about it. `time`: final time in use. */
+/**
+ * Subtracts the minutes that the PLC counted between a removal and the person's entry about that removal. `time`: time in use whose mode is
+ * final.
+ */
 export function subtractLaterCount(filter: Installation, time: Settled): void {
   const { removed_at, plc, counted_until = 0 } = filter;
   if (removed_at === null || plc === null) return;
@@ -113,7 +118,7 @@ export function isOverLimit(filter: Installation, at: EpochMs): boolean {
   if (at < filter.installed_at) return false;
   const minutes = usedMinutes(filter);
   const { limits } = filter;
-  // The tolerance allows for a counter's decimal steps, which aren't exact in binary.
+  // Allows for a counter's decimal steps, which aren't exact in binary.
   if (limits.minutes !== undefined && minutes !== null && minutes >= limits.minutes - 1e-6) return true;
   if (limits.cycles !== undefined && filter.known && filter.cycles >= limits.cycles) return true;
   return isOverPressure(filter) || dueByAge(filter) <= at;

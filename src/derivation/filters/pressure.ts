@@ -27,7 +27,7 @@ export function samplePressures({ pending, parameters, samples, clock, bays, boo
     sampled.push([clock.now, isKnown ? inFigureUnit(value, sensor) : null]);
     if (sampled.length > MAX_SAMPLES) sampled.shift();
     const isSpraying = isSpray(booth?.open) || bays.some(({ open, closed }) => isSpray(open) || closed.some(isSpray));
-    // Outside of spray stages, only the present value is needed.
+    // Keeps only the present value outside of spray stages.
     if (!isSpraying) sampled.splice(0, sampled.length - 1);
   }
 }
@@ -37,7 +37,10 @@ interface Span {
   readonly end: EpochMs;
 }
 
-/** Adds the pressure drop of a final spray stage of the booth to each fitted filter that has a sensor. */
+/**
+ * Adds the pressure drop of a spray stage of the booth to each fitted filter that has a sensor. The stage must be final (no longer changed
+ * by later records).
+ */
 export function endSpray(state: DeriveState, span: Span): void {
   const { parameters, samples } = state;
   if (parameters === null) return;

@@ -25,7 +25,7 @@ function restartBay(fold: Fold, bay: BayState, restart: Restart): void {
   const { resume, open } = bay;
   if (open === null || !isInRun(fold.state, bay)) return;
   if (resume !== null) {
-    // A stage that started after the gap contains no inferred time.
+    // Splits off the inferred time, unless the stage started after the gap and contains no inferred time.
     if (resume.went_on && open.start <= resume.good_until) splitAt(bay, resume.good_until, resume.at);
     else markLast(bay);
     bay.resume = null;
@@ -146,7 +146,7 @@ export function finishInstant(fold: Fold, bay: BayState, raw: string | null | un
   const { state } = fold;
   const { clock, parameters } = state;
   const covered = isCovered(state, bay.group);
-  // The previous value is valid up to the bad reading.
+  // Treats the previous value as valid up to the bad reading.
   const isHeld = raw === null && bay.raw !== null && covered && bay.open !== null && bay.gap === null;
   if (isHeld) setGood(bay, clock);
   if (raw !== undefined) bay.raw = raw;
@@ -219,11 +219,14 @@ function isProven(state: DeriveState, bay: BayState, length: Milliseconds): bool
   const step_ms = (hours.step / unitsPerHour(hours.unit)) * HOUR_MS;
   if (step_ms > length / 2) return length <= UNPROVEN_LIMIT_MS;
   const expected = isIn(parameters.mode_sets.runtime, bay.open.mode) ? length : 0;
-  // The slack of 0.5 ms allows for the meter's decimal steps, which aren't exact in binary.
+  // Allows 0.5 ms for the meter's decimal steps, which aren't exact in binary.
   return Math.abs(hours.steps * step_ms - expected) <= Math.max(METER_TOLERANCE * length, step_ms) + 0.5;
 }
 
-/** Returns what the counter with that role has counted since the mark, and its step in `unit`; null: that is uncertain. */
+/**
+ * Returns the amount that the counter with that role has counted since the mark, and the counter's step, in `unit`; null: the amount is
+ * uncertain.
+ */
 function countedSince(state: DeriveState, role: TagRole, mark: CounterMark | null) {
   const tag = tagWithRole(state.parameters, role) ?? "";
   const counter = state.counters[tag];

@@ -37,7 +37,7 @@ export function judgeReadings(fold: Fold, parameters: Parameters): void {
     const tag = parameters.tags[reading.tag];
     if (tag === undefined || reading.quality === "bad" || reading.value === null) continue;
     if (tag.role !== undefined) readVersion(state, tag.role, reading.value);
-    // Readings exist only if the booth's own PLC answered the poll.
+    // Ends the incident about a foreign PLC: readings exist only if the booth's own PLC answered the poll.
     if (tag.role === "plc_serial") reportOver(fold, "identity", reading.tag);
     if (isRestart(state, reading, tag)) restarted = true;
     if (tag.role === "filter_reset" && tag.filter !== undefined && isPress(state, reading)) pressed.add(tag.filter);
@@ -105,7 +105,7 @@ function areFreshFilters(state: DeriveState, parameters: Parameters, falls: read
       if (counter === undefined || group !== tag.group) return false;
       if (counter.retained && tag.counter?.retained !== true) return false;
       if (unseen_ms === null) return hasCounted(state, name, 0);
-      // The counter may have been reset at the start of the gap and then have counted from 0.
+      // Allows for a counter that was reset at the start of the gap and then counted from 0.
       const most = mostCounted({ counter, elapsed_ms: unseen_ms, max_rate_per_h: maxRateOf(other, parameters) });
       return hasCounted(state, name, most) && state.pending.some((reading) => reading.tag === name);
     });
@@ -197,15 +197,15 @@ export interface Pair {
 }
 
 /**
- * Returns what a counter counted between two readings. A wrap needs a known modulus and a plausible rate. A reset needs evidence of a
- * restart, or a value small enough to have been counted from 0 in that time. Any other fall is unexplained and counts nothing. The same
- * applies to a jump of more than one step + rate x time x 1.5.
+ * Returns the amount that a counter counted between two readings. A wrap needs a known modulus and a plausible rate. A reset needs evidence
+ * of a restart, or a value small enough to have been counted from 0 in that time. Any other fall is unexplained and counts nothing. The
+ * same applies to a jump of more than one step + rate x time x 1.5.
  */
 export function countOf(pair: Pair): Count {
   const { previous, next, counter } = pair;
   const rate = pair.max_rate_per_h;
   const most = mostCounted(pair);
-  // The tolerance allows for rounding errors of scaled values.
+  // Allows for rounding errors of scaled values.
   const fits = (delta: number): boolean => delta <= most + counter.step * 1e-6;
   const delta = next - previous;
   if (delta >= 0) return fits(delta) ? { kind: "normal", delta } : { kind: "unexplained", delta: 0 };

@@ -20,7 +20,7 @@ const SOFT: readonly Mode[] = ["idle", "setback", "prep", "unknown", "no_data"];
 /** Position of each mode in the usual order of a job. Other modes in a custom run set have no position. */
 const ORDER: Partial<Record<Mode, number>> = { spray: 0, flash: 0, purge: 1, bake: 2, cool_down: 3 };
 
-/** Starts a stage when its start is final. */
+/** Applies the start of a stage to the run, once no later record can change that start. */
 export function enterMode(fold: Fold, bay: BayState, { mode, start }: OpenStage): void {
   passRunTime(fold, bay, start);
   if (isIn(fold.state.parameters?.mode_sets.run, mode)) enterRunStage(fold, bay, { mode, start });
@@ -46,7 +46,7 @@ function enterRunStage(fold: Fold, bay: BayState, { mode, start }: Pick<OpenStag
 /** Ends the run because of a mode that is neither part of a run nor a pause. */
 function enterFault(fold: Fold, bay: BayState, { mode, start }: Pick<OpenStage, "mode" | "start">): void {
   const pause = bay.run?.pause ?? null;
-  // After a longer silence, it is unknown how the run ended, so a later fault proves nothing.
+  // Ignores a fault after a longer silence, because it is then unknown how the run ended.
   const isEnd = pause === null || start - pause.since < BREAK_MS;
   if (isEnd && bay.cycle !== null && (mode === "fault" || mode === "estop")) {
     bay.cycle.gap ||= pause !== null && pause.no_data_from !== null;
@@ -81,7 +81,7 @@ function endRun(fold: Fold, bay: BayState, at: EpochMs): void {
   bay.run = null;
 }
 
-/** Applies a final stage to the run. `next` is the mode after the stage. */
+/** Updates the open cycle after a stage that can no longer be merged or corrected. `next` is the mode after the stage. */
 export function leaveStage(fold: Fold, bay: BayState, { stage, next }: { stage: ClosedStage; next: Mode }): void {
   const { mode, end } = stage;
   const length = end - stage.start;

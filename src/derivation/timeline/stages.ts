@@ -40,7 +40,7 @@ export function minStageMs(parameters: Parameters | null, group: string): Millis
   return parameters?.min_stage_ms ?? Math.max(MIN_STAGE_AT_LEAST_MS, pollIntervalMs(parameters, group));
 }
 
-/** Changes the bay's mode to that of the entry, from the entry's instant on. */
+/** Changes the bay's mode to the entry's mode, from the entry's instant on. */
 export function enterStage(fold: Fold, bay: BayState, { mode, raw, at, reason, uncertainty_ms }: Entry): void {
   const { open } = bay;
   const fresh = { mode, raw, start: at, uncertain_ms: 0, uncertainty_ms, before: null, entered: false };
@@ -49,7 +49,7 @@ export function enterStage(fold: Fold, bay: BayState, { mode, raw, at, reason, u
     bay.settled = at;
     return;
   }
-  // A stage of any length is kept if its end was not seen (before a gap or a restart) or its time is already final.
+  // Keeps a stage of any length if its end was not seen (before a gap or a restart), or if its time is already final.
   const length = at - open.start;
   const isTooShort =
     mode === "no_data" || reason === "restart" ? length === 0 : length < minStageMs(fold.state.parameters, bay.group);
@@ -141,7 +141,7 @@ function flushOne(fold: Fold, bay: BayState): void {
   writeStage(fold, bay.bay, stage);
 }
 
-/** Writes a final stage as a fact. */
+/** Writes a stage as a fact. The stage must be final: no later record can change it. */
 function writeStage(fold: Fold, bay: number, stage: ClosedStage): void {
   const { mode, raw, start, end, end_reason, uncertain_ms, uncertainty_ms } = stage;
   const is_new_start = isNewStart(stage);
@@ -154,7 +154,7 @@ export function isNewStart(stage: OpenStage): boolean {
   return stage.before !== stage.mode;
 }
 
-/** Makes the mode of the bay's time up to `to` final. */
+/** Makes the bay's mode final for all time up to `to`: no later record can change it. */
 function settle(fold: Fold, bay: BayState, { mode, to }: { mode: Mode; to: EpochMs }): void {
   while (bay.settled < to) {
     const settled = nextPiece(bay, mode, to);
@@ -167,7 +167,7 @@ function settle(fold: Fold, bay: BayState, { mode, to }: { mode: Mode; to: Epoch
   }
 }
 
-/** Adds booth time with a final mode to hours, filters and checks. */
+/** Adds a period of the booth whose mode is final to hours, filters and checks. */
 function passSettled(state: DeriveState, settled: Settled): void {
   addTime(state, settled);
   useFilters(state, settled);
@@ -194,7 +194,7 @@ function unitedTime(fold: Fold): Settled[] {
   const united: Settled[] = [];
   if (booth === null || bays.some((bay) => bay.open === null)) return united;
   const until = Math.min(...bays.map((bay) => bay.settled));
-  // The booth's time starts when the last bay has its first time.
+  // Starts the booth's time when the last bay has its first time.
   if (booth.open === null) booth.settled = Math.max(booth.settled, ...bays.map((bay) => bay.slices[0]?.from ?? 0));
   while (booth.settled < until) {
     for (const bay of bays) while (bay.slices[0] !== undefined && bay.slices[0].to <= booth.settled) bay.slices.shift();

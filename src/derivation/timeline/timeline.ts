@@ -66,7 +66,7 @@ export function advance(fold: Fold, instant: Instant): void {
   moveClock(state, record, instant);
   for (const bay of state.bays) {
     passTime(fold, bay, { before, instant });
-    // A jump of the clock doesn't count as elapsed time, so the start of the contradiction moves with the clock.
+    // Moves the start of the contradiction with the clock, because a jump of the clock doesn't count as elapsed time.
     if (bay.conflict !== null && bay.conflict !== undefined) bay.conflict += instant.jump_ms;
     checkBay(fold, bay);
   }
@@ -116,7 +116,7 @@ function finishBay(fold: Fold, bay: BayState): void {
   const raw = reading.quality === "bad" || reading.value === null ? null : rawMode(reading.value);
   finishInstant(fold, bay, raw);
   if (raw === null) return;
-  // Only two process modes at once contradict each other.
+  // Ends the contradiction unless two process modes are on at once.
   if (modesIn(raw).filter((mode) => PROCESS.includes(mode)).length < 2) bay.conflict = null;
   else bay.conflict ??= fold.state.clock.now;
   checkMode(fold, bay, raw);

@@ -6,7 +6,10 @@
 
 /** @typedef {Readonly<Record<string, string | number>>} Values */
 
-/** @param {string} pattern @param {Values} values @param {string} locale @returns {string} */
+/**
+ * Renders a message pattern with these values. `locale` decides plural forms and the format of numbers.
+ * @param {string} pattern @param {Values} values @param {string} locale @returns {string}
+ */
 export function icuText(pattern, values, locale) {
   return icuPart({ pattern, at: 0 }, { values, locale, count: null });
 }
@@ -45,7 +48,10 @@ function quotedPart(source) {
   return words;
 }
 
-/** @param {{ pattern: string, at: number }} source @param {{ values: Values, locale: string, count: number | null }} how @returns {string} */
+/**
+ * Renders the argument after an opening brace: a value, a number, or the matching form of a plural or select.
+ * @param {{ pattern: string, at: number }} source @param {{ values: Values, locale: string, count: number | null }} how @returns {string}
+ */
 function argumentPart(source, how) {
   const [whole = "", name = "", kind = ""] =
     /^\s*(\w+)\s*(?:,\s*(\w+)\s*,?)?\s*/.exec(source.pattern.slice(source.at)) ?? [];
@@ -67,7 +73,10 @@ function argumentPart(source, how) {
   return forms[`=${value}`] ?? forms[wanted] ?? forms["other"] ?? "";
 }
 
-/** Reads the name of a choice's next form and its opening brace; null: the choice ends. @param {{ pattern: string, at: number }} source */
+/**
+ * Reads the start of the next form of a plural or select, such as `one {`. Returns the form's name; null: no further form.
+ * @param {{ pattern: string, at: number }} source
+ */
 function nextForm(source) {
   const [whole = "", name = ""] = /^\s*([^\s{}]+)\s*\{/.exec(source.pattern.slice(source.at)) ?? [];
   if (whole === "") source.at += /^\s*/.exec(source.pattern.slice(source.at))?.[0].length ?? 0;

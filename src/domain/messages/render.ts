@@ -13,7 +13,7 @@ export function render(text: Text, surface: Surface = "shell"): string {
   const { code, args } = text;
   const name = surface === "page" && `${code}.page` in patterns ? `${code}.page` : code;
   const pattern = patterns[name];
-  // Another version of the agent stored this message.
+  // Shows the code and the values of a message that another version of the agent stored.
   if (pattern === undefined) return [code, ...Object.values(args).map((arg) => valueOf(arg, surface))].join(" ");
   const values = Object.entries(args).map(([key, arg]) => [key, valueOf(arg, surface)] as const);
   return icuText(pattern, Object.fromEntries(values), "en");

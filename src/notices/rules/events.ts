@@ -17,7 +17,7 @@ export interface Subject {
   readonly what: string;
 }
 
-/** A condition of a booth or the gateway at an instant. */
+/** A state of a booth or the gateway that notices report, at an instant. */
 export interface Condition extends Subject {
   /** The state. unsure: the present data doesn't show the state, so the last known state holds. */
   readonly is: "on" | "off" | "unsure";
@@ -37,7 +37,10 @@ const ALARM_MODES = { estop: "E-stop", fault: "fault" } as const;
 
 type Thresholds = Pick<NoticeConfig, "link_minutes" | "service_minutes" | "mode_minutes">;
 
-/** Returns the conditions of a booth. `now` is the wall clock; `time` is the corrected time, as in the summary. */
+/**
+ * Returns the conditions of a booth: states that notices report, such as an alarm mode or a full store. `now` is the wall clock; `time` is
+ * the corrected time, as in the summary.
+ */
 export function conditionsOf(
   {
     summary,

@@ -21,7 +21,7 @@ import { type Change, type Condition, INCIDENT, type Subject } from "./events.ts
 export interface Ledger {
   /** The last examined record of each log. */
   readonly cursors: Readonly<Record<StreamId, Seq>>;
-  /** Logs whose newest records wait for a confirmed clock. Their booths' conditions are used instead of those records. */
+  /** Logs whose newest records wait for a confirmed clock. Their booths' present conditions are used instead of those records. */
   readonly unconfirmed: readonly StreamId[];
   /** Events that have begun and not ended, by booth and key. */
   readonly open: Readonly<Record<string, Open>>;
@@ -103,7 +103,7 @@ interface Observation {
   readonly conditions: readonly Condition[];
   /** The number of open incidents; null if it is unknown. */
   readonly open_incidents: number | null;
-  /** True if the conditions include all open incidents. */
+  /** True if `conditions` includes all open incidents. */
   readonly has_incidents?: boolean;
   readonly time: EpochMs;
 }

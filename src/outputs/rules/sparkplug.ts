@@ -23,7 +23,7 @@ export interface Metric {
   readonly datatype: Datatype;
   /** The value; null if it is unknown. */
   readonly value: number | boolean | string | null;
-  /** True if the value was read before this session, so it is not the current value. */
+  /** True if the value was read before this session and is therefore not the current value. */
   readonly is_historical: boolean;
   /** Sparkplug's quality code: 500 stale, 0 bad. Absent: good. */
   readonly quality?: number;

@@ -24,7 +24,7 @@ export async function backfill(
 ): Promise<Outcome> {
   const { binding, gateway } = booth;
   const { ranges, stream_id: stream, digest: answered } = call.order;
-  // If the hours are equal on both sides, the service's answer has no ranges and needs no resend.
+  // Resends nothing if the hours are equal on both sides, because the service's answer then has no ranges.
   const sent =
     ranges.length === 0 ? NOTHING : await resent(booth, { stream, ranges, left: call.expires_at - now }, signal);
   if (answered !== null) {
@@ -62,7 +62,7 @@ async function resent(
 async function resendAll({ binding, gateway, state }: BoundBooth, signal: AbortSignal): Promise<void> {
   binding.resending = { recheck: () => undefined };
   while (binding.waiting_backfills.length > 0) {
-    // If a stop cuts the sleep short, the resend rejects at once.
+    // Ignores a stop during the sleep, because the resend then rejects at once.
     await gateway.clock.sleep(GATHER_MS, signal).catch(() => undefined);
     const waiting = binding.waiting_backfills.splice(0).filter(({ isExpired }) => !isExpired);
     const [first] = waiting;

@@ -28,7 +28,7 @@ export async function configLoop(booth: BoundBooth, signal: AbortSignal): Promis
     const call = { id: "", order, expires_at: clock.wall() + TRIAL_MS, resumed: false };
     await changeConfig(booth, call, signal).catch((error: unknown) => {
       if (signal.aborted) throw error;
-      // Even an unexpected error fails only this trial. When the record is read again, it offers the configuration again.
+      // Lets an unexpected error fail only this trial. When the record is read again, it offers the configuration again.
       const why = errorMessage(error);
       const text = `${state.booth}: the service's configuration ${revision} isn't taken: ${why}`;
       log.warn({ event: "config_refused", booth: state.booth, revision }, text);
@@ -107,7 +107,7 @@ async function changedRecord(
   throw new CommandFailure(`the record's configuration is still revision ${found}`);
 }
 
-/** Waits until the conditions of a trial are met. Returns what is missing at the end of the time limit; "": nothing. */
+/** Waits until a trial has proven the configuration. Returns what is missing at the end of the time limit; "": nothing. */
 async function proved(booth: BoundBooth, within_ms: Milliseconds, signal: AbortSignal): Promise<string> {
   const { clock } = booth.gateway;
   const { link } = booth.state;

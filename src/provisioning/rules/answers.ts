@@ -19,7 +19,10 @@ const RETRY = { base_ms: 1_000, cap_ms: 300_000 };
 
 type Answer = ServiceAnswer<ServiceRecord>;
 
-/** Returns the full record after a claim. Without generations, the answer has few fields, so the others are kept from the look-up. */
+/**
+ * Returns the full record after a claim. At a service without generations, the answer has few fields, and the look-up's record supplies the
+ * other fields.
+ */
 function knownOf(row: ProvisioningRow, said: ServiceRecord): ServiceRecord {
   const { completion_status, hw_configuration } = said;
   return said.generation === null && row.record !== null
@@ -179,7 +182,7 @@ export function toClaiming(
   return move(row, around, { state: "claiming", record, claim });
 }
 
-/** Handles the answer to a claim. A new binding resets what an earlier one left behind. */
+/** Handles the answer to a claim. A new binding resets the data of an earlier binding. */
 export function claimed(row: ProvisioningRow, answer: Answer, around: Surroundings): ProvisioningRow {
   if (answer.kind === "keep") return retry(row, "claiming", { ...answer, around });
   if (answer.kind !== "ok") return refused(row, answer, around);
@@ -199,7 +202,7 @@ export function groundsOf({ to, by_root, last_seq }: Leaving): Pick<Provisioning
   return to === "decommissioned" && by_root === true ? { wipe: { by: "root", for_ms: 0, last_seq } } : {};
 }
 
-/** Handles the answer to leaving. If the service has another binding or none, the booth counts as left. */
+/** Handles the service's answer to a request to end the binding. If the service has another binding or none, the booth counts as left. */
 export function left(
   row: ProvisioningRow,
   answer: Answer,

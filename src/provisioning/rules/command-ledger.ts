@@ -6,8 +6,8 @@ const MAX_BACKFILL_MS: Milliseconds = 24 * 3_600_000;
 /** Maximum number of running commands that share a capacity. Each type of command has its own capacity, so that no type blocks another. */
 const MOST_RUNNING = 4;
 /**
- * Maximum number of backfills at once. It is higher, because waiting backfills are sent together: the more of them wait, the less is sent
- * twice.
+ * Maximum number of backfills at once. It is higher than for other commands, because waiting backfills are sent together: the more wait,
+ * the less is sent twice.
  */
 const MOST_BACKFILLS = 16;
 /** Maximum number of waiting commands that share a capacity. The service repeats unanswered commands. */

@@ -79,7 +79,7 @@ const STEP_OF: Readonly<Record<ProvisioningState, ProvisioningStep>> = {
 
 export function stepOf(row: ProvisioningRow): ProvisioningStep {
   if (row.leaving !== null) return "leave";
-  // Without generations, a rejection doesn't say who holds the booth, so the look-up is retried.
+  // Retries the look-up at a service without generations, because its rejection doesn't say who holds the booth.
   const isAskedAgain = row.state === "conflict" && row.record?.generation === null;
   return isAskedAgain ? "look_up" : STEP_OF[row.state];
 }
@@ -121,17 +121,17 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
         : row;
     case "record_seen": {
       const seen = isBound(row) ? recordSeen(row, event, around) : seenAfterEnd(row, event, around);
-      // The record could be read, so the key is valid again.
+      // Treats the key as valid again, because it could read the record.
       return isBound(row) && seen.advice === REVOKED ? { ...seen, reason: "", advice: "" } : seen;
     }
     case "key_refused": {
-      // The binding stays. Delivery resumes once a key opens a session again.
+      // Keeps the binding. Delivery resumes once a key opens a session again.
       const reason = message("bind.key_refused", { reason: event.reason });
       return row.state === "active" && !isSameText(row.reason, reason) ? { ...row, reason, advice: REVOKED } : row;
     }
     case "leave":
       if (isBound(row)) return { ...row, leaving: event.leaving, attempt: 0, wait_ms: 0 };
-      // An unbound booth leaves at once: it has nothing to deliver, and the service has nothing to change.
+      // Ends an unbound booth's provisioning at once: the booth has nothing to deliver, and the service has nothing to change.
       return { ...emptyRow(around.now), state: event.leaving.to, stream: row.stream, ...groundsOf(event.leaving) };
     case "left": {
       const { id, from_seq } = event.name;
@@ -150,8 +150,9 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
 const REVOKED = message("bind.revoked");
 
 /**
- * Starts the provisioning of a serial number. If the booth is already bound under this number, only cancels an unfinished leaving, because
- * a new start would stop the delivery. If the service denies the key, nothing is delivered, and a new claim is the only remedy.
+ * Starts the provisioning of a serial number. If the booth is already bound under this number, only cancels a release that is in
+ * progress, because a new start would stop the delivery. Starts anew if the service has revoked the gateway's key, because then only a new
+ * claim can resume the delivery.
  */
 function serialEntered(
   row: ProvisioningRow,
@@ -176,7 +177,7 @@ function confirmed(
     if (record === null) return toBeConfirmed(vouched, row.record, around);
     return toClaiming(vouched, { record, claim_id: event.claim_id, intent: "claim" }, around);
   }
-  // The conflict may be outdated, so the booth is looked up again, and a new claim follows from the answer.
+  // Looks up the booth again, because the conflict may be outdated. A new claim follows from the answer.
   const takesOver = row.state === "conflict" && event.confirmation.replace === true;
   return takesOver ? move({ ...vouched, claim: null }, around, { state: "serial_entered" }) : row;
 }

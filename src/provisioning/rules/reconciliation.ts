@@ -33,8 +33,8 @@ type Leaf = number | string;
 /** Maximum number of stored differences of a comparison, because each answer and each event of the status repeats them. */
 export const MOST_DIFFERENCES = 100;
 /**
- * Maximum length of a figure's name or text, in characters. The gateway's names are shorter, but a nested name repeats the names of all
- * levels above.
+ * Maximum length of a figure's name or text, in characters. Names of the gateway's own figures are shorter. The limit is for deeply nested
+ * answers of the service, because a figure's name repeats the names of all levels above it.
  */
 const MOST_CHARS = 200;
 

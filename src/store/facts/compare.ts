@@ -30,7 +30,7 @@ export function compareFacts(standing: readonly Placed<Fact>[], refolded: readon
   const byPlace = bagOf(stale, placeOf);
   const examples: string[] = [];
   const append = fresh.map(({ fact, time }) => {
-    // Revisions and filter changes have no field for the fact that they replace, so the old fact is withdrawn.
+    // Withdraws the old revision or filter change, because these kinds have no field for the fact that they replace.
     const before = fact.kind !== KIND.revision && fact.kind !== KIND.filter ? byPlace.take(placeOf(fact)) : undefined;
     count(fact.kind, before === undefined ? "added" : "replaced");
     if (examples.length < MAX_EXAMPLES) examples.push(exampleOf(before, fact));

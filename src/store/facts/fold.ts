@@ -6,7 +6,10 @@ import { DERIVATION_VERSION } from "../../domain/rebuild.ts";
 export interface Fold {
   /** Version of the definitions that facts are made by. It is stored with each fact. */
   readonly version: number;
-  /** Changes the given state, so the caller must continue with the returned one. Facts get their seq only at the commit. */
+  /**
+   * Folds one record into the state. The given state is modified in place, so a caller that still needs it must copy it first. The facts
+   * have no seq yet: the commit assigns it.
+   */
   readonly step: typeof step;
 }
 

@@ -61,7 +61,7 @@ export function createRebuilder(store: OpenStore) {
       }
       over.set(job.stream, swap(store, job));
     } catch (error) {
-      // The store is unchanged: until the swap, which is one transaction, the rebuild uses only memory.
+      // Leaves the store unchanged: until the swap, which is one transaction, the rebuild uses only memory.
       fail(job.stream, job.current, error);
     }
     jobs.delete(job.stream);
@@ -77,7 +77,7 @@ export function createRebuilder(store: OpenStore) {
     progress,
     /** Does a bounded piece of work. Returns false if no rebuild is left to continue. */
     slice,
-    /** Starts a rebuild of each of these streams whose time turned out to be wrong, then does a slice of work. */
+    /** Starts to rebuild each given stream whose time turned out to be wrong, then does a slice of work. */
     mend(streams: Iterable<StreamId>): boolean {
       for (const stream of streams) {
         const { info, state, hold } = store.live(stream);
@@ -110,10 +110,10 @@ function newJob(store: OpenStore, stream: StreamId, { current, moves }: RebuildO
   if (info.newest_seq === 0) throw new Error("the log is empty: there is nothing to rebuild from");
   const [damaged] = store.quarantine.firstOfLog(stream);
   const isAhead = aheadOf(present) !== null;
-  // A stream whose time is ahead is rebuilt in any case. Otherwise its time would stand still, which is worse than losing the facts of
-  // damaged records.
+  // Refuses to rebuild a damaged stream, unless its time is ahead. Such a stream's time would stand still, which is worse than losing the
+  // facts of damaged records.
   if (damaged !== undefined && !isAhead) {
-    // Folding the remaining records would withdraw facts that the missing records proved.
+    // Does not fold the remaining records, because that would withdraw facts that the missing records proved.
     throw new Error(
       `records ${damaged[0]} to ${damaged[1]} were damaged in the store: ` +
         `the facts made from them stand, and the log without them can't be rebuilt`,
@@ -126,12 +126,12 @@ function newJob(store: OpenStore, stream: StreamId, { current, moves }: RebuildO
   const places = store.sql.bootPlaces.all(stream).length;
   const { seq, state: kept } = startOf(store, stream, info.oldest_seq);
   const stretches = takenBackFrom(store.sql, stream, { seq, shown: shownBy(kept) });
-  // If this is the oldest snapshot left, its own time may be wrong.
+  // Corrects the snapshot's own time, which may be wrong if this is the oldest snapshot left.
   const right = putBack(kept, rightOffset(kept, stretches));
   const limit = right.clock.now;
   const by = kept.clock.now - limit;
   const begin = takeBack(right, stretches);
-  // Today's parameters replace the snapshot's own, because the records that set those are before the snapshot.
+  // Replaces the snapshot's parameters by today's, because the records that set the snapshot's parameters are before the snapshot.
   const { state, facts: adopted } =
     today === null || seq === 0 ? { state: begin, facts: [] } : adoptParameters(begin, today);
   return {

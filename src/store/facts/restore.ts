@@ -19,7 +19,7 @@ export function* restoreLost(store: OpenStore, streams: readonly StreamId[], tri
   for (const stream of streams) {
     const { info, hold } = live(stream);
     const keys = quarantine.declared(stream).flatMap(([from]) => (from >= info.oldest_seq ? `${stream} ${from}` : []));
-    // Records that wait for a clock sync have no final time yet, and neither have their facts.
+    // Skips a stream with records that wait for a clock sync, because the final times of their facts aren't known yet.
     if (hold.length > 0 || keys.every((key) => tried.has(key))) continue;
     for (const key of keys) tried.add(key);
     yield;
@@ -28,7 +28,7 @@ export function* restoreLost(store: OpenStore, streams: readonly StreamId[], tri
       yield* refold(store, job);
       storeLost(store, job);
     } catch (error) {
-      // The store is unchanged, and a log that can't be folded again stays as it is. Only errors of the file and the disk have a code.
+      // Rethrows only errors of the file and the disk, which have a code. If a log can't be folded again, the store stays unchanged.
       if (error instanceof Error && "code" in error) throw error;
     }
   }

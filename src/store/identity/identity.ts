@@ -13,8 +13,9 @@ const TABLES = ["gateway", "provisioning", "learned", "kept", "origin"] as const
 
 /**
  * - seal: a checksum over all rows of all tables. It reveals a row that a flipped bit has changed or hidden. A trigger deletes the seal at
- * each change, and the same transaction writes it again. An agent older than the seal leaves it deleted.
- * - origin: the booth of each stream of the log. A salvage needs it if the log file has lost the booth.
+ * each change, and the same transaction writes a new one. An agent too old to know the seal only deletes it.
+ * - origin: the booth that each stream of the log belongs to. The repair of a damaged log needs it if the log file no longer names the
+ * booth.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS gateway (one INTEGER PRIMARY KEY CHECK (one = 1), gateway_id TEXT NOT NULL, credential TEXT) STRICT;
@@ -73,7 +74,7 @@ const LOST = "lost";
 export function openIdentity(dataDir: string, uuid: () => string, hadStore = false): IdentityFile {
   const path = join(dataDir, "identity.db");
   const copy = join(dataDir, "identity.copy.db");
-  // A damaged file that was set aside held an identity too.
+  // Returns whether a damaged file was set aside, because it held an identity too.
   const isDamaged = (): boolean => [path, copy].some((one) => existsSync(`${one}.damaged`));
   const db = openWhole(path, copy);
   const sealed = (write: () => unknown): void =>
@@ -255,7 +256,7 @@ function originsOf(file: string): readonly Origin[] {
       db.close();
     }
   } catch (error) {
-    // The file is damaged or has no such table. The other file may have the table; otherwise the booths stay unknown.
+    // Returns no origins if the file is damaged or lacks the table. The other file may have the table; otherwise the booths stay unknown.
     if (error instanceof Sqlite.SqliteError) return [];
     throw error;
   }

@@ -226,7 +226,10 @@ function oddQualities(block: Buffer): Map<number, Quality> {
   return found;
 }
 
-/** By record index: the error of the wall clock, and the device's own time if the device sent one. */
+/**
+ * The times of a chunk's records, by record index. `offsets`: the errors of the wall clock; `sources`: the device's own times, if it sent
+ * any.
+ */
 interface Locals {
   readonly offsets: readonly number[];
   readonly sources: readonly (number | undefined)[];
@@ -245,7 +248,7 @@ function localsOf(local: Buffer, count: number): Locals {
   while (offsets.length < count) {
     if (left === 0) {
       now += offset.signed();
-      // The stored count excludes the record at which the offset changes.
+      // Adds one, because the stored count excludes the record at which the offset changes.
       left = offset.isAtEnd ? Infinity : offset.number() + 1;
     }
     left -= 1;

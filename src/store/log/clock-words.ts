@@ -25,7 +25,10 @@ export function clockWords(sql: Statements) {
     opened(stream: StreamId, clock: string, newest: Seq): void {
       if (!known.has(stream)) known.set(stream, { clock, upto: newest, shown: null });
     },
-    /** Returns whether newer records changed what is taken back. Costs nothing as long as the clock offset is unchanged. */
+    /**
+     * Returns whether newer records changed which stretches of time are taken back (corrected). Costs nothing as long as the clock offset
+     * is unchanged.
+     */
     hasChanged({ stream, oldest_seq: oldest, newest_seq: newest }: StreamInfo, clock: string): boolean {
       const words = known.get(stream);
       if (words === undefined || words.clock === clock) return false;

@@ -72,7 +72,7 @@ export function valueWriter(sink: ByteSink, encoding: Encoding): (value: unknown
     };
   }
   return (value) => {
-    // 0 stands for a bad reading, so each difference is written plus one.
+    // Writes each difference plus one, because 0 stands for a bad reading.
     if (typeof value !== "number") sink.number(0);
     else if (encoding === DOUBLE) {
       sink.number(1);

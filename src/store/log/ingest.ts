@@ -60,7 +60,7 @@ export function ingest(store: OpenStore, live: LiveStream, input: Input): readon
     sql.saveState.run(stateRow(stream, seq, live.state));
     if (commit.last !== undefined) live.saved = { seq, mono: commit.last.mono, boot: commit.last.boot };
     const kept_from = input.oldest ?? live.info.oldest_seq;
-    // While records wait for a clock sync, no snapshot is kept, because their facts are made later.
+    // Keeps a snapshot only if no records wait for a clock sync, because their facts are made later.
     if (live.hold.length === 0) {
       store.snapshots.keep(stream, { seq: commit.newest, at: live.state.clock.now, state: live.state }, kept_from);
     }

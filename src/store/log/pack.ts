@@ -76,7 +76,7 @@ function runsOf({ first_seq }: Start, records: readonly Placed<LogRecord>[]): [s
 
 /** Returns the series of each record. */
 function ownersOf(records: readonly Placed<LogRecord>[]): Series[] {
-  // A map by tag alone is enough, because few kinds share a name: a reading has its tag, a coverage record its poll group.
+  // Maps by tag alone, because few kinds share a name: a reading has its tag, a coverage record its poll group.
   const byTag = new Map<string, Series[]>();
   let before: { readonly mono: number; readonly own: Series } | undefined;
   return records.map((record) => {

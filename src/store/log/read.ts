@@ -35,15 +35,16 @@ export function recordReader(
       return whole;
     };
     const log = wholeOf(rows, unpack).flatMap((records) => firstOf(records, ask));
-    // Facts after the last row are left for the next answer. After the log's last row, there is no next answer that could have them.
+    // Leaves facts after the last row for the next answer, unless it is the log's last row and no further answer could have them.
     const to = isEnd ? info.newest_seq : (rows.at(-1)?.last_seq ?? 0);
     const facts = wholeOf(sql.factsFrom.all({ stream: info.stream, from: ask.from, to, rows: ask.limit }), unpackFact);
     const merged: Placed[] = [...log, ...facts];
     const given = merged.sort((a, b) => a.seq - b.seq).slice(0, ask.limit);
-    // A damaged inner page of the database hides whole rows. Every record must be found unless it was evicted or noted as lost.
+    // Expects every record unless it was evicted or noted as lost, because a damaged inner page of the database hides whole rows.
     const expected = (given.at(-1)?.seq ?? ask.last) - ask.from + 1;
     if (ask.from >= info.oldest_seq && given.length < expected) isDamaged = true;
-    // If the first row begins after `last`, all earlier records were deleted, and this row waits for a clock sync.
+    // Without a found record, `isHidden` means that the rows are out of order: some row should hold a record up to `last`. A first row that
+    // begins after `last` is no fault. The records up to `last` were then deleted, and that row waits for a clock sync.
     const isHidden = !isEnd && info.oldest_seq <= ask.last && (rows[0]?.first_seq ?? 0) <= ask.last;
     return { given, isDamaged, isHidden };
   };
@@ -74,10 +75,10 @@ function rowsFor(sql: Statements, stream: StreamId, { from, limit }: Ask): { row
   while (rows.length < READ_ROWS) {
     const page = sql.logRowsFrom.all({ stream, from: next, rows: PAGE_ROWS });
     const isEnd = page.length < PAGE_ROWS;
-    // A page may begin with a row that ends before its first seq, if the records in between were deleted.
+    // Drops the page's first row if it ends before the page's first seq. This happens if the records in between were deleted.
     const fresh = page.filter(({ last_seq }) => last_seq >= next);
     for (const row of fresh) {
-      // Unpacking a chunk that isn't needed yet would cost more than the whole answer.
+      // Stops before rows that aren't needed yet, because unpacking such a chunk would cost more than the whole answer.
       if (seqs >= limit) return { rows, isEnd: false };
       rows.push(row);
       seqs += row.last_seq - Math.max(row.first_seq, next) + 1;
@@ -181,7 +182,7 @@ function chunkIn({ sql, sizes }: ChunkStore, stream: StreamId, { from, end }: St
     // Searches some rows ahead, so that short rows are sent together.
     const ahead = rowsAfter(ROWS_AT_ONCE);
     const later = ahead.find((one, index) => (index > 0 || one.first_seq > from) && mayBeChunk(one));
-    // The page may have begun with one row before `from`.
+    // Counts `ROWS_AT_ONCE - 1` rows as a full page, because the page may have begun with one row before `from`.
     const searched = ahead.length < ROWS_AT_ONCE - 1 ? end : (ahead.at(-1)?.last_seq ?? end);
     return { chunk: null, to: Math.min(end, later === undefined ? searched : later.first_seq - 1) };
   }
@@ -191,7 +192,7 @@ function chunkIn({ sql, sizes }: ChunkStore, stream: StreamId, { from, end }: St
   const whole = facts.flatMap((fact) => ifWhole(unpackFact, fact) ?? []);
   if (facts.length > MOST_FACTS || held + whole.length !== to - from + 1) return { chunk: null, to };
   const { first_seq, boot, mono0, t0, packed } = row;
-  // The body is copied, because its memory is transferred to another thread.
+  // Copies the body, because its memory is transferred to another thread.
   return { chunk: { from, to, first_seq, boot, mono0, t0, body: new Uint8Array(bodyOf(packed)), facts: whole }, to };
 }
 

@@ -67,7 +67,7 @@ export function packLog(stream: string, records: readonly Placed<LogRecord>[], p
   const isWhole = records.every(({ mono, at, time, ...more }) =>
     [mono, at, time, sourceOf(more) ?? 0].every(Number.isSafeInteger),
   );
-  // A fraction of a millisecond would be lost, and another instant would be read back.
+  // Rejects a fraction of a millisecond, which would be lost, so that another instant would be read back.
   if (!isWhole) throw new RangeError("an instant in the log is a whole number of ms: a clock or a driver gave another");
   const packed = packChunk(start, records);
   return { ...row, packed, crc: crcOfLog({ ...row, packed }) };

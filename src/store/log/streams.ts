@@ -52,7 +52,7 @@ export function loadStream(store: FoldedStore & { readonly sql: Statements }, ro
   return { info: infoOf(row), ...foldOf(store, row), saved: null, closed };
 }
 
-/** A function that is called with the provisional facts of one record that waits for a clock sync, and the state after that record. */
+/** A callback for each record that waits for a clock sync: receives the record's provisional facts, and the state after the record. */
 export type Hearer = (facts: readonly Fact[], state: DeriveState) => void;
 
 /** Returns the state after the stream's newest record, including records that wait for a clock sync. Pages and reports show this state. */

@@ -79,7 +79,7 @@ function* rowsOfCopy(copy: string, progress: StoreProgress): Generator<readonly 
       db.exec(
         `PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = ${page}; PRAGMA writable_schema = RESET`,
       );
-      // A damaged cell ends a search, so the rows after it are read from the other end.
+      // Searches from both ends, because a damaged cell ends a search before the rows after it.
       for (const order of ["ASC", "DESC"]) if (yield* rowsBelow(db, order)) break;
     }
     progress(pages, pages);

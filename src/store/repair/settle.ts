@@ -45,7 +45,7 @@ export function settleStreams(db: Database, { origins, wall }: Known): StoreMade
   );
   return streams.all().map((found) => {
     const { stream } = found;
-    // The log of a stream without a known booth is kept for inspection.
+    // Keeps the log of a stream without a known booth for inspection.
     const unknown = { booth: `unknown ${stream}`, created_at: wall() };
     const { booth, created_at } = ownOrigin.get(stream) ?? origins.find((one) => one.stream === stream) ?? unknown;
     addOrigin.run({ stream, booth, created_at });

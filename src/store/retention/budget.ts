@@ -193,7 +193,7 @@ export function makeRoom(
     if (stream_id !== info.stream) dropRowsWhileFull(making, { stream: stream_id, upTo: up_to });
   }
   const before = (): Seq => (sql.firstRow.get(info.stream)?.first_seq ?? info.newest_seq + 1) - 1;
-  // Counting reads all pages of facts, so it is done once, and only after all acked log rows are deleted.
+  // Counts the pages of facts only once, and only after all acked log rows are deleted, because counting reads all these pages.
   const factPages = isFull() ? (sql.factPages.get()?.pages ?? 0) : 0;
   const spare = factPages - Math.floor(file.limits().most * FACT_SHARE);
   const least = file.usedPages() - spare;

@@ -47,7 +47,10 @@ export const IDENTITY_CALLS = {
 
 type Table<Calls> = Readonly<Record<keyof Calls & string, CallTarget>>;
 
-/** Returns an object with the calls of a table. Each call is passed to `forward`, which returns the call's result. */
+/**
+ * Builds an object with one method for each name in the table. Each method passes its name and arguments to `forward` and returns the
+ * result.
+ */
 export function callsBy<Calls extends object>(
   table: Table<Calls>,
   forward: (name: keyof Calls & string, args: readonly unknown[]) => unknown,

@@ -52,7 +52,7 @@ export function keepStore(options: KeeperOptions): KeptStore {
   return {
     ...callsBy<WriterCalls>(WRITER_CALLS, (name, args) => keeper.call(name, args)),
     rebuildProgress: (stream) => keeper.writer.rebuildProgress(stream),
-    // If reopening has failed, there is no open file to save to.
+    // Saves only to an open file: reopening may have failed.
     close: () => {
       if (keeper.db.open) keeper.writer.close();
     },
@@ -239,7 +239,8 @@ function openBallast(dataDir: string, bytes: number) {
       try {
         if (!isThere() && freeBytes(dataDir) > FREE_FACTOR * bytes) make(path, bytes);
       } catch (error) {
-        // Without space or permission, restoring is tried again later. `status` shows that the ballast is missing.
+        // Deletes the unfinished file if space or permission is missing. A later call tries again, and `status` shows that the ballast is
+        // missing.
         rmSync(`${path}.new`, { force: true });
         if (!(error instanceof Error && "code" in error)) throw error;
       }

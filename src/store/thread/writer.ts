@@ -285,7 +285,7 @@ function openLive(store: OpenStore, stream: StreamId): LiveStream {
   mendFrom(store, info, { from: Math.max(row.oldest_seq, saved_seq + 1), until: () => false });
   mendFrom(store, info, { from: Math.max(row.oldest_seq, row.acked_seq + 1), until: isLate });
   mendFrom(store, info, { from: row.oldest_seq, until: isLate });
-  // The repair may have removed rows that the stream's own row depends on, so that row is read again.
+  // Reads the stream's own row again, because the repair may have removed rows that it depends on.
   return loadStream(store, sql.streamById.get(stream) ?? row);
 }
 

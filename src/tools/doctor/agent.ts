@@ -106,7 +106,7 @@ function boothFindings({ booth, log, provisioning, plc, serial }: BoothStatus, n
         message("log.too_long", { count: too_long.count, ...too_long.newest }),
         message("log.too_long_todo"),
       ),
-    // A service that does not confirm readings, or does not accept any, is not a fault.
+    // Accepts a service that does not confirm readings, or does not accept any: this is not a fault.
     delivery === "none" && ok(`readings of ${booth}`, message("doctor.kept_here")),
     delivery === "broker" && ok(`readings of ${booth}`, message("doctor.unconfirmed")),
     forked !== null && warn(`log of ${booth}`, forked.reason, forked.advice),

@@ -12,7 +12,7 @@ import { inspectConfig, type UsableConfig } from "../../config/usable.ts";
 import type { StoreCheck, StoreFiles, StoreProgress } from "../../store/port.ts";
 import { bad, type Finding, joined, ok, present, skipped, warn } from "./finding.ts";
 
-/** A file that holds a secret or decides what the agent does, so other users must not read or change it. */
+/** A file that other users must not read or change, because it holds a secret or decides what the agent does. */
 interface Guarded {
   readonly what: string;
   readonly path: string;
@@ -45,7 +45,7 @@ function guardedFiles(configFile: string, { data_dir, service, page, booths }: C
     { what: "configuration's rights", path: configFile, forbidden: WRITABLE_BY_OTHERS, mode: "o-w" },
     { what: "data folder", path: data_dir, forbidden: 0o007, mode: "o-rwx", mayLack: made },
     ...["identity.db", "identity.copy.db"].flatMap((name) => secret(name, join(data_dir, name), made)),
-    // The agent deletes this file once it has a key of its own.
+    // Accepts that this file is missing, because the agent deletes it once it has a key of its own.
     ...secret("first key", service.api_key_file, message("doctor.own_key")),
     ...secret("client certificate's key", service.client_key_file),
     ...secret("PIN of the page", page.pin_file),

@@ -47,7 +47,7 @@ function causeOf({ what }: Finding): number {
 
 /** Sorts findings by cause and collects what to do. */
 export function examinationOf(findings: readonly Finding[]): Examination {
-  // systemd knows why an agent isn't running, so its check comes after the agent's.
+  // Places systemd's check after the agent's, because systemd knows why an agent isn't running.
   const place = (one: Finding): number => 2 * causeOf(one) + (one.what === "systemd unit" ? 1 : 0);
   const ordered = findings.toSorted((a, b) => place(a) - place(b));
   const todos = (state: FindingState): Text[] =>

@@ -230,7 +230,7 @@ function certificateFinding(what: string, ends: number, now: number): Finding {
 }
 
 function adviceAt({ step, code }: Extract<Reached, { readonly kind: "failed" }>, target: Target): Text {
-  // With a proxy, the steps DNS and TCP lead to the proxy.
+  // Names the proxy for the steps DNS and TCP, which lead to the proxy if there is one.
   const { host, port } = step === "DNS" || step === "TCP" ? (target.proxy ?? target) : target;
   const at = `${host}:${port}`;
   switch (step) {

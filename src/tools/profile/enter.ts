@@ -23,7 +23,7 @@ import {
 export interface Change {
   readonly tags: readonly Entered<TagEntry>[];
   readonly modes?: readonly EnteredMode[];
-  /** Lines about what was found, shown before the question. */
+  /** Lines about the findings, shown before the question. */
   readonly told: readonly Text[];
   /** Further fields of the command's JSON answer. */
   readonly answer?: object;

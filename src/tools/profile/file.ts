@@ -59,7 +59,7 @@ export function familyNames(): readonly string[] {
  * Returns the folder of the user's own profiles: the first folder that the configuration names, else `profiles` next to the configuration.
  */
 export function ownFolder(values: Values): string {
-  // The page passes the only folder that the agent may write to.
+  // Uses the folder that the page passes, the only one that the agent may write to.
   if (typeof values["folder"] === "string") return values["folder"];
   const path = configPath(values);
   const usual = join(dirname(resolve(path)), "profiles");
@@ -149,7 +149,7 @@ export function missingIn(problems: readonly Problem[]): readonly Text[] {
   );
 }
 
-/** Parses the draft as a device without modes, so its tags can be read before any tag tells the mode. Throws a ConfigError. */
+/** Parses the draft as a device without modes. Its tags can therefore be read before any tag tells the mode. Throws a ConfigError. */
 export function variablesOf({ text, path }: DraftText): Profile {
   const document = parsed(text);
   document.set("kind", "device");

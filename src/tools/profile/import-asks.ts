@@ -232,8 +232,8 @@ function givenWords(call: Call): Map<string, ModbusTable> {
 }
 
 /**
- * The meanings of tags: the usual tag (a tag of a shipped profile) for each tag, and the tag that tells the booth's mode. The mode tag is
- * null if no tag fits or the user does not agree.
+ * The meanings found for the tags of a list. `meanings`: the usual tag (a tag of a shipped profile) that each tag corresponds to. `mode`:
+ * the tag that holds the booth's mode; null if no tag fits, or if the user rejects the proposed tag.
  */
 interface Meant<T> {
   readonly meanings: ReadonlyMap<T, UsualTag>;

@@ -80,7 +80,8 @@ interface Importing {
 }
 
 /**
- * Returns a function that reads values from the PLC of a draft (an unfinished profile), so a question can show what each answer would read.
+ * Returns a function that reads values from the PLC of a draft (an unfinished profile). With it, a question can show the values that each
+ * answer would read.
  */
 export type LiveOf = (call: Call, draft: Draft) => Live;
 

@@ -61,7 +61,7 @@ export function learnModesCommand(tools: PlcTools): Run {
   };
 }
 
-/** The readings of the modes that are done so far, by the index of the mode in the order of the questions. */
+/** The readings of each mode that is done, by the mode's index in the order of the questions. */
 type StaysDone = Map<number, Stay>;
 
 /** The longest time after which an interrupted run can be resumed. Later, the counters and the program of a booth in use may differ. */
@@ -69,7 +69,7 @@ const STAYS_KEPT_MS = HOUR_MS;
 
 /** The readings of an interrupted run, in a file next to the draft, so that the next run can resume. */
 interface KeptStays {
-  /** The modes and addresses of the interrupted run. */
+  /** The modes and addresses that the interrupted run recorded. Only a run with the same ones can resume it. */
   readonly wish: string;
   readonly at: number;
   readonly stays: readonly (readonly [

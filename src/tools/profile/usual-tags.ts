@@ -141,7 +141,7 @@ function counterTimes({ step, modulus, max_rate_per_h, retained }: CounterParame
   };
 }
 
-/** The number of values of a type. A counter of that type restarts at 0 after this many steps. */
+/** The number of values that each type can hold. A counter of that type restarts at 0 after this many steps. */
 const SIZES: Readonly<Record<string, number>> = {
   uint16: 65_536,
   uint32: 4_294_967_296,

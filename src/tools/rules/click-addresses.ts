@@ -73,7 +73,7 @@ export function clickPlace(text: string): ClickPlace | "half" | null {
 function pointPlace({ table, start }: { table: ModbusTable; start: number }, number: number): ClickPlace | null {
   const module = Math.floor(number / 100);
   const point = number % 100;
-  // The CPU's second bank has the numbers 021 to 036.
+  // Maps the numbers 021 to 036 to the CPU's second bank.
   if (module === 0 && point >= 21 && point <= 36) return { table, address: start + 16 + point - 21, type: "bool" };
   if (module > LAST_MODULE || point < 1 || point > 16) return null;
   return { table, address: start + 32 * module + point - 1, type: "bool" };

@@ -14,7 +14,7 @@ export interface Named {
   readonly keys: Readonly<Record<string, unknown>>;
 }
 
-/** The part of a usual tag that is compared. */
+/** The fields of a usual tag (a tag of a shipped profile) that are compared with the tags of a list. */
 interface Usual {
   readonly name: string;
   readonly type: string;

@@ -45,7 +45,7 @@ type Notation =
       readonly table: ModbusTable | "registers";
       readonly first: number;
       readonly bit: number;
-      /** False for a whole value at byte 12 that is written 12.0. */
+      /** Whether the number after the dot is a bit. False if the list writes a whole value at byte 12 as 12.0. */
       readonly is_bit: boolean;
     };
 

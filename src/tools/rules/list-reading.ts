@@ -20,7 +20,7 @@ interface ReadingChoice {
 export interface ReadingQuestion {
   readonly options: readonly ReadingOption[];
   readonly choices: readonly ReadingChoice[];
-  /** At most three rows whose address depends on the answer. */
+  /** Examples for the question: up to three rows whose address depends on the answer. */
   readonly examples: readonly ReadRow[];
 }
 

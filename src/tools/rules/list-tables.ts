@@ -48,7 +48,7 @@ export function tableIn(cell: string): TableSaid {
   return agreed(byWord, byCode ?? (byWord === null ? null : codesIn(cell, /\(((?:0x)?\d{1,2})\)/)));
 }
 
-/** Reads a cell of a column of function codes, where digits alone are codes. */
+/** Reads a cell of a column with function codes, in which digits alone are codes. */
 export function tableOfFunction(cell: string): TableSaid {
   if (/^[\s0-9,;/&+xX=]+$/.test(cell)) return codesIn(cell, /^[ =]*((?:0x)?\d{1,2}(?:[ ,;/&+]+(?:0x)?\d{1,2})*)\s*$/i);
   return tableIn(cell) ?? codesIn(cell, /^\D*((?:0x)?\d{1,2})\D*$/i);

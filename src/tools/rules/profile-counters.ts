@@ -17,7 +17,7 @@ interface Growth {
   readonly grown: number;
 }
 
-/** A whole number that grew and never fell. All counts are in steps of the raw value. */
+/** A probable counter: a whole number in one or two registers that grew and never fell. Its numbers are in steps of the raw value. */
 export interface CounterFinding {
   /** The first register of the value. */
   readonly place: string;
@@ -28,11 +28,11 @@ export interface CounterFinding {
   readonly last: number;
   readonly per_h: number;
   readonly growth: readonly Growth[];
-  /** Other ways to read the same register that grew alike. The value on the machine's display decides between them. */
+  /** Other ways to read the same register that grew alike. A person chooses the right way by the value on the machine's display. */
   readonly also: readonly { readonly place: string; readonly word_order: FirstOf; readonly last: number }[];
 }
 
-/** The minimum number of changes of a counter's value. A single change could happen to any value. */
+/** The minimum number of times that a counter's value must change. A single change could happen to any value. */
 const LEAST_STEPS = 2;
 /** The maximum number of steps per second of a counter. No counter of a booth is faster. */
 const MOST_PER_S = 100;

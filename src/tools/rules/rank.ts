@@ -55,7 +55,9 @@ const SHARE: Readonly<Record<Verdict, number>> = { plausible: 1, open: 0.4, odd:
 /** The bonus if the device names the profile's maker. It counts more than a few plausible values, and less than many. */
 const NAMED = 0.3;
 const MOST_ODD_SHOWN = 3;
-/** The weight of badly read tags that are assumed for every profile, so a profile with many good tags ranks above a profile with few. */
+/**
+ * The weight of the badly read tags that are assumed for every profile. It ranks a profile with many good tags above a profile with few.
+ */
 const DOUBT = 6;
 
 /** Ranks the profiles, the best first. `said`: the texts of the device's identification. */

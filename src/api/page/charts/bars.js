@@ -31,7 +31,10 @@ export function bars({ label, bars: all, max, axis = "", tall = false }) {
   );
 }
 
-/** @param {Bar} bar @param {{ max: number, isNamed: boolean }} around */
+/**
+ * Draws one column of a bar chart, with the figure above it and its name below it.
+ * @param {Bar} bar @param {{ max: number, isNamed: boolean }} around
+ */
 function column({ name, parts, top, foot, unseen }, { max, isNamed }) {
   const drawn = parts.filter(({ value }) => value > 0);
   return el(
@@ -43,7 +46,10 @@ function column({ name, parts, top, foot, unseen }, { max, isNamed }) {
   );
 }
 
-/** @param {Bar["parts"][number]} part @param {number} max */
+/**
+ * Draws one part of a column, with a height in proportion to `max`. A part without a mode gets the color of amounts.
+ * @param {Bar["parts"][number]} part @param {number} max
+ */
 function piece({ value, mode, title }, max) {
   const height = `${((100 * value) / Math.max(max, 1e-9)).toFixed(2)}%`;
   if (mode === undefined) return el("i", { className: "amount", title, style: { height } });
@@ -55,7 +61,7 @@ function piece({ value, mode, title }, max) {
   });
 }
 
-/** @param {readonly { mode: string, text: string }[]} modes */
+/** Draws a legend that names the color of each mode. @param {readonly { mode: string, text: string }[]} modes */
 export function modeLegend(modes) {
   return el("ul", { className: "legend" }, ...modes.map(({ mode, text }) => el("li", {}, chip(mode), text)));
 }

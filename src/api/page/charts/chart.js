@@ -46,7 +46,7 @@ export function chartFooter({ name, title, shown, csv }) {
   return el("div", { className: "chart-foot no-print" }, details, save);
 }
 
-/** @param {Rows} rows */
+/** Makes a CSV file from the heads and rows of a table. @param {Rows} rows */
 function csvBlob({ heads, rows }) {
   const text = [heads, ...rows].map((cells) => cells.map(csvCell).join(",")).join("\n");
   return new Blob([`${text}\n`], { type: "text/csv" });

@@ -20,7 +20,10 @@ export function labelled(readings) {
   return new Map(measuredOf(readings).map(({ tag, label }) => [tag, label]));
 }
 
-/** @param {readonly import("./strip.js").Stage[]} stages @param {number} at */
+/**
+ * Returns the stage that contains an instant; null: no stage is known for it.
+ * @param {readonly import("./strip.js").Stage[]} stages @param {number} at
+ */
 export function stageAt(stages, at) {
   return stages.find(({ start, end }) => start <= at && at < end) ?? null;
 }

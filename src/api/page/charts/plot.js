@@ -161,7 +161,10 @@ function apart(times, { name, width }) {
   return times.filter((_, index) => index % step === 0);
 }
 
-/** @param {readonly Line[]} lines @param {How & { shown: () => Shown | null, width: number }} how @returns {import("uplot").Options} */
+/**
+ * Returns the options with which uPlot draws these lines.
+ * @param {readonly Line[]} lines @param {How & { shown: () => Shown | null, width: number }} how @returns {import("uplot").Options}
+ */
 function optionsOf(lines, { width, height, unit, ticks, name, low, shown }) {
   const look = {
     stroke: () => color("soft"),
@@ -208,7 +211,10 @@ function seriesOf({ label, band, color: name, dash = 0, points = false, spans = 
   return [...(band === undefined ? [] : [unseen, unseen]), { label, ...look }];
 }
 
-/** @param {readonly Line[]} lines @returns {import("uplot").Band[]} */
+/**
+ * Returns the areas that uPlot fills: for each line with a band, the area between its two limits.
+ * @param {readonly Line[]} lines @returns {import("uplot").Band[]}
+ */
 function bandsOf(lines) {
   let column = 1;
   return lines.flatMap(({ band, color: name }) => {
@@ -248,7 +254,10 @@ function noMouse() {
   };
 }
 
-/** @param {import("uplot")} chart @param {(at: number | null) => void} to */
+/**
+ * Reports the instant under the mouse or finger to `to`; null: the mouse has left the chart.
+ * @param {import("uplot")} chart @param {(at: number | null) => void} to
+ */
 function fingers(chart, to) {
   const { over } = chart;
   /** @param {PointerEvent} event */
@@ -256,7 +265,7 @@ function fingers(chart, to) {
   over.addEventListener("pointermove", point);
   over.addEventListener("pointerdown", point);
   over.addEventListener("pointerleave", (event) => {
-    // After a touch, the cursor stays where the finger was lifted, so that people can read the values.
+    // Keeps the cursor after a touch where the finger was lifted, so that people can read the values.
     if (event.pointerType === "mouse") to(null);
   });
 }

@@ -42,7 +42,7 @@ export function sparkbars({ values, text }) {
   return framed(text, ...rects);
 }
 
-/** @param {string} text @param {...Node} inside */
+/** Returns the frame of a small chart. `text` describes the chart to screen readers. @param {string} text @param {...Node} inside */
 function framed(text, ...inside) {
   const frame = {
     class: "spark",

@@ -9,7 +9,7 @@ export function endsOf(cycles) {
   return cycles.filter(({ counted }) => counted).map(({ end }) => end);
 }
 
-/** @param {any[]} stages @returns {Stage[]} */
+/** Converts stages of the API to stages of a chart, with times in epoch ms. @param {any[]} stages @returns {Stage[]} */
 export function stagesOf(stages) {
   return stages.map(({ mode, start_time, end_time }) => ({ mode, start: timeOf(start_time), end: timeOf(end_time) }));
 }

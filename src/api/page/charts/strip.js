@@ -63,12 +63,12 @@ export function lookOf(mode) {
   return mode === "no_data" ? "hatch" : mode === "off" || mode === "setback" ? `mark-${mode}` : "";
 }
 
-/** @param {number} share */
+/** Formats a share from 0 to 1 as a CSS percentage. @param {number} share */
 function percent(share) {
   return `${(share * 100).toFixed(3)}%`;
 }
 
-/** @param {readonly number[]} marks @param {number} least */
+/** Drops each mark that is at most `least` after the previous mark. @param {readonly number[]} marks @param {number} least */
 function apart(marks, least) {
   return marks.filter((at, index) => index === 0 || at - /** @type {number} */ (marks[index - 1]) > least);
 }
@@ -109,7 +109,7 @@ function toldStages(stages) {
     .join(", ");
 }
 
-/** @param {readonly Stage[]} stages */
+/** Adds up the time in each mode, in ms. @param {readonly Stage[]} stages */
 function sumsOf(stages) {
   /** @type {Map<string, number>} */
   const sums = new Map();

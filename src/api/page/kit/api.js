@@ -22,17 +22,23 @@ export function hasSession() {
   return token() !== null;
 }
 
-/** @param {Response} answer @returns {Promise<any>} */
+/** Parses the body of an answer as JSON, with its messages in the language of the page. @param {Response} answer @returns {Promise<any>} */
 async function read(answer) {
   return JSON.parse(await answer.text(), spoken);
 }
 
-/** @param {string} path @param {RequestInit} [options] */
+/**
+ * Sends a request that fails if the agent doesn't answer in time. Throws an ApiError if the request fails.
+ * @param {string} path @param {RequestInit} [options]
+ */
 function exchange(path, options = {}) {
   return answered(call(path, { ...options, signal: options.signal ?? AbortSignal.timeout(PATIENCE_MS) }));
 }
 
-/** @param {Promise<Response>} asked */
+/**
+ * Waits for the answer to a request. Throws an ApiError if no answer comes or the answer is an error. Status 401 ends the session.
+ * @param {Promise<Response>} asked
+ */
 async function answered(asked) {
   const answer = await asked.catch(() => {
     throw new ApiError(t("error.away"), 0);
@@ -43,12 +49,15 @@ async function answered(asked) {
   throw new ApiError(error, answer.status);
 }
 
-/** @param {string} path @returns {Promise<any>} */
+/** Reads a resource of the agent. Throws an ApiError if the request fails. @param {string} path @returns {Promise<any>} */
 export async function get(path) {
   return read(await exchange(path));
 }
 
-/** @param {string} path @param {unknown} body @param {string} [method] @returns {Promise<any>} */
+/**
+ * Sends JSON to the agent and returns its answer. Throws an ApiError if the request fails.
+ * @param {string} path @param {unknown} body @param {string} [method] @returns {Promise<any>}
+ */
 export async function send(path, body, method = "POST") {
   const answer = await exchange(path, {
     method,
@@ -68,7 +77,7 @@ export async function converse(path, { body, signal }, event) {
   if (answer.body !== null) await readEvents(answer.body, event);
 }
 
-/** @param {string} pin */
+/** Starts a session with a PIN and stores the session token. Throws an ApiError if the PIN is wrong. @param {string} pin */
 export async function enterPin(pin) {
   const headers = { "Content-Type": "application/json" };
   const body = JSON.stringify({ api_key: pin });
@@ -83,7 +92,7 @@ export async function download(path, name) {
   saveBlob(await answer.blob(), name);
 }
 
-/** @param {Blob} blob @param {string} name */
+/** Saves data as a file in the browser's download folder. @param {Blob} blob @param {string} name */
 export function saveBlob(blob, name) {
   const url = URL.createObjectURL(blob);
   const link = document.createElement("a");

@@ -37,7 +37,7 @@ export function svg(tag, attributes, ...children) {
   return element;
 }
 
-/** @param {readonly Child[]} children */
+/** Drops the children that stand for nothing: null, undefined and false. @param {readonly Child[]} children */
 function present(children) {
   return /** @type {(Node | string)[]} */ (
     children.filter((child) => child !== null && child !== undefined && child !== false)
@@ -117,7 +117,7 @@ export function sentence(text) {
   return /^\p{Ll}+[ ,']/u.test(text) ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text;
 }
 
-/** @param {Child} term @param {...Child} values */
+/** Draws an entry of a list of figures: its name, and its values. @param {Child} term @param {...Child} values */
 export function figure(term, ...values) {
   return el("div", {}, el("dt", {}, term), el("dd", {}, ...values));
 }
@@ -218,12 +218,12 @@ export function buttonRow(...buttons) {
   return el("div", { className: "buttons" }, ...buttons);
 }
 
-/** @param {unknown} error */
+/** Returns an error's message for people. @param {unknown} error */
 export function errorText(error) {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** @param {string} mode */
+/** Draws the small sign that shows the color of a mode. @param {string} mode */
 export function chip(mode) {
   return el("span", {
     className: mode === "no_data" ? "chip hatch" : `chip mark-${mode}`,

@@ -22,7 +22,7 @@ const WIRE = {
   "No Data": "no_data",
 };
 
-/** @param {string} wire */
+/** Returns the page's name of a mode from the API's name, or "unknown". @param {string} wire */
 export function modeOf(wire) {
   return /** @type {Readonly<Record<string, string>>} */ (WIRE)[wire] ?? "unknown";
 }
@@ -79,12 +79,15 @@ export function valueText(value, unit) {
   return `${shown.number} ${shown.unit}`.trim();
 }
 
-/** Returns minutes as hours, however many. Filter life is counted in hours. @param {number} minutes */
+/**
+ * Formats minutes as hours, even if they exceed a day, because filter life is counted in hours.
+ * @param {number} minutes
+ */
 export function hoursText(minutes) {
   return t("unit.h", { h: number(minutes / 60, minutes < 600 ? 1 : 0) });
 }
 
-/** @param {number} minutes */
+/** Formats a duration in minutes. A duration below a minute is shown in seconds. @param {number} minutes */
 export function minutesText(minutes) {
   if (minutes === 0) return t("unit.min", { m: 0 });
   return minutes > 0 && minutes < 1 ? lasting(Math.round(minutes * 60) * 1000) : lasting(Math.round(minutes) * 60_000);
@@ -96,7 +99,7 @@ export function minutesText(minutes) {
  */
 const numbers = new Map();
 
-/** @param {number} value @param {number} [digits] */
+/** Formats a number in the person's language, with a fixed number of decimals. @param {number} value @param {number} [digits] */
 export function number(value, digits = 0) {
   const known =
     numbers.get(digits) ??
@@ -105,7 +108,7 @@ export function number(value, digits = 0) {
   return known.format(value);
 }
 
-/** @param {number} bytes */
+/** Formats a size in megabytes. @param {number} bytes */
 export function bytes(bytes) {
   return `${number(bytes / 1e6, 1)} MB`;
 }
@@ -113,7 +116,10 @@ export function bytes(bytes) {
 /** @type {Map<string, Intl.DateTimeFormat>} */
 const formats = new Map();
 
-/** @param {string} tz @param {Intl.DateTimeFormatOptions} options */
+/**
+ * Returns a date format for a time zone. Formats are kept, because making one is slow.
+ * @param {string} tz @param {Intl.DateTimeFormatOptions} options
+ */
 function format(tz, options) {
   const key = tz + JSON.stringify(options);
   const known = formats.get(key) ?? new Intl.DateTimeFormat(locale, { timeZone: tz, ...options });
@@ -124,12 +130,12 @@ function format(tz, options) {
 /** @type {Intl.DateTimeFormatOptions} */
 const HOURS = units.clock === "12" ? { hour: "numeric", hourCycle: "h12" } : { hour: "2-digit", hourCycle: "h23" };
 
-/** @param {number} at @param {string} tz */
+/** Formats an instant as hours and minutes in a time zone. @param {number} at @param {string} tz */
 export function clockText(at, tz) {
   return format(tz, { ...HOURS, minute: "2-digit" }).format(at);
 }
 
-/** @param {number} at @param {string} tz */
+/** Formats an instant as hours, minutes and seconds in a time zone. @param {number} at @param {string} tz */
 export function secondsText(at, tz) {
   return format(tz, { ...HOURS, minute: "2-digit", second: "2-digit" }).format(at);
 }
@@ -155,7 +161,7 @@ export function zoneText(at, tz) {
   return /^(GMT|UTC)[+-]/.test(name) ? `${place} (${name})` : name;
 }
 
-/** @param {number} at @param {string} tz */
+/** Formats the local day of an instant, with its weekday and without its year. @param {number} at @param {string} tz */
 export function dayText(at, tz) {
   return format(tz, { weekday: "short", day: "numeric", month: "short" }).format(at);
 }

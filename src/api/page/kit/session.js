@@ -19,7 +19,10 @@ export function signIn(text) {
   return asking;
 }
 
-/** @param {string} text */
+/**
+ * Shows the PIN dialog until the PIN is right or the person cancels. Resolves with whether the PIN was right.
+ * @param {string} text explains in the dialog why the PIN is needed
+ */
 async function ask(text) {
   let trouble = "";
   for (;;) {

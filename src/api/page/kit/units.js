@@ -60,12 +60,12 @@ function hourCycleOf(of) {
   return of.getHourCycles?.()[0] ?? new Intl.DateTimeFormat(of, { hour: "numeric" }).resolvedOptions().hourCycle;
 }
 
-/** @returns {Record<string, unknown>} */
+/** Reads the units that a person has chosen in this browser. @returns {Record<string, unknown>} */
 function kept() {
   try {
     return /** @type {Record<string, unknown>} */ (JSON.parse(localStorage.getItem(KEPT_UNITS) ?? "{}"));
   } catch {
-    // Text that is not JSON was not written by this page, so it counts as no choice.
+    // Ignores text that is not JSON, because this page has not written it.
     return {};
   }
 }

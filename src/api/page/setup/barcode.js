@@ -63,10 +63,13 @@ async function ownReader() {
     (await detector.detect(data)).map((/** @type {{ rawValue: string }} */ { rawValue }) => rawValue);
 }
 
-/** @returns {Promise<(data: ImageData) => Promise<readonly string[]>>} */
+/**
+ * Loads the barcode library. Returns a function that reads the texts of all codes in an image.
+ * @returns {Promise<(data: ImageData) => Promise<readonly string[]>>}
+ */
 async function libraryReader() {
   const { prepareZXingModule, readBarcodes } = await import(LIBRARY);
-  // By default, the library would load its WebAssembly from a host on the internet.
+  // Loads the library's WebAssembly from the box. By default, the library would load it from a host on the internet.
   const overrides = { locateFile: (/** @type {string} */ name) => `/zxing/reader/${name}` };
   await prepareZXingModule({ overrides, fireImmediately: true });
   const options = { formats: Object.values(KINDS), tryHarder: true, maxNumberOfSymbols: MOST_CODES };

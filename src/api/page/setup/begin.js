@@ -128,13 +128,16 @@ function stepOf({ trial, draft, service, booths }, { lacks, wantsService }) {
   return typeof draft.profile === "string" ? "zone" : "profile";
 }
 
-/** @param {HTMLElement} list @param {string} step @param {any} draft */
+/**
+ * Draws the list of the set-up's steps. An empty `step` hides the list.
+ * @param {HTMLElement} list @param {string} step @param {any} draft
+ */
 function drawSteps(list, step, draft) {
   list.hidden = step === "";
   redraw(list, [step, draft], () => STEPS.map((name) => stepItem(name, step, draft)));
 }
 
-/** @param {typeof STEPS[number]} name @param {string} step @param {any} draft */
+/** Draws a step of the list: done, current or still to come. @param {typeof STEPS[number]} name @param {string} step @param {any} draft */
 function stepItem(name, step, draft) {
   const [here, index] = [STEPS.indexOf(/** @type {any} */ (step)), STEPS.indexOf(name)];
   const done = index < here;
@@ -151,20 +154,20 @@ function stepItem(name, step, draft) {
   );
 }
 
-/** @param {string} name @param {any} draft */
+/** Returns the person's answer to a step as text; "": no answer yet. @param {string} name @param {any} draft */
 function answerText(name, draft) {
   if (name === "plc") return linkText(draft.link ?? {});
   return name === "profile" ? String(draft.profile ?? "") : name === "zone" ? String(draft.tz ?? "") : "";
 }
 
-/** @param {any} link */
+/** Returns the PLC's address as text; "": no address yet. @param {any} link */
 function linkText({ modbus, opcua }) {
   if (opcua !== undefined) return opcua.endpoint;
   if (modbus === undefined) return "";
   return modbus.serial?.path ?? (modbus.port === undefined ? modbus.host : `${modbus.host}:${modbus.port}`);
 }
 
-/** @param {any} status */
+/** Draws the note that the last change was undone; null: no change was undone. @param {any} status */
 function takenBack({ taken_back }) {
   if (taken_back === null) return null;
   return el(
@@ -174,7 +177,7 @@ function takenBack({ taken_back }) {
   );
 }
 
-/** @param {Step} step @param {() => void} later */
+/** Draws the step that asks for the service's address and key. `later`: skips the step. @param {Step} step @param {() => void} later */
 function serviceStep({ status, run }, later) {
   const { url, said_by, has_key } = status.service;
   const form = el(
@@ -222,7 +225,7 @@ function wayBack({ status, draft, answer, run }) {
   );
 }
 
-/** @param {any} draft */
+/** Returns whether the draft has a link to a PLC. @param {any} draft */
 function hasLink({ link }) {
   return link !== undefined && link !== null;
 }
@@ -260,7 +263,7 @@ function summary({ status, answer }, change) {
   ];
 }
 
-/** @param {string | null} said_by */
+/** Draws the source of a setting, in parentheses; "": the source is unknown. @param {string | null} said_by */
 function whose(said_by) {
   return said_by === null ? "" : el("span", { className: "soft small" }, `(${t(`whose.${said_by}`)})`);
 }

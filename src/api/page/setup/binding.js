@@ -23,7 +23,7 @@ import { t } from "../texts/texts.js";
 const SOMEBODY = "somebody with the PIN";
 const STARTING = ["unprovisioned", "not_found", "released", "decommissioned", "denied"];
 
-/** @param {Context} context */
+/** Draws the card that binds the booth to the service. @param {Context} context */
 export function bindingCard(context) {
   const said = el("div", { role: "alert" });
   const body = el("div", {});
@@ -79,7 +79,7 @@ export function bindingCard(context) {
   return { node, update };
 }
 
-/** @param {any} booth */
+/** Returns whether a person must confirm the binding before it continues. @param {any} booth */
 function isToConfirm({ provisioning: { state, possible_at } }) {
   return state === "awaiting_confirm" || (state === "conflict" && possible_at === undefined);
 }
@@ -94,7 +94,10 @@ function countdown({ provisioning: { possible_at }, tz }, at) {
   return t("setup.possible", { at: secondsText(possible_at, tz), left: lasting(left) });
 }
 
-/** @param {string} wait @param {string} reason */
+/**
+ * Draws the countdown to the time when a take-over is possible, with the reason for the wait.
+ * @param {string} wait @param {string} reason
+ */
 function waitNote(wait, reason) {
   const text = el("p", {}, t("setup.possibleText"));
   return [
@@ -103,7 +106,7 @@ function waitNote(wait, reason) {
   ];
 }
 
-/** @param {any} booth */
+/** Draws a note about the state of the binding. @param {any} booth */
 function stateNote({ serial, provisioning }) {
   const { state, reason, advice } = provisioning;
   if (state === "active")
@@ -130,7 +133,10 @@ function stateNote({ serial, provisioning }) {
   ];
 }
 
-/** @param {any} booth @param {(act: () => Promise<unknown>) => Promise<void>} run */
+/**
+ * Draws the form for the booth's serial number. A scanned serial number is filled in.
+ * @param {any} booth @param {(act: () => Promise<unknown>) => Promise<void>} run
+ */
 function serialForm({ booth, serial }, run) {
   const scanned = scannedSerial();
   const hint = el(

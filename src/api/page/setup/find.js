@@ -77,7 +77,7 @@ export function plcStep({ status, answer }) {
   return { nodes: [form, others, work.node, found], close: () => work.stop() };
 }
 
-/** @param {(address: string) => void} look */
+/** Draws the form for a PLC's address, and passes the address to `look`. @param {(address: string) => void} look */
 function addressForm(look) {
   const form = el(
     "form",

@@ -100,7 +100,7 @@ export async function leave() {
   await get("/page/network")
     .then(({ devices }) => devices.find((/** @type {any} */ one) => one.is_own))
     .then((own) => (own === undefined ? null : send("/page/network/end", { id: own.id })))
-    // The device forgets the token even if the box doesn't answer.
+    // Forgets the token on this device even if the box doesn't answer.
     .catch(() => undefined);
   signOut();
   location.reload();

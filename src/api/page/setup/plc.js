@@ -84,10 +84,13 @@ export function atWork() {
   return { node, run, stop: () => ending.abort() };
 }
 
-/** @param {Context} context */
+/** Returns the body of a request about the booth that is shown. @param {Context} context */
 const wanted = (context) => ({ booth: context.booth().booth });
 
-/** Returns the address for the form. Only a network address can be probed, so serial lines have none. @param {any} booth */
+/**
+ * Returns the address that the form shows first. Returns "" for a serial line, because only a network address can be probed.
+ * @param {any} booth
+ */
 function addressOf({ plc }) {
   return /^[\w.:[\]-]+$/.test(plc.address) ? plc.address : "";
 }
@@ -98,7 +101,10 @@ function tagField() {
   return whole;
 }
 
-/** @param {(values: Record<string, string>) => Promise<void>} act @param {readonly HTMLElement[]} fields @param {string} label */
+/**
+ * Draws a form that passes the trimmed values of its fields to `act`.
+ * @param {(values: Record<string, string>) => Promise<void>} act @param {readonly HTMLElement[]} fields @param {string} label
+ */
 function form(act, fields, label) {
   const node = el(
     "form",
@@ -115,7 +121,10 @@ function form(act, fields, label) {
   return node;
 }
 
-/** @param {{ answer: any, text: string }} done */
+/**
+ * Draws the findings of a probe about a PLC.
+ * @param {{ answer: any, text: string }} done
+ */
 export function probeResult({ answer: { host, port, modbus, opcua }, text }) {
   if (modbus.kind !== "modbus") return [el("div", { className: "note bad lines" }, text)];
   /** @param {string} kind */
@@ -161,10 +170,10 @@ function findingText({ best, point, also }, text) {
   return `${t("plc.best", { value: short(best.value), point: `{ ${parts.join(", ")} }` })} ${others}`;
 }
 
-/** @param {number | null} value */
+/** Formats a value with at most 7 significant digits. @param {number | null} value */
 const short = (value) => (value === null ? "–" : String(Number(value.toPrecision(7))));
 
-/** @param {{ answer: any, text: string }} done */
+/** Draws the possible addresses and types of a value, the most probable first. @param {{ answer: any, text: string }} done */
 function detectResult({ answer: { ranked, finding }, text }) {
   const rows = ranked
     .slice(0, MOST_WAYS)

@@ -64,7 +64,10 @@ function openWorkshop() {
   workshop?.scrollIntoView({ block: "start" });
 }
 
-/** @param {any} ranked @param {number} index @param {() => void} choose */
+/**
+ * Draws a profile with its fit, the reasons for this fit, and a button that chooses the profile.
+ * @param {any} ranked @param {number} index @param {() => void} choose
+ */
 function profileCard({ profile, fit, reasons }, index, choose) {
   const percent = number(fit * 100, 0);
   return el(
@@ -76,7 +79,7 @@ function profileCard({ profile, fit, reasons }, index, choose) {
   );
 }
 
-/** @param {readonly any[]} values */
+/** Draws the values that were read with a profile next to their usual ranges, ordered by verdict. @param {readonly any[]} values */
 function valueTable(values) {
   const heads = [t("begin.value"), t("begin.now"), t("begin.usual")];
   const sorted = values.toSorted((one, other) => ORDER.indexOf(one.verdict) - ORDER.indexOf(other.verdict));

@@ -21,7 +21,7 @@ const file = /** @type {HTMLInputElement} */ (
   el("input", { type: "file", accept: "image/*", capture: "environment", hidden: true, "aria-label": t("scan.photo") })
 );
 
-/** @param {string} serial */
+/** Keeps a scanned serial number and leaves the scanner. @param {string} serial */
 function take(serial) {
   keepScanned(serial);
   leave();
@@ -44,14 +44,14 @@ function show(serials) {
   );
 }
 
-/** @param {unknown} error */
+/** Returns the message for a camera that can't be used. @param {unknown} error */
 function cameraTrouble(error) {
   const name = error instanceof DOMException ? error.name : "";
   if (name === "NotAllowedError") return t("scan.denied");
   return name === "NotFoundError" || navigator.mediaDevices === undefined ? t("scan.noCamera") : t("scan.trouble");
 }
 
-/** @param {import("./barcode.js").Reader} read */
+/** Opens the camera and reads its pictures until a serial number is found. @param {import("./barcode.js").Reader} read */
 async function look(read) {
   const stream = await navigator.mediaDevices.getUserMedia(CAMERA);
   addEventListener("pagehide", () => stream.getTracks().forEach((track) => track.stop()));
@@ -68,7 +68,7 @@ async function look(read) {
   }
 }
 
-/** @param {import("./barcode.js").Reader} read */
+/** Reads the serial numbers in the photo that the person has chosen. @param {import("./barcode.js").Reader} read */
 async function readPhoto(read) {
   const [photo] = file.files ?? [];
   if (photo === undefined) return;

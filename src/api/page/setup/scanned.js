@@ -1,7 +1,7 @@
 /** Storage key of the last scanned serial number, which the scanner's document passes to the page. */
 const KEY = "scanned";
 
-/** @param {string} serial */
+/** Stores a scanned serial number for the set-up view. @param {string} serial */
 export function keepScanned(serial) {
   sessionStorage.setItem(KEY, serial);
 }

@@ -35,7 +35,7 @@ export function setupView(context) {
   const node = el(
     "div",
     { className: "grid" },
-    // The set-up card comes first until the set-up is complete; then the binding card does.
+    // Shows the set-up card first until the set-up is complete, then the binding card.
     context.status().lacks.length > 0 && begin.node,
     binding.node,
     context.status().lacks.length === 0 && begin.node,
@@ -64,7 +64,7 @@ export function setupView(context) {
   return { node, update, close: () => (begin.close(), look.close(), workshop.close()) };
 }
 
-/** @param {readonly any[]} readings */
+/** Draws the latest readings of all tags, with quality and age. @param {readonly any[]} readings */
 function tagTable(readings) {
   const live = table(
     t("setup.tags"),
@@ -82,12 +82,12 @@ function tagTable(readings) {
       age_ms === null ? "–" : lasting(age_ms),
     ]),
   );
-  // On a phone, quality and age appear below the value, because four columns would have to be scrolled sideways.
+  // Shows quality and age below the value on a phone, where four columns would have to be scrolled sideways.
   live.classList.add("paired");
   return live;
 }
 
-/** @param {Context} context */
+/** Draws the card with the installation report, which can be copied as text. @param {Context} context */
 function reportCard(context) {
   const text = /** @type {HTMLTextAreaElement} */ (
     el("textarea", { readOnly: true, rows: 8, "aria-label": t("setup.report"), hidden: true })
@@ -122,7 +122,7 @@ function reportCard(context) {
   );
 }
 
-/** @param {Context} context */
+/** Returns the text of the installation report. @param {Context} context */
 function reportText(context) {
   const booth = context.booth();
   const status = context.status();

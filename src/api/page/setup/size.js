@@ -64,7 +64,10 @@ export function sizeCard(context) {
   return { node, update };
 }
 
-/** @param {Record<string, string | null>} known @param {(form: HTMLFormElement) => Promise<unknown>} save */
+/**
+ * Draws the form for the size of the booth. `save` receives the submitted form.
+ * @param {Record<string, string | null>} known @param {(form: HTMLFormElement) => Promise<unknown>} save
+ */
 function sizeForm(known, save) {
   const form = /** @type {HTMLFormElement} */ (
     el(

@@ -35,7 +35,10 @@ export function stepTimes(provisioning) {
   return times;
 }
 
-/** @param {any} booth */
+/**
+ * Draws the steps of the binding, with the time of each step that is done; null: the binding has no state that belongs to a step.
+ * @param {any} booth
+ */
 export function stepList({ provisioning, tz }) {
   const here = indexOf(provisioning);
   if (here < 0) return null;

@@ -54,7 +54,7 @@ export function zoneStep({ status, draft, answer, run }) {
   return [form, zones];
 }
 
-/** @param {string} zone */
+/** Returns a hint with the present time in a time zone, or the hint that the time zone doesn't exist. @param {string} zone */
 function zoneText(zone) {
   try {
     const time = new Date().toLocaleTimeString([], { timeZone: zone, hour: "2-digit", minute: "2-digit" });
@@ -64,7 +64,7 @@ function zoneText(zone) {
   }
 }
 
-/** @param {any} status */
+/** Returns the first name booth-1, booth-2, ... that no booth has. @param {any} status */
 export function freeName({ booths }) {
   const taken = booths.map((/** @type {any} */ one) => one.booth);
   let number = 1;
@@ -72,7 +72,7 @@ export function freeName({ booths }) {
   return `booth-${number}`;
 }
 
-/** @param {Step} step */
+/** Draws the step in which a person keeps or undoes a configuration that is on trial. @param {Step} step */
 export function trialStep({ status, run }) {
   const { booth, left_ms } = status.trial;
   const time = lasting(Math.ceil(left_ms / 1000) * 1000);

@@ -61,7 +61,10 @@ export function workshopCard(context) {
   return { node, update: () => undefined, close: () => talk.stop() };
 }
 
-/** @param {readonly any[]} profiles @param {string} chosen @param {(name: string) => void} choose */
+/**
+ * Draws the choice between profiles; null: no profile exists yet.
+ * @param {readonly any[]} profiles @param {string} chosen @param {(name: string) => void} choose
+ */
 function choice(profiles, chosen, choose) {
   if (profiles.length === 0) return null;
   const select = el(
@@ -75,7 +78,10 @@ function choice(profiles, chosen, choose) {
   return el("div", {}, el("label", { for: "workshop-profile" }, t("workshop.profile")), select);
 }
 
-/** @param {readonly string[]} families @param {(name: string, from: string) => Promise<void>} begin */
+/**
+ * Draws the form that starts a profile. `from`: the family of the shipped profile that it is based on.
+ * @param {readonly string[]} families @param {(name: string, from: string) => Promise<void>} begin
+ */
 function newForm(families, begin) {
   const from = el(
     "select",
@@ -115,7 +121,10 @@ function steps({ name, tags, missing }, { context, bench }) {
   ];
 }
 
-/** @param {(wish: Readonly<Record<string, string>>) => Promise<any>} run */
+/**
+ * Draws the forms that add tags to a profile: a single tag, or the tags of a file.
+ * @param {(wish: Readonly<Record<string, string>>) => Promise<any>} run
+ */
 function tagSteps(run) {
   const add = [
     input("tag", { name: "what", required: true, maxLength: 60 }),
@@ -143,7 +152,10 @@ function tagSteps(run) {
   ];
 }
 
-/** @param {(wish: Readonly<Record<string, string>>) => Promise<any>} run */
+/**
+ * Draws the forms that find the modes and the counters in a PLC's registers.
+ * @param {(wish: Readonly<Record<string, string>>) => Promise<any>} run
+ */
 function learnSteps(run) {
   const modes = [
     input("which", { name: "modes", value: "idle,spray,flash,purge,bake", maxLength: 300 }),
@@ -164,8 +176,8 @@ function input(name, more) {
 
 /**
  * Draws a step of the workshop, closed at first.
- * @param {string} name prefix of the keys of its texts: title, text and yes
- * @param {readonly HTMLElement[]} fields @param {(values: Record<string, string>, form: HTMLFormElement) => Promise<unknown>} act
+ * @param {string} name prefix for the keys of the step's texts: title, text and yes @param {readonly HTMLElement[]} fields @param {(values:
+ * Record<string, string>, form: HTMLFormElement) => Promise<unknown>} act receives the submitted values
  */
 function section(name, fields, act) {
   const [title, text, yes] = ["", "Text", "Yes"].map((part) => t(`workshop.${name}${part}`));
@@ -206,7 +218,7 @@ async function sendList(form) {
   );
 }
 
-/** @param {Uint8Array} bytes */
+/** Decodes a text file: UTF-16 with a byte order mark, UTF-8, or else Windows-1252. @param {Uint8Array} bytes */
 function textOf(bytes) {
   const [first, second] = bytes;
   if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);

@@ -42,7 +42,10 @@ export function t(key, values = {}) {
 /** Returns the text for a value's reason. A name that a PLC's server made up is returned unchanged. @param {string} reason */
 export const whyText = (reason) => (`why.${reason}` in texts ? t(`why.${reason}`) : reason);
 
-/** Translates a mode, or the label of a tag of a shipped profile. @param {string} word */
+/**
+ * Translates the name of a mode, or a tag's label from a shipped profile.
+ * @param {string} word
+ */
 const wordText = (word) =>
   texts[`mode.${word.replaceAll(" ", "_")}`] ??
   messages[`tag.${word.toLowerCase().replaceAll(/\W+/g, "_").replace(/_$/, "")}`] ??
@@ -56,7 +59,7 @@ function messageText({ code, args, text }) {
   return icuText(pattern, Object.fromEntries(values), locale);
 }
 
-/** @param {Arg} arg @returns {string | number} */
+/** Returns the text of a message's argument, which may itself be a message or a list. @param {Arg} arg @returns {string | number} */
 function argText(arg) {
   if (typeof arg === "number") return arg;
   if (typeof arg === "string") return wordText(arg);

@@ -39,7 +39,10 @@ export function boothsCard(context) {
   return { node, update, close: () => days.drop() };
 }
 
-/** @param {readonly string[]} names @returns {Promise<Map<string, import("../charts/strip.js").Stage[]>>} */
+/**
+ * Loads the recent stages of the booths, by booth.
+ * @param {readonly string[]} names @returns {Promise<Map<string, import("../charts/strip.js").Stage[]>>}
+ */
 async function stagesByBooth(names) {
   const all = await Promise.all(
     names.map((name) => get(`/api/booths/${encodeURIComponent(name)}/recent_stages?limit=1000`)),

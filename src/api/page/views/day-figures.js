@@ -8,7 +8,10 @@ import { t } from "../texts/texts.js";
 /** @typedef {import("../main.js").Context} Context */
 /** @typedef {import("./days.js").Figures} Figures */
 
-/** @param {Figures} figures @param {Context} context */
+/**
+ * Draws the cards with the figures of a span: the time in each mode, the use and the coverage.
+ * @param {Figures} figures @param {Context} context
+ */
 export function figureCards({ durations, starts, use, start, end }, context) {
   const { booth } = context.booth();
   const counts = new Map(starts.modes.map((/** @type {any} */ { mode, count }) => [mode, count]));
@@ -82,7 +85,7 @@ function modeName(mode) {
   return modeOf(mode) === "setback" ? explained(wireText(mode), "help.setback") : wireText(mode);
 }
 
-/** @param {any} coverage */
+/** Draws which parts of the span were observed, inferred or missing. @param {any} coverage */
 function coverageBar({ observed, inferred, missing }) {
   const total = Math.max(1e-9, observed + inferred + missing);
   const parts = /** @type {const} */ ([
@@ -113,7 +116,7 @@ function coverageBar({ observed, inferred, missing }) {
   );
 }
 
-/** @param {any} durations @param {Map<string, number>} counts */
+/** Makes a CSV file with the minutes and starts of each mode. @param {any} durations @param {Map<string, number>} counts */
 function csvOf(durations, counts) {
   const rows = durations.modes.map((/** @type {any} */ { mode, duration }) =>
     [durations.start, durations.end, mode, duration, counts.get(mode) ?? 0].join(","),

@@ -28,7 +28,7 @@ const HEIGHT = 170;
 /** Colors of the lines. Dash patterns distinguish the lines as well. */
 const COLORS = ["plot-1", "plot-2", "plot-3", "plot-4"];
 
-/** @param {number} nth */
+/** Returns the color and dash pattern of the line with this index. @param {number} nth */
 const lookOf = (nth) => ({ color: COLORS[nth % COLORS.length] ?? "plot-1", dash: nth % COLORS.length });
 
 /**
@@ -109,10 +109,10 @@ export function dayTrends(context, onCursor) {
   };
 }
 
-/** @param {Context} context @returns {string[]} */
+/** Returns the names of the measured tags. @param {Context} context @returns {string[]} */
 const tagsOf = (context) => measuredOf(context.readings()).map(({ tag }) => tag);
 
-/** @param {Context} context */
+/** Returns the labels of the measured tags, by tag. @param {Context} context */
 const labelsOf = (context) => labelled(context.readings());
 
 /**
@@ -132,13 +132,16 @@ function lackOf({ needsPin, tags }) {
   return tags.length === 0 && el("p", {}, t("now.noMeasured"));
 }
 
-/** @param {Day} day @param {readonly string[]} tags */
+/** Returns the query for the values of these tags on a day. @param {Day} day @param {readonly string[]} tags */
 function queryOf({ start, end }, tags) {
   const span = `start=${new Date(start).toISOString()}&end=${new Date(end).toISOString()}`;
   return `${span}&interval=${STEP_MIN.toString()}&tags=${encodeURIComponent(tags.join(","))}`;
 }
 
-/** @param {Trends} found @param {{ booth: string, tz: string, labels: Map<string, string> }} around */
+/**
+ * Draws the footer of the day's charts, with their values as a table and as a CSV file.
+ * @param {Trends} found @param {{ booth: string, tz: string, labels: Map<string, string> }} around
+ */
 function trendsFooter(found, { booth, tz, labels }) {
   return chartFooter({
     name: `${booth}-${csvTime(found.start).slice(0, 10)}-trends`,
@@ -190,12 +193,12 @@ function drawPlots({ plots, charts, point }, { day, found, labels }) {
   }
 }
 
-/** @param {number | null} value @param {string} unit */
+/** Converts a value to the unit that the person has chosen. @param {number | null} value @param {string} unit */
 function shown(value, unit) {
   return value === null ? null : inUnits(value, unit).value;
 }
 
-/** @param {number | null} least @param {number | null} most */
+/** Returns the mean of two values; null: a value is missing. @param {number | null} least @param {number | null} most */
 function middle(least, most) {
   return least === null || most === null ? null : (least + most) / 2;
 }

@@ -135,13 +135,16 @@ function windowOf({ span, back }, now, tz) {
   return { start, end: dayStart(start + HALF_DAY_MS, tz, days) };
 }
 
-/** @param {number} at @param {string} tz */
+/** Returns the number of days since Monday: 0 on a Monday, 6 on a Sunday. @param {number} at @param {string} tz */
 function sinceMonday(at, tz) {
   const day = new Intl.DateTimeFormat("en-GB", { timeZone: tz, weekday: "short" }).format(at);
   return ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].indexOf(day);
 }
 
-/** @param {(change: (choice: Choice) => Partial<Choice>) => void} act */
+/**
+ * Draws the buttons that choose the length of the span, and the span before or after.
+ * @param {(change: (choice: Choice) => Partial<Choice>) => void} act
+ */
 function spanButtons(act) {
   const spans = /** @type {const} */ (["day", "week", "quarter"]).map((span) => ({
     span,
@@ -166,7 +169,10 @@ function spanButtons(act) {
   };
 }
 
-/** @param {string} booth @param {Choice & { start: number, end: number }} span @param {{ start: number, end: number }} wanted @returns {Promise<Figures>} */
+/**
+ * Loads the figures of a span.
+ * @param {string} booth @param {Choice & { start: number, end: number }} span @param {{ start: number, end: number }} wanted @returns {Promise<Figures>}
+ */
 async function load(booth, span, wanted) {
   const path = `/api/booths/${encodeURIComponent(booth)}`;
   /** @param {{ start: number, end: number }} window */
@@ -218,7 +224,10 @@ function dayStrip(stages, day, { onTap, onPoint }) {
   ];
 }
 
-/** @param {import("../charts/strip.js").Stage[]} stages @param {{ start: number, end: number, now: number, tz: string, onDay: (start: number) => void }} week */
+/**
+ * Draws a strip of modes for each day of a week. A tap on a day opens this day.
+ * @param {import("../charts/strip.js").Stage[]} stages @param {{ start: number, end: number, now: number, tz: string, onDay: (start: number) => void }} week
+ */
 function weekStrips(stages, { start, end: until, now, tz, onDay }) {
   const rows = Array.from({ length: DAYS_OF_WEEK }, (_, index) => {
     const day = dayStart(start + HALF_DAY_MS, tz, index);

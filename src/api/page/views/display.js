@@ -24,12 +24,15 @@ export async function openDisplay() {
   chooseLanguage(chosen);
 }
 
-/** @param {string} name @param {string} value */
+/**
+ * Returns the text for one choice of a display setting.
+ * @param {string} name @param {string} value
+ */
 function optionText(name, value) {
   return name === "clock" ? t(`display.clock${value}`) : unitText(value);
 }
 
-/** @param {string} name @param {{ of: readonly (readonly string[])[], chosen: string }} options */
+/** Draws the choice for a display setting. @param {string} name @param {{ of: readonly (readonly string[])[], chosen: string }} options */
 function choice(name, { of, chosen }) {
   const id = `field-${name}`;
   return el(

@@ -36,7 +36,10 @@ export function forecastText(forecast, tz) {
   return whenFull(forecast, tz).replace(/\.\.$/, ".");
 }
 
-/** @param {NonNullable<FilterUse["forecast"]>} forecast @param {string} tz */
+/**
+ * Returns the text that forecasts when the filter reaches its limit.
+ * @param {NonNullable<FilterUse["forecast"]>} forecast @param {string} tz
+ */
 function whenFull({ at, earliest, latest, by }, tz) {
   if (by === "age") return t("filters.dueByAge", { at: dateText(at, tz) });
   const [full, from] = [dateText(at, tz), dateText(earliest, tz)];
@@ -78,7 +81,7 @@ export function filterCharts() {
   };
 }
 
-/** @param {string} tz @param {(value: number, decimals: number) => string} unit */
+/** Makes an empty chart with dates on its horizontal axis. @param {string} tz @param {(value: number, decimals: number) => string} unit */
 function datePlot(tz, unit) {
   return plot({
     height: HEIGHT,
@@ -97,7 +100,10 @@ function dateTicks({ start: from, end: to }, tz) {
   return all.filter((at) => at >= from && at <= to - (to - from) / 30);
 }
 
-/** @param {FilterUse} filter @param {number} now */
+/**
+ * Returns the end of a filter's chart: soon after the forecast, but not too far in the future.
+ * @param {FilterUse} filter @param {number} now
+ */
 function endOf({ forecast }, now) {
   if (forecast === null) return now + DAY_MS;
   return Math.min(Math.max(forecast.latest ?? forecast.at, forecast.at) + 2 * DAY_MS, now + AHEAD_MS);
@@ -111,7 +117,10 @@ function heightOf({ limit_minutes }, minutes) {
   return limit_minutes !== null && limit_minutes > 0 ? (minutes / limit_minutes) * 100 : minutes / MINUTES_PER_HOUR;
 }
 
-/** @param {FilterUse} filter @param {{ start: number, end: number, now: number }} span */
+/**
+ * Returns the lines of a filter's use, of its forecast and of its limit.
+ * @param {FilterUse} filter @param {{ start: number, end: number, now: number }} span
+ */
 function useLines(filter, { start, end, now }) {
   const { points, forecast, minutes, limit_minutes } = filter;
   const isAhead = forecast !== null && forecast.by === "use" && minutes !== null && limit_minutes !== null;
@@ -130,7 +139,7 @@ function useLines(filter, { start, end, now }) {
   for (const { at, minutes: value } of points) {
     const before = used.get(at);
     if (value !== null) used.set(at, value);
-    // At a filter change, both filters have a point at the same instant. The old filter's point is moved 1 ms earlier.
+    // Moves the old filter's point 1 ms earlier at a filter change, where both filters have a point at the same instant.
     else if (before !== undefined) used.set(at - 1, before);
   }
   const times = [...new Set([start, ...used.keys(), ...ahead, end])].sort((a, b) => a - b);
@@ -174,7 +183,10 @@ function useLines(filter, { start, end, now }) {
   };
 }
 
-/** @param {FilterUse} filter */
+/**
+ * Draws the legend for a filter's use.
+ * @param {FilterUse} filter
+ */
 function useKeys({ forecast, limit_minutes }) {
   return keys("", [
     { label: t("filters.use"), color: "plot-1" },
@@ -188,7 +200,7 @@ function useKeys({ forecast, limit_minutes }) {
   ]);
 }
 
-/** @param {FilterUse} filter @param {Around} around */
+/** Draws the footer of a filter's chart, with its values as a table and as a CSV file. @param {FilterUse} filter @param {Around} around */
 function useFooter(filter, { name, booth, tz }) {
   const known = filter.points.filter(({ minutes }) => minutes !== null);
   return chartFooter({
@@ -208,7 +220,10 @@ function useFooter(filter, { name, booth, tz }) {
   });
 }
 
-/** @param {FilterUse} filter @param {Around} around @param {ReturnType<typeof plot>} drop */
+/**
+ * Returns the legend, chart and footer of a filter's pressure drop; empty: the filter has no sensor.
+ * @param {FilterUse} filter @param {Around} around @param {ReturnType<typeof plot>} drop
+ */
 function pressureParts({ filter, pressure }, { name, booth, tz }, drop) {
   if (pressure === null) return [];
   const { unit, limit, days } = pressure;
@@ -234,7 +249,10 @@ function pressureParts({ filter, pressure }, { name, booth, tz }, drop) {
   ];
 }
 
-/** @param {NonNullable<FilterUse["pressure"]>} pressure @param {{ start: number, end: number }} span */
+/**
+ * Returns the lines of a filter's pressure drop and of its limit. Each day has one point at its middle.
+ * @param {NonNullable<FilterUse["pressure"]>} pressure @param {{ start: number, end: number }} span
+ */
 function pressureLines({ days, limit, unit }, { start, end }) {
   const middles = days.map((day) => (day.start + day.end) / 2);
   const times = [start, ...middles.filter((at) => at > start && at < end), end];

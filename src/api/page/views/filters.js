@@ -9,7 +9,7 @@ import { t } from "../texts/texts.js";
 const AGAIN_MS = 10_000;
 const WARN_PERCENT = 80;
 const USE_EVERY_MS = 60_000;
-/** Days shown in a chart. In six weeks, even a filter that lasts one week is seen to be replaced. */
+/** Days shown in a chart: long enough to show several changes of a filter that lasts only a week. */
 const SHOWN_DAYS = 42;
 
 /** @typedef {import("../main.js").Context} Context */
@@ -234,19 +234,22 @@ function isOf(entered, at) {
   return entered !== undefined && Math.abs(entered.installed_at - at) < 1_000;
 }
 
-/** @param {Entered} entered */
+/** Returns the data that a person entered about a filter change, as one line. @param {Entered} entered */
 function entryText({ by, part_number, note }) {
   return [part_number && t("filters.part", { part: part_number }), note, by && t("filters.enteredBy", { by })]
     .filter((text) => text !== "")
     .join(" · ");
 }
 
-/** @param {string} text @param {string} more */
+/** Draws a text, with a second text below it in small letters. @param {string} text @param {string} more */
 function withMore(text, more) {
   return more === "" ? text : el("span", {}, text, el("br"), el("small", {}, more));
 }
 
-/** @param {{ done: any[], entered: Entered[] }} services @param {{ tz: string, time: number }} around */
+/**
+ * Draws the table of the filter changes that have been made.
+ * @param {{ done: any[], entered: Entered[] }} services @param {{ tz: string, time: number }} around
+ */
 function historyTable({ done, entered }, { tz, time }) {
   if (done.length === 0) return el("p", {}, t("filters.noHistory"));
   return table(

@@ -76,7 +76,7 @@ export function healthView(context) {
   return { node, update, close: () => undefined };
 }
 
-/** @param {any[]} incidents @param {import("../main.js").Booth} booth */
+/** Draws the table of the booth's incidents. @param {any[]} incidents @param {import("../main.js").Booth} booth */
 function incidentTable(incidents, { tz, time }) {
   if (incidents.length === 0) return el("p", {}, t("health.noIncidents"));
   const shown = table(
@@ -96,7 +96,10 @@ function incidentTable(incidents, { tz, time }) {
   return shown;
 }
 
-/** @param {import("../main.js").Status} status @returns {(readonly [string, string])[]} */
+/**
+ * Returns the texts about the state of the clock, each with the look of its badge.
+ * @param {import("../main.js").Status} status @returns {(readonly [string, string])[]}
+ */
 function clockTexts({ clock, booths }) {
   const waiting = booths.reduce((sum, { log }) => sum + log.waiting_for_clock, 0);
   if (!clock.synced) {
@@ -136,7 +139,10 @@ function toldTexts({ outputs, notices, at }) {
   ];
 }
 
-/** @param {import("../main.js").Booth} booth @param {import("../main.js").Status} status */
+/**
+ * Returns the texts about the state of the booth's store.
+ * @param {import("../main.js").Booth} booth @param {import("../main.js").Status} status
+ */
 function storeTexts({ log }, { at, loss_window_ms }) {
   const { storage } = log;
   return [
@@ -155,7 +161,7 @@ function storeTexts({ log }, { at, loss_window_ms }) {
   ];
 }
 
-/** @param {any} storage */
+/** Draws a bar with the used share of the store; null: the store's size is unknown. @param {any} storage */
 function storeBar(storage) {
   if (storage === null) return null;
   const percent = Math.min(100, (storage.used_bytes / storage.max_bytes) * 100);
@@ -204,7 +210,10 @@ function trafficParts(traffic) {
   return [shown, budget, gives, cuts].filter((part) => part !== null);
 }
 
-/** @param {import("../main.js").Status} status @param {import("../main.js").Booth} booth */
+/**
+ * Returns the versions of the agent and the booth, and the certificates with their expiry dates.
+ * @param {import("../main.js").Status} status @param {import("../main.js").Booth} booth
+ */
 function versionFigures(status, { now }) {
   const { program, firmware } = versionsOf(now);
   return [
@@ -227,7 +236,7 @@ function versionFigures(status, { now }) {
   ];
 }
 
-/** @param {any[]} lines @param {string} tz */
+/** Draws the newest 100 lines of the agent's log, the newest first. @param {any[]} lines @param {string} tz */
 function logText(lines, tz) {
   if (lines.length === 0) return el("p", {}, t("health.noLog"));
   const newest = [...lines].reverse().slice(0, 100);

@@ -76,7 +76,10 @@ function modeCard(context, strip) {
   return { node, begin, update };
 }
 
-/** @param {Context} context @param {ReturnType<typeof lastDay>} day @param {() => void} onChange */
+/**
+ * Draws the card with today's figures, which it reads again from time to time.
+ * @param {Context} context @param {ReturnType<typeof lastDay>} day @param {() => void} onChange
+ */
 function todayCard(context, day, onChange) {
   const figures = el("dl", { className: "figures" });
   const foot = el("div", {});
@@ -101,7 +104,7 @@ function todayCard(context, day, onChange) {
   return { node: card(t("now.today"), { "data-figures": "today" }, figures, foot), update };
 }
 
-/** @param {Context} context @param {ReturnType<typeof lastDay>} day */
+/** Draws the card with the latest measured values. @param {Context} context @param {ReturnType<typeof lastDay>} day */
 function measuredCard(context, day) {
   const figures = el("dl", { className: "figures" });
   const foot = el("div", {});
@@ -127,7 +130,7 @@ export function isUnbound({ booths }) {
   return booths.every(({ provisioning }) => provisioning.generation === null);
 }
 
-/** @param {import("../main.js").Booth} booth */
+/** Returns the text that says since when the mode is in force, or for how long it is unknown. @param {import("../main.js").Booth} booth */
 function sinceText({ now, plc, time, tz }) {
   if (now === null || now.since === null) return t("now.neverRead");
   if (now.mode === "no_data" && now.last_good_at !== null)
@@ -135,10 +138,13 @@ function sinceText({ now, plc, time, tz }) {
   return t("now.since", { time: lasting(time - now.since), at: whenText(now.since, tz, time) });
 }
 
-/** @param {import("../main.js").Status} status @param {import("../main.js").Booth} booth */
+/**
+ * Returns the warnings about the gateway and the booth.
+ * @param {import("../main.js").Status} status @param {import("../main.js").Booth} booth
+ */
 function notesOf(status, { log }) {
   return [
-    // A box that was never bound sends nothing, and it sets its clock only with a service. So its clock needs no warning.
+    // Warns about the clock only if the box was ever bound. A box without a service sends nothing, and nothing sets its clock.
     ...(status.clock.synced || isUnbound(status) ? [] : [t("note.clock")]),
     ...(log.trouble === "" ? [] : [t("note.store", { reason: log.trouble })]),
     ...(log.forked === null ? [] : [`${sentence(log.forked.reason)}. ${sentence(log.forked.advice)}.`]),
@@ -154,7 +160,10 @@ function runText({ now, plc }) {
   return t(now.run_open ? "now.running" : "now.notRunning");
 }
 
-/** @param {import("../main.js").Booth} booth @param {any} use @param {{ run: string, day: ReturnType<typeof lastDay> }} more */
+/**
+ * Draws today's figures, with a small chart of the last 24 hours for some of them.
+ * @param {import("../main.js").Booth} booth @param {any} use @param {{ run: string, day: ReturnType<typeof lastDay> }} more
+ */
 function todayFigures({ now }, use, { run, day }) {
   return [
     figure(
@@ -231,7 +240,10 @@ export function linkKey(link, at) {
 
 const LOOKS = /** @type {const} */ ({ up: "good", degraded: "warn", down: "bad" });
 
-/** @param {string} title @param {import("../main.js").Link} link @param {{ where: string, at: number, tz: string, notes?: readonly string[] | undefined }} around */
+/**
+ * Draws the card of a link, with its state, and the time until the next try if the link is down.
+ * @param {string} title @param {import("../main.js").Link} link @param {{ where: string, at: number, tz: string, notes?: readonly string[] | undefined }} around
+ */
 export function linkCard(title, link, { where, at, tz, notes = [] }) {
   const look = LOOKS[link.kind];
   const left = link.kind === "down" && link.next_try_at !== null ? link.next_try_at - at : null;
@@ -256,7 +268,10 @@ export function linkCard(title, link, { where, at, tz, notes = [] }) {
   );
 }
 
-/** @param {import("../main.js").Booth} booth @param {import("../main.js").Status} status */
+/**
+ * Returns the texts about the records that wait for the service.
+ * @param {import("../main.js").Booth} booth @param {import("../main.js").Status} status
+ */
 function backlogTexts({ log, provisioning }, { service }) {
   if (provisioning.delivery === "none") return [t("backlog.kept")];
   const waiting = log.newest_seq - log.acked_seq;

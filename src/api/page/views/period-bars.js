@@ -27,7 +27,7 @@ export function periodCards(periods, around) {
   return [modesCard(periods, around), ...FIGURES.map((figure) => figureCard(periods, figure, around))];
 }
 
-/** @param {readonly Period[]} periods @param {Around} around */
+/** Draws the card with the time in each mode, one column per period. @param {readonly Period[]} periods @param {Around} around */
 function modesCard(periods, around) {
   const modes = [...new Set(periods.flatMap((period) => ordered(period.modes).map(({ mode }) => mode)))];
   const drawn = modes.filter((mode) => isDrawn(mode));
@@ -86,28 +86,28 @@ function isDrawn(mode) {
   return !["off", "no_data"].includes(modeOf(mode));
 }
 
-/** @param {Period["modes"]} modes */
+/** Adds up the minutes in all modes. @param {Period["modes"]} modes */
 function sumOf(modes) {
   return modes.reduce((sum, { duration }) => sum + duration, 0);
 }
 
-/** @param {Period} period */
+/** Returns whether the mode is unknown for more than half of a period. @param {Period} period */
 function unseen({ modes }) {
   return sumOf(modes.filter(({ mode }) => modeOf(mode) === "no_data")) > sumOf(modes) / 2;
 }
 
-/** @param {number} minutes */
+/** Formats minutes as hours, with a decimal below 10 hours. @param {number} minutes */
 function hours(minutes) {
   const all = minutes / HOUR_MIN;
   return number(all, all > 0 && all < 10 ? 1 : 0);
 }
 
-/** @param {Period} period @param {Around} around */
+/** Returns the name, label and look of a period's column. @param {Period} period @param {Around} around */
 function columnOf(period, around) {
   return { name: nameOf(period, around), foot: footOf(period, around), unseen: unseen(period) };
 }
 
-/** @param {Period} period @param {string} mode */
+/** Returns the minutes in a mode. @param {Period} period @param {string} mode */
 function minutesIn({ modes }, mode) {
   return modes.find((one) => one.mode === mode)?.duration ?? 0;
 }
@@ -117,7 +117,7 @@ const ORDER = "spray flash purge bake prep cool_down maintenance fault estop unk
   " ",
 );
 
-/** @param {Period["modes"]} modes */
+/** Sorts modes in the order in which columns show them. @param {Period["modes"]} modes */
 function ordered(modes) {
   return modes.toSorted((a, b) => ORDER.indexOf(modeOf(a.mode)) - ORDER.indexOf(modeOf(b.mode)));
 }
@@ -128,7 +128,10 @@ function ordered(modes) {
  */
 const APPROXIMATE = new Set(["cycle_count", "gas_usage", "kwh_usage"]);
 
-/** @param {readonly Period[]} periods @param {typeof FIGURES[number]} figure @param {Around} around */
+/**
+ * Draws the card of a figure, one column per period.
+ * @param {readonly Period[]} periods @param {typeof FIGURES[number]} figure @param {Around} around
+ */
 function figureCard(periods, [text, field, digits, unit], around) {
   const title = unit === "" ? t(text) : `${t(text)}, ${shownUnit(unit)}`;
   /** Formats a figure without decimals from 100 on, because the space above a column is small. @param {number | null} value */
@@ -168,12 +171,12 @@ function figureCard(periods, [text, field, digits, unit], around) {
   );
 }
 
-/** @param {readonly Period[]} periods @param {Around} around */
+/** Returns the name of the CSV file of these periods. @param {readonly Period[]} periods @param {Around} around */
 function fileName(periods, { unit, booth }) {
   return `${booth}-${csvTime(periods[0]?.start ?? 0).slice(0, 10)}-by-${unit}`;
 }
 
-/** @param {Period} period @param {Around} around */
+/** Returns the name of a period: its day, or its first and last day. @param {Period} period @param {Around} around */
 function nameOf({ start, end }, { unit, tz }) {
   return unit === "day" ? dayText(start, tz) : `${dayText(start, tz)} – ${dayText(end - 1, tz)}`;
 }

@@ -26,7 +26,7 @@ const SPARKS_EVERY_MS = 60_000;
 const STEP_MIN = 15;
 const STEP_MS = STEP_MIN * 60_000;
 
-/** @param {Context} context @param {string} operation */
+/** Returns the path of an operation about the booth that is shown. @param {Context} context @param {string} operation */
 const pathOf = (context, operation) => `/api/booths/${encodeURIComponent(context.booth().booth)}/${operation}`;
 
 /** Shows the local day so far as a strip, with its cycles. @param {Context} context */
@@ -131,7 +131,7 @@ const TEXTS = /** @type {const} */ ({
   utilization_pct: "days.utilization",
 });
 
-/** @param {Context} context @param {any[]} hours */
+/** Draws the footer of the charts by hour, with their values as a table. @param {Context} context @param {any[]} hours */
 function hoursFooter(context, hours) {
   const { tz, booth } = context.booth();
   if (hours.length === 0) return null;
@@ -155,7 +155,11 @@ function hoursFooter(context, hours) {
   });
 }
 
-/** @param {Context} context @param {import("../charts/measured.js").Trends | null} trends @param {readonly import("../main.js").Reading[]} readings */
+/**
+ * Draws the footer below the charts with measured values: the values as a table and as a CSV file.
+ * @param {Context} context @param {import("../charts/measured.js").Trends | null} trends @param {readonly import("../main.js").Reading[]}
+ * readings
+ */
 function trendsFooter(context, trends, readings) {
   if (trends === null) return null;
   return chartFooter({
