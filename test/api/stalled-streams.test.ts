@@ -117,7 +117,7 @@ describe("a server with a limited number of connections", () => {
     expect([read.closed, running[1]?.writableLength]).toEqual([false, 0]);
   });
 
-  it("rejects another connection from a sender whose connections are all used up and being read", async () => {
+  it("rejects another connection from a sender at its limit if none of its connections is stalled", async () => {
     const { port, pass, stalled, running } = await boundedServer({ total: 2, each: 2 });
     for (let nth = 0; nth < 2; nth += 1) (await stalled("127.0.0.2")).resume();
     await eventually("both are read", () => running.every(({ writableLength }) => writableLength === 0) || undefined);

@@ -44,7 +44,7 @@ describe("a new boot", () => {
   it.each([
     [-HOUR_MS, HOUR_MS],
     [HOUR_MS, 2 * HOUR_MS],
-  ])("moves time forward, but not back, at its first clock record (step of %i ms)", (by, expected) => {
+  ])("with a step of %i ms in its first clock record corrects time forward but never back", (by, expected) => {
     const read = step(begun(), record("r", "boot-2", 500, T0 + HOUR_MS)).state;
     const { clock } = step(read, record("t", "boot-2", 600, T0 + HOUR_MS + 100 + by)).state;
     expect(clock.now).toBe(T0 + expected + 100);

@@ -54,7 +54,7 @@ const minutesOf = (filter: Installation | undefined): number | null =>
   filter === undefined ? null : usedMinutes(filter);
 
 describe("a filter entry", () => {
-  it("is dated back by the booth's time, and can be undone for a day", () => {
+  it("is backdated on the booth's corrected clock, and can be undone for a day", () => {
     const booth = lived(OWN, [HOUR_MS, { mode: 3 }]);
     enter(booth, "one", { ago_ms: 20 * MINUTE_MS });
     live(booth, [5 * MINUTE_MS], [5000, { mode: 1 }]);

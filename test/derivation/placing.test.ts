@@ -82,7 +82,7 @@ test("waiting boots end at the start of the synced boot if no earlier instant is
   ]);
 });
 
-test("the sync of a boot without records places all waiting boots one after the other", () => {
+test("when the clock is set in a boot without records, all earlier boots without a known time are placed in sequence", () => {
   expect(placesOf({ boot: "a", now: 5000 }, TWO, clock("d", 40, {}))).toEqual([
     { boot: "b", offset: 5000 - 100, uncertain: true },
     { boot: "c", offset: 5000 + 800 - 50, uncertain: true },

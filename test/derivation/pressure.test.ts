@@ -31,7 +31,7 @@ describe("overuse by pressure drop", () => {
     [175, 176, null],
     [176, 176, 22],
   ])(
-    "with a clean drop of 50 Pa, drops of %i Pa and then %i Pa start overuse at minute %s (null: no overuse)",
+    "with a clean filter's 50 Pa, spray stages at %i Pa and then %i Pa start overuse at minute %s (null: never)",
     (first, second, since) => {
       const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
       spray(booth, first);

@@ -41,7 +41,7 @@ it("summaryOf returns the same for a state and for its present part (presentOf)"
   );
 });
 
-it("durationsToday, from the state alone, equals the report of today's time by mode", () => {
+it("durationsToday computes from the state alone what the report of today's time by mode gives", () => {
   fc.assert(
     fc.property(looks, ({ life, at, later }) => {
       const records = logOf(life, [11]).slice(0, 1 + (at % 400));

@@ -46,7 +46,7 @@ describe("the secret scrubber", () => {
       expect(left.toLowerCase()).not.toContain(piece.toLowerCase());
   });
 
-  it("removes any random secret that is quoted completely in any of these ways", () => {
+  it("removes any random secret that is quoted in full, in every known encoding", () => {
     const quotes = fc.constantFrom(...Object.values(QUOTATIONS).filter((quote) => quote !== QUOTATIONS["cut off"]));
     const secrets = fc.string({
       minLength: 12,

@@ -81,7 +81,7 @@ describe("a change of settings on trial", () => {
     );
   });
 
-  it("is reverted at the next start after a power cut, even for the first booth", async () => {
+  it("is reverted at the next start after a kill of the agent, even for the first booth", async () => {
     const site = await freshBox(1);
     const agent = await runningAgent(site);
     await asked(site, "/setup/booth", firstAt(NOBODY));

@@ -52,7 +52,7 @@ function judged(pieces: readonly Buffer[], request = REQUEST, late = gaveUp(...O
 }
 
 describe("an answer over RTU", () => {
-  test("gets the CRC of the Modbus specification's example", () => {
+  test("has the CRC that the Modbus specification gives in its example", () => {
     expect(crcOf(Buffer.from([0x02, 0x07]))).toBe(0x1241);
     expect(crc16(Buffer.from([0x02, 0x07]))).toBe(0x1241);
   });

@@ -121,7 +121,7 @@ describe("login by name with the passwords of the service's record", () => {
     expect([PASSWORD, "not yet"].filter((secret) => gate.sent().includes(secret))).toEqual([]);
   });
 
-  test("fails if no password is right or known", async () => {
+  test("fails if every password is rejected or the record has none", async () => {
     const { make, server } = bed();
     const refused = await failure(make({ address: byRecord(), passwords: () => ["one", "two"] }).open(never));
     expect(refused).toMatchObject({ kind: "config" });

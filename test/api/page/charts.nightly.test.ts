@@ -124,7 +124,7 @@ interface Trend {
   readonly tags: readonly { readonly tag: string; readonly min: readonly number[]; readonly max: readonly number[] }[];
 }
 
-it("the temperatures of a day at the chart's cursor equal the API's values by keyboard, pointer, table and CSV", async () => {
+it("a day's temperatures equal the API's values at a cursor moved by keyboard or pointer, in the table and in the CSV", async () => {
   const { page, faults, get } = await openView("days", { colorScheme: "dark" });
   await page.locator(".plot canvas").first().waitFor();
   const end = TODAY + 24 * 60 * MINUTE_MS;

@@ -236,7 +236,7 @@ describe("the outcome of a batch", () => {
     expect(verdictOf(begun, { ...range(11, 15), is_chunk: true }, outcome).verdict).toEqual({ kind: "by_record" });
   });
 
-  it("the kind conflict advances the cursor up to the conflicting record", () => {
+  it("a conflict advances the cursor to just before the conflicting record", () => {
     const { sending, verdict } = verdictOf(begun, range(11, 15), conflict(13, 40));
     expect(verdict).toEqual({ kind: "conflict", seq: 13, held_seq: 40, refused: [] });
     expect(sending.cursor.acked_seq).toBe(12);

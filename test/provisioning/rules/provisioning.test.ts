@@ -136,7 +136,7 @@ describe("provisioning", () => {
       { state: "conflict", reason: "malformed" },
     ],
     [{ kind: "not_found" }, { state: "not_found" }],
-  ])("after the answer %j to the configuration has the result %j", (answer, expected) => {
+  ])("when the configuration request is answered with %j, ends in %j", (answer, expected) => {
     const claimed = after([entered, looking, lookedUp(ok()), { kind: "claimed", answer: ok() }]);
     expect(after([{ kind: "configuring" }, { kind: "configured", answer }], claimed)).toMatchObject(expected);
   });

@@ -131,7 +131,7 @@ describe("a log read in chunks", () => {
     writer.close();
   });
 
-  it("begins each chunk at a row or at facts before the row, and ends each chunk before the next row", () => {
+  it("begins each chunk at a row, or at the facts just before it, and ends it before the next row", () => {
     const writer = opened(BUSY);
     const [first] = walk(writer, BUSY.stream, { from: 1, end: BUSY.newest }).chunks;
     if (first === undefined) throw new Error("no chunk");
