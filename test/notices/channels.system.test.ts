@@ -1,3 +1,4 @@
+import { rendered } from "../../src/domain/messages/render.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -74,7 +75,7 @@ test("a mail notice is sent over STARTTLS or TLS with a login, and never with le
     [tls, "tls"],
   ] as const) {
     const outcome = await by(server.port, how)(message("m1"), never);
-    expect(outcome).toEqual({ kind: "delivered", answer: "250 2.0.0 queued as 4711" });
+    expect(rendered(outcome)).toEqual({ kind: "delivered", answer: "250 2.0.0 queued as 4711" });
     await eventually("it is heard", () => server.heard[1]);
     expect(server.heard).toEqual([
       { login: true },
@@ -91,7 +92,7 @@ test("a mail notice is sent over STARTTLS or TLS with a login, and never with le
     ]);
   }
   const wrong = secretFile("wrong");
-  expect(await by(tls.port, "tls", { password: wrong })(message("m2"), never)).toMatchObject({
+  expect(rendered(await by(tls.port, "tls", { password: wrong })(message("m2"), never))).toMatchObject({
     kind: "not_delivered",
     lasting: true,
     reason: expect.stringContaining("535 5.7.8 Authentication credentials invalid") as string,
@@ -108,7 +109,10 @@ test("a mail notice is sent over STARTTLS or TLS with a login, and never with le
   ];
   for (const [way, advice] of refusals) {
     const outcome = await way(message("m3"), never);
-    expect(outcome).toMatchObject({ kind: "not_delivered", advice: expect.stringContaining(advice) as string });
+    expect(rendered(outcome)).toMatchObject({
+      kind: "not_delivered",
+      advice: expect.stringContaining(advice) as string,
+    });
   }
   expect([...expired.heard, ...elsewhere.heard, ...open.heard]).toEqual([]);
   expect(tls.heard.filter(({ id }) => id !== undefined)).toHaveLength(1);
@@ -140,16 +144,16 @@ test("the mail channel reports a mail as delivered, not delivered or unknown, de
   ] as const;
   for (const [word, outcome] of rows) {
     await server.now(word);
-    expect(await send(message(word), never), word).toMatchObject(outcome);
+    expect(rendered(await send(message(word), never)), word).toMatchObject(outcome);
   }
   await server.now("hold");
   const stop = new AbortController();
   const held = send(message("held"), stop.signal);
   await eventually("it has the mail", () => server.heard.find(({ id }) => id === "<held@plant.example>"));
   stop.abort();
-  expect(await held).toMatchObject({ kind: "unknown" });
+  expect(rendered(await held)).toMatchObject({ kind: "unknown" });
   await server.now("stop");
-  expect(await send(message("gone"), never)).toMatchObject({
+  expect(rendered(await send(message("gone"), never))).toMatchObject({
     kind: "not_delivered",
     reason: expect.stringContaining("ECONNREFUSED") as string,
     advice: expect.stringContaining("check that the server is running") as string,
@@ -161,7 +165,7 @@ test("the webhook channel signs its requests, and reports them as delivered, not
   const url = `http://127.0.0.1:${server.port}/hooks/4711?token=x`;
   const send = channel(openWebhook, `webhook: { url: "${url}", secret_file: ${secretFile("a secret")} }`);
   const forged = channel(openWebhook, `webhook: { url: "${url}", secret_file: ${secretFile("another")} }`);
-  expect(await send(message("n1"), never)).toEqual({ kind: "delivered", answer: "HTTP 204" });
+  expect(rendered(await send(message("n1"), never))).toEqual({ kind: "delivered", answer: "HTTP 204" });
   await forged(message("n2"), never);
   await eventually("both are heard", () => server.heard[1]);
   expect(server.heard.map(({ id, signed, document }) => [id, signed, document.id])).toEqual([
@@ -178,14 +182,14 @@ test("the webhook channel signs its requests, and reports them as delivered, not
   ] as const;
   for (const [word, outcome] of rows) {
     await server.now(word);
-    expect(await send(message(word), never), word).toMatchObject(outcome);
+    expect(rendered(await send(message(word), never)), word).toMatchObject(outcome);
   }
   const nobody = channel(openWebhook, `webhook: { url: "http://127.0.0.1:${await freePort()}/" }`);
-  expect(await nobody(message("n3"), never)).toMatchObject({ kind: "not_delivered", lasting: false });
+  expect(rendered(await nobody(message("n3"), never))).toMatchObject({ kind: "not_delivered", lasting: false });
   const open = join(temporaryFolder(), "open");
   writeFileSync(open, "secret\n", { mode: 0o644 });
   const careless = channel(openWebhook, `webhook: { url: "${url}", secret_file: ${open} }`);
-  expect(await careless(message("n4"), never)).toMatchObject({
+  expect(rendered(await careless(message("n4"), never))).toMatchObject({
     kind: "not_delivered",
     reason: expect.stringContaining("chmod 600") as string,
     advice: expect.stringContaining("correct the file") as string,
@@ -200,14 +204,14 @@ test("the MQTT channel delivers a notice to a subscriber once, and reports unkno
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => (heard += chunk));
   await eventually("it has subscribed", () => (heard.includes("Subscribed") ? true : undefined));
   const by = (url: string): Channel => channel(openMqtt, `mqtt: { url: "${url}", topic: plant/booths/notices }`);
-  expect(await by(broker.url)(message("q1"), never)).toEqual({
+  expect(rendered(await by(broker.url)(message("q1"), never))).toEqual({
     kind: "delivered",
     answer: "the broker confirmed the message on plant/booths/notices",
   });
   await eventually("it hears it", () => (heard.includes("plant/booths/notices {") ? true : undefined));
   expect(heard.match(/"id":"q1"/g)).toHaveLength(1);
   await broker.kill();
-  expect(await by(broker.url)(message("q2"), never)).toMatchObject({ kind: "not_delivered", lasting: false });
+  expect(rendered(await by(broker.url)(message("q2"), never))).toMatchObject({ kind: "not_delivered", lasting: false });
   // The broker accepts the connection and confirms no message, so the outcome is unknown.
   const stop = new AbortController();
   const mute = createServer((socket) => {
@@ -220,5 +224,5 @@ test("the MQTT channel delivers a notice to a subscriber once, and reports unkno
   onTestFinished(() => void mute.close());
   const { port } = mute.address() as { readonly port: number };
   const told = by(`mqtt://127.0.0.1:${port}`)(message("q3"), stop.signal);
-  expect(await told).toMatchObject({ kind: "unknown" });
+  expect(rendered(await told)).toMatchObject({ kind: "unknown" });
 });

@@ -1,4 +1,5 @@
 // Needs Debian packages: mosquitto, mosquitto-clients.
+import { rendered } from "../../src/domain/messages/render.ts";
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -64,7 +65,7 @@ it("an output or notice reports a topic that the broker rejects, and the output'
   await session.send([message("plant/b"), message("plant/a")]);
   expect(refusals).toEqual([{ kind: "refused", topic: "plant/b", code: 0x87 }]);
   await session.close([]);
-  expect(await notify(broker.url, "plant/b", [])).toMatchObject({
+  expect(rendered(await notify(broker.url, "plant/b", []))).toMatchObject({
     kind: "not_delivered",
     lasting: true,
     reason: "the broker's access rules do not allow this user to publish on plant/b",
@@ -94,11 +95,11 @@ it("a notice that is too long for the broker is published without its events", a
   const broker = await plantBroker(temporaryFolder(), "max_packet_size 150\n");
   const hears = await heardAt(broker);
   const events = [{ what: "E-stop".repeat(30) }];
-  expect(await notify(broker.url, "plant/notices", events)).toMatchObject({ kind: "delivered" });
+  expect(rendered(await notify(broker.url, "plant/notices", events))).toMatchObject({ kind: "delivered" });
   await eventually("it comes", () => (hears().length === 1 ? true : undefined));
   expect(hears()[0]).toBe('plant/notices {"id":"n1","text":"booth-1: E-stop","events":[],"more":1}');
   const none = await notify(broker.url, `plant/${"t".repeat(150)}`, events);
-  expect(none).toMatchObject({
+  expect(rendered(none)).toMatchObject({
     kind: "not_delivered",
     lasting: true,
     reason: expect.stringContaining("150") as string,

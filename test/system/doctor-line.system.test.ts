@@ -56,6 +56,6 @@ it("the doctor command distinguishes an answering device on a serial line, a sil
   expect(await plcFinding(`${near}-gone`, 5)).toMatchObject({
     state: "bad",
     text: `${near}-gone: the device does not exist`,
-    todo: expect.stringContaining("plug the adapter") as string,
+    todo: expect.stringContaining("plug in the adapter") as string,
   });
 });

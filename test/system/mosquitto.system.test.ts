@@ -159,7 +159,7 @@ describe("the gateway with a broker that checks its clients", () => {
     const [own] = bed.certificates();
     expect(own).toMatchObject({ link: "service", server: null });
     expect((own?.expires ?? 0) - start).toBeLessThan(21 * DAY_MS);
-    expect(bed.said.filter((line) => line.includes("the gateway's client certificate ends on"))).toHaveLength(1);
+    expect(bed.said.filter((line) => line.includes("the gateway's client certificate expires on"))).toHaveLength(1);
     held({ row: 39, fault: "client certificate about to end", injected: 1 }, await bed.settle(agent));
   });
 
@@ -180,10 +180,10 @@ describe("the gateway with a broker that checks its clients", () => {
       connecting: (account) => (doors.open ? (options.connecting?.(account) ?? Promise.resolve()) : Promise.resolve()),
     });
     const agent = await bed.start();
-    await bed.until("the key is refused", () => /doesn't take this gateway's key/.test(reasonOf(agent)));
+    await bed.until("the key is refused", () => /rejects this gateway's key/.test(reasonOf(agent)));
     doors.open = true;
     broker.allowTopics(false);
-    await bed.until("the topics are refused", () => /doesn't allow this gateway its own topics/.test(reasonOf(agent)));
+    await bed.until("the topics are refused", () => /denies this gateway its own topics/.test(reasonOf(agent)));
     broker.allowTopics(true);
     await bed.until("the booth is active", () => agent.status().booths[0]?.provisioning.state === "active");
     held({ row: 28, fault: "broker refuses password, then topics", injected: 2 }, await bed.settle(agent));

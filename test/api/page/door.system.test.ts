@@ -25,7 +25,9 @@ it("the web page on the network is encrypted, asks for the PIN, and locks sign-i
   const wrong = pin === "1111 1111" ? "2222 2222" : "1111 1111";
   for (let left = 4; left >= 1; left -= 1) {
     await enterPin(page, wrong);
-    await page.getByText(`${left === 1 ? "one more try" : `${left} more tries`}, then it is locked`).waitFor();
+    await page
+      .getByText(`Wrong PIN: ${left === 1 ? "one attempt is" : `${left} attempts are`} left before sign-in is locked`)
+      .waitFor();
   }
   await enterPin(page, wrong);
   await page.getByText("Sign-in is locked after too many wrong PINs").waitFor();

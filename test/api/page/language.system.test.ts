@@ -68,13 +68,15 @@ it("the web page translates messages from the agent, such as the reason for a lo
   await tab.getByRole("button", { name: "PIN eingeben, um dies zu sehen" }).first().click();
   await tab.getByLabel("PIN, acht Ziffern").fill(pin === "1111 1111" ? "22222222" : "11111111");
   await tab.getByRole("button", { name: "Weiter", exact: true }).click();
-  await tab.getByText("Das ist nicht die PIN; noch 4 Versuche, dann ist gesperrt").waitFor();
+  await tab.getByText("Falsche PIN: noch 4 Versuche, dann wird die Anmeldung gesperrt").waitFor();
   await tab.getByRole("button", { name: "Abbrechen" }).click();
 
   await site.plc.stop();
   await tab.goto(`${url}/#/now`);
   await tab
-    .getByText("Prüfen Sie Strom und Kabel der SPS sowie Adresse und Port in der Konfiguration")
+    .getByText(
+      "Prüfen Sie, ob die SPS mit Spannung versorgt ist, das Netzwerkkabel steckt und Adresse und Port in der Konfiguration stimmen",
+    )
     .first()
     .waitFor();
   const { page: english } = await openTab();

@@ -85,7 +85,7 @@ it("a wrong serial number entered on the page is reported as unknown or malforme
   const { page, faults, pin } = await setupPage(site);
   await enterSerial(page, "ABCD-999-000");
   await enterPin(page, pin);
-  await page.getByText("The service doesn't know this serial number").waitFor();
+  await page.getByText("The service has no booth with serial number").waitFor();
   expect(await page.getByText("Is it O or 0, I or 1?").count()).toBe(0);
   await screenshot(page, "setup-wrong-serial");
   await enterSerial(page, "AB CD");
