@@ -28,7 +28,7 @@ it("the web page uses the browser's language and loads no other, and a language 
   await tab.goto(url);
   await tab.getByRole("heading", { name: "Heute" }).waitFor();
   expect(await tab.locator("html").getAttribute("lang")).toBe("de");
-  expect(loaded.flatMap((path) => /\/(en|es|de)\.js$/.exec(path)?.[1] ?? [])).toEqual(["de"]);
+  expect(loaded.flatMap((path) => /\/(en|es|de)\.json$/.exec(path)?.[1] ?? [])).toEqual(["de"]);
 
   await tab.getByRole("button", { name: "Anzeige" }).click();
   const dialog = tab.getByRole("dialog", { name: "Anzeige" });
@@ -46,11 +46,11 @@ it("the web page uses the browser's language and loads no other, and a language 
 it("the web page shows a missing text in English, and is entirely in English if the browser's language is not supported", async () => {
   const { url } = await onePage();
   const { page: tab } = await openTab({ locale: "de-DE" });
-  await tab.route("**/de.js", async (route) => {
+  await tab.route("**/de.json", async (route) => {
     const whole = await (await route.fetch()).text();
     const body = whole.replace(/ *"now.today": .*\n/, "");
     expect(body).not.toBe(whole);
-    await route.fulfill({ body, contentType: "text/javascript" });
+    await route.fulfill({ body, contentType: "application/json" });
   });
   await tab.goto(url);
   await tab.getByRole("heading", { name: "Today" }).waitFor();
