@@ -66,7 +66,7 @@ it("the web page translates messages from the agent, such as the reason for a lo
   const { page: tab, faults } = await openTab({ viewport: PHONE, locale: "de-DE" });
   await tab.goto(`${url}/#/setup`);
   await tab.getByRole("button", { name: "PIN eingeben, um dies zu sehen" }).first().click();
-  await tab.getByLabel("PIN, acht Ziffern").fill(pin === "1111 1111" ? "22222222" : "11111111");
+  await tab.getByLabel("PIN (8 Ziffern)").fill(pin === "1111 1111" ? "22222222" : "11111111");
   await tab.getByRole("button", { name: "Weiter", exact: true }).click();
   await tab.getByText("Falsche PIN: noch 4 Versuche, dann wird die Anmeldung gesperrt").waitFor();
   await tab.getByRole("button", { name: "Abbrechen" }).click();

@@ -69,7 +69,7 @@ it("a serial number entered on the page while the service is down is queued, and
   const { page, faults, pin } = await setupPage(site);
   await enterSerial(page, SERIAL);
   await enterPin(page, pin);
-  await page.getByText("Saved: you can leave").waitFor();
+  await page.getByRole("heading", { name: "Saved: you can leave" }).waitFor();
   await screenshot(page, "setup-queued");
   await site.serviceUp();
   await page.getByRole("form", { name: "Is this the booth in front of you?" }).waitFor();
