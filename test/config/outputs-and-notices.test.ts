@@ -158,7 +158,7 @@ test("a shared PLC connection is open to this machine only, unless the configura
     clients: [],
     max_age_ms: 2_000,
   });
-  expect(() => parseConfig(share("{ port: 1502, address: 0.0.0.0 }"), "/f")).toThrow("needs clients");
+  expect(() => parseConfig(share("{ port: 1502, address: 0.0.0.0 }"), "/f")).toThrow("must list the addresses that may connect");
   expect(() => parseConfig(share("{ port: 1502, clients: [hmi] }"), "/f")).toThrow("not an IP address");
 });
 

@@ -157,7 +157,7 @@ describe("a change of settings on trial", () => {
       ],
       [firstAt(NOBODY, { profile: "clik-booth" }), /profile "clik-booth" does not exist \(did you mean "click-booth"/],
       [firstAt(NOBODY, { tz: "Mars/Olympus" }), /unknown time zone "Mars\/Olympus"/],
-      [firstAt(NOBODY, { id: "Booth 1" }), /A booth's name has lower-case letters/],
+      [firstAt(NOBODY, { id: "Booth 1" }), /A booth's name may only contain lowercase letters/],
       [{ id: "booth-2", profile: "click-booth" }, /a booth needs either modbus or opcua/],
       [
         { id: "booth-2", profile: "plcnext-booth", opcua: { endpoint: "opc.tcp://plc", password_file: "/etc/shadow" } },
