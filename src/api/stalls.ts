@@ -17,13 +17,13 @@ const HESITATES_MS: Milliseconds = 2_000;
 export interface Watch {
   readonly mono: () => Milliseconds;
   /** Calls `act` at an interval until the returned function is called. */
-  readonly repeat: (act: () => void) => () => void;
+  readonly repeat: (action: () => void) => () => void;
 }
 
 export const WATCH: Watch = {
   mono: monotonicMs,
-  repeat: (act) => {
-    const timer = setInterval(act, LOOK_EVERY_MS).unref();
+  repeat: (action) => {
+    const timer = setInterval(action, LOOK_EVERY_MS).unref();
     return () => clearInterval(timer);
   },
 };

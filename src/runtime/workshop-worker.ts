@@ -8,7 +8,7 @@ import { errorText } from "../domain/messages/message-error.ts";
 /** Entry point of the workshop's thread. It reads lists and profiles that people send, so that a long file does not delay a poll. */
 if (parentPort !== null) {
   const port = parentPort;
-  const tell = (told: WorkshopTold): void => port.postMessage(told);
+  const tell = (reply: WorkshopTold): void => port.postMessage(reply);
   const waiting = new Map<number, (value: unknown) => void>();
   let next = 0;
   const ask = (asked: WorkshopAsk): Promise<unknown> => {

@@ -13,7 +13,7 @@ interface Asked extends Omit<Knock, "least" | "is_front"> {
 }
 
 const KNOCK: Asked = {
-  way: "loopback",
+  channel: "loopback",
   method: "GET",
   path: "/status",
   host: "127.0.0.1:8470",
@@ -58,29 +58,33 @@ describe("access control of the local API", () => {
     ],
     ["allows signing in with the PIN without a session", { method: "POST", path: "/api/authenticate" }, null],
     ["rejects the gateway's network name on loopback", { host: "booth-box" }, 403],
-    ["rejects a read from the network without a session", { way: "lan", host: "192.0.2.7:8443" }, 401],
-    ["allows a read from the network with a session", { way: "lan", host: "192.0.2.7:8443", has_session: true }, null],
+    ["rejects a read from the network without a session", { channel: "lan", host: "192.0.2.7:8443" }, 401],
+    [
+      "allows a read from the network with a session",
+      { channel: "lan", host: "192.0.2.7:8443", has_session: true },
+      null,
+    ],
     [
       "allows loading the page from the network",
-      { way: "lan", host: "booth-box.local:8443", path: "/", is_page_file: true },
+      { channel: "lan", host: "booth-box.local:8443", path: "/", is_page_file: true },
       null,
     ],
     [
       "rejects an origin with plain HTTP on the network",
-      { way: "lan", host: "192.0.2.7:8443", origin: "http://192.0.2.7:8443" },
+      { channel: "lan", host: "192.0.2.7:8443", origin: "http://192.0.2.7:8443" },
       403,
     ],
     [
       "rejects another machine's host name on the network",
-      { way: "lan", host: "router.local", is_page_file: true },
+      { channel: "lan", host: "router.local", is_page_file: true },
       403,
     ],
     [
       "rejects reading metrics from the network without a session",
-      { way: "lan", host: "192.0.2.7", path: "/metrics" },
+      { channel: "lan", host: "192.0.2.7", path: "/metrics" },
       401,
     ],
-    ["allows the health check from the network", { way: "lan", host: "192.0.2.7", path: "/healthz" }, null],
+    ["allows the health check from the network", { channel: "lan", host: "192.0.2.7", path: "/healthz" }, null],
     ...(
       [
         ["/metrics", null],
@@ -103,8 +107,8 @@ describe("access control of the local API", () => {
       [`${status === null ? "allows" : "rejects"} reading ${path} over loopback without a session`, { path }, status],
       [`allows reading ${path} over loopback with a session`, { path, has_session: true }, null],
     ]),
-    ["allows a change over root's socket", { way: "admin", host: undefined, method: "POST" }, null],
-    ["allows a change over the agent's socket", { way: "socket", host: undefined, method: "POST" }, null],
+    ["allows a change over root's socket", { channel: "admin", host: undefined, method: "POST" }, null],
+    ["allows a change over the agent's socket", { channel: "socket", host: undefined, method: "POST" }, null],
   ])("%s", (_, asked, status) => {
     const { method, path, is_page_file, ...knock } = { ...KNOCK, ...asked };
     const least = is_page_file ? "anyone" : leastFor(matchOf(method, path), method, path);
@@ -112,9 +116,9 @@ describe("access control of the local API", () => {
   });
 });
 
-const ONE = { sender: "192.0.2.20", way: "lan" } as const;
-const OTHER = { sender: "192.0.2.21", way: "lan" } as const;
-const HERE = { sender: "127.0.0.1", way: "loopback" } as const;
+const ONE = { sender: "192.0.2.20", channel: "lan" } as const;
+const OTHER = { sender: "192.0.2.21", channel: "lan" } as const;
+const HERE = { sender: "127.0.0.1", channel: "loopback" } as const;
 
 function wrongFor(pin: string): string {
   return pin === "0000 0000" ? "1111 1111" : "0000 0000";
@@ -190,7 +194,7 @@ describe("the PIN of the gateway's page", () => {
     let looked_at = 0;
     for (let i = 0; i < 30_000; i += 1) {
       now += 10;
-      if (desk.enter(wrong, { sender: `10.${i >> 8}.${i & 255}.1`, way: "lan" }).kind !== "busy") looked_at += 1;
+      if (desk.enter(wrong, { sender: `10.${i >> 8}.${i & 255}.1`, channel: "lan" }).kind !== "busy") looked_at += 1;
     }
     expect(looked_at).toBeLessThanOrEqual(300 + 120);
     expect(desk.enter(pin, HERE).kind).toBe("open");

@@ -19,7 +19,7 @@ function box(text: string | null = null) {
   const kept = createKeptSessions({ file, wall: () => held.wall });
   const sessions = createSessions(() => held.mono, kept);
   sessions.setPermanent(PIN);
-  const enter = (pin: string, sender = "192.0.2.1") => sessions.enter(pin, { sender, way: "lan", device: "Phone" });
+  const enter = (pin: string, sender = "192.0.2.1") => sessions.enter(pin, { sender, channel: "lan", device: "Phone" });
   const open = (): string => {
     const entry = enter(PIN);
     if (entry.kind !== "open") throw new Error(entry.kind);
@@ -60,7 +60,7 @@ describe("a session of the permanently open web page", () => {
     const { sessions, open, held } = box();
     const token = open();
     const pin = sessions.open(60_000);
-    const timed = sessions.enter(pin, { sender: "192.0.2.9", way: "lan" });
+    const timed = sessions.enter(pin, { sender: "192.0.2.9", channel: "lan" });
     expect(timed).toMatchObject({ kind: "open", for_ms: 60_000, is_kept: false });
     held.mono += 60_000;
     expect(timed.kind === "open" && sessions.isOpen(timed.token)).toBe(false);

@@ -13,7 +13,7 @@ import {
   withEntry,
   writeSetUp,
 } from "../../src/config/set-up.ts";
-import { inspectConfig, loadLasting } from "../../src/config/usable.ts";
+import { inspectConfig, loadUsableOrLastGood } from "../../src/config/usable.ts";
 import { message, type Text } from "../../src/domain/message.ts";
 import { MessageError } from "../../src/domain/messages/message-error.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -38,7 +38,7 @@ describe("a configuration file without booths or without a service", () => {
     ["a booth but no service", { booths: [BOOTH] }, { url: undefined, booths: 1 }],
     ["an explicitly empty list of booths", { booths: [] }, { url: undefined, booths: 0 }],
   ])("is valid and leaves the rest to the set-up if it has %s", (_, own, wanted) => {
-    const { usable, refused } = loadLasting(box(own).file, {});
+    const { usable, refused } = loadUsableOrLastGood(box(own).file, {});
     expect(refused).toBeNull();
     expect(usable.refused).toEqual([]);
     expect({ url: usable.config.service.url, booths: usable.booths.length }).toEqual(wanted);
@@ -48,19 +48,19 @@ describe("a configuration file without booths or without a service", () => {
     for (const text of ["", "boots: []\n", "booths: 3\n", "service: https://service.example\n"]) {
       const { file } = box({});
       writeFileSync(file, text);
-      expect(() => loadLasting(file, {})).toThrow(ConfigError);
+      expect(() => loadUsableOrLastGood(file, {})).toThrow(ConfigError);
     }
   });
 
   it("is rejected as truncated if the gateway had booths before, unless the list of booths is explicitly empty", () => {
     const { file, data } = box({ service: { url: URL }, booths: [BOOTH] });
-    const good = loadLasting(file, {}).usable;
+    const good = loadUsableOrLastGood(file, {}).usable;
     writeFileSync(file, `data_dir: ${data}\nservice: { url: ${URL} }\n`);
-    const cut = loadLasting(file, {});
+    const cut = loadUsableOrLastGood(file, {});
     expect(cut.refused?.message).toContain("may be cut off");
     expect(cut.usable.booths).toEqual(good.booths);
     writeFileSync(file, `data_dir: ${data}\nservice: { url: ${URL} }\nbooths: []\n`);
-    expect(loadLasting(file, {})).toMatchObject({ refused: null, usable: { booths: [] } });
+    expect(loadUsableOrLastGood(file, {})).toMatchObject({ refused: null, usable: { booths: [] } });
   });
 });
 

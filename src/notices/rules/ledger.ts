@@ -246,10 +246,10 @@ export function nextStep(
   return { kind: "send", ledger: withTold(next, events, true), bundle };
 }
 
-function withTold(ledger: Ledger, events: readonly NoticeEvent[], told: boolean): Ledger {
+function withTold(ledger: Ledger, events: readonly NoticeEvent[], isReported: boolean): Ledger {
   const places = events.filter(({ state }) => state === "began").map(({ booth, key }) => placeOf(booth, key));
   const open = Object.entries(ledger.open).map(([place, one]) => {
-    return [place, places.includes(place) ? { ...one, told } : one] as const;
+    return [place, places.includes(place) ? { ...one, told: isReported } : one] as const;
   });
   return { ...ledger, open: Object.fromEntries(open) };
 }

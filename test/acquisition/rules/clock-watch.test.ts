@@ -11,7 +11,7 @@ import {
   watchClock,
   withHeard,
 } from "../../../src/acquisition/rules/clock-watch.ts";
-import { type Way } from "../../../src/domain/service-time.ts";
+import { type TimeSource } from "../../../src/domain/service-time.ts";
 import { HOUR_MS } from "../../../src/domain/time.ts";
 
 const WALL = 1_740_960_000_000;
@@ -28,15 +28,15 @@ function at(extra: Partial<ClockReading> = {}): ClockReading {
 
 /** Returns a single answer from now. */
 function says(offset: number): Heard[] {
-  return [{ way: "ack", mono: MONO, offset }];
+  return [{ source: "ack", mono: MONO, offset }];
 }
 
 /** Returns answers from the given sources in turn, the last one at `mono`. */
-function answers(count: number, offset: number, { apart = 30_000, ways = ["ack", "http"] as Way[] } = {}) {
+function answers(count: number, offset: number, { apart = 30_000, ways = ["ack", "http"] as TimeSource[] } = {}) {
   let heard: readonly Heard[] = [];
   for (let index = 0; index < count; index += 1) {
-    const way = ways[index % ways.length] ?? "ack";
-    heard = withHeard(heard, { way, mono: MONO - (count - 1 - index) * apart, offset });
+    const source = ways[index % ways.length] ?? "ack";
+    heard = withHeard(heard, { source, mono: MONO - (count - 1 - index) * apart, offset });
   }
   return heard;
 }
@@ -204,17 +204,17 @@ describe("a correction by more than an hour", () => {
     ["accepted after five acks if HTTP gives no time", answers(5, back, { ways: ["ack"] }), true],
     [
       "rejected after five answers if HTTP then gives another time",
-      withHeard(answers(5, back), { way: "http", mono: MONO, offset: OFFSET }),
+      withHeard(answers(5, back), { source: "http", mono: MONO, offset: OFFSET }),
       false,
     ],
     [
       "rejected after five acks if HTTP gave another time less than 5 min ago",
-      answers(5, back, { ways: ["ack"] }).reduce(withHeard, [{ way: "http", mono: MONO - 290_000, offset: OFFSET }]),
+      answers(5, back, { ways: ["ack"] }).reduce(withHeard, [{ source: "http", mono: MONO - 290_000, offset: OFFSET }]),
       false,
     ],
     [
       "accepted after five acks if HTTP gave another time more than 5 min ago",
-      answers(5, back, { ways: ["ack"] }).reduce(withHeard, [{ way: "http", mono: MONO - 300_001, offset: OFFSET }]),
+      answers(5, back, { ways: ["ack"] }).reduce(withHeard, [{ source: "http", mono: MONO - 300_001, offset: OFFSET }]),
       true,
     ],
   ])("needs five agreeing answers over 2 min, undisputed by HTTP: it is %s", (_, heard, is) => {
@@ -228,7 +228,7 @@ describe("a correction by more than an hour", () => {
   });
 
   it("is rejected if a different answer interrupts the agreeing ones", () => {
-    const lie: Heard = { way: "ack", mono: MONO - 70_000, offset: OFFSET + YEAR };
+    const lie: Heard = { source: "ack", mono: MONO - 70_000, offset: OFFSET + YEAR };
     const heard = answers(5, back).filter(({ mono }) => mono < lie.mono);
     const all = [...heard, lie, ...answers(2, back)];
     expect(agreedOffset(all, MONO)).toBeNull();
