@@ -28,7 +28,7 @@ export const WATCH: Watch = {
   },
 };
 
-/** The progress with which a client reads a stream. */
+/** How far a client has read a stream. */
 export interface Reading {
   /** Bytes that the reader has not received yet. */
   unread: number;

@@ -70,7 +70,7 @@ const size = upTo(60);
 
 interface Body {
   readonly shape: z.ZodType;
-  /** The error message for a body of another shape. */
+  /** The error message for a body that doesn't have this shape. */
   readonly needs: string;
   /** True if an empty body counts as {}. */
   readonly may_be_empty?: true;

@@ -227,7 +227,7 @@ function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead, 
 }
 
 /**
- * Returns a key that changes when the shown state of a link does. Its times are rounded, so they change it once a minute.
+ * Returns a key that changes when the shown state of the link changes. The key contains rounded times, so it also changes once a minute.
  * @param {import("../main.js").Link} link @param {number} at
  */
 export function linkKey(link, at) {
