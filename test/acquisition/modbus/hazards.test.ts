@@ -68,7 +68,7 @@ describe("a Modbus answer", () => {
     });
   }
 
-  test("if unrequested, never becomes a value", async () => {
+  test("never becomes a value if the driver did not request it", async () => {
     const { driverFor, plc } = bed();
     plc.script = (_, answer, socket) => {
       setImmediate(() => setImmediate(() => socket.write(answer)));

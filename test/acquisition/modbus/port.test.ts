@@ -36,7 +36,7 @@ describe("a Modbus session", () => {
     return { wire, session };
   }
 
-  test("sends requests of tools and of a driver, rejects a second simultaneous request, and ends if asked to write", async () => {
+  test("alternates requests of driver and tools, rejects a second simultaneous request, and ends after a write request", async () => {
     const { wire, session } = await opened();
     wire.onRequest = (request) => wire.receive(goodAnswer(request));
     for (let round = 0; round < 3; round++) {

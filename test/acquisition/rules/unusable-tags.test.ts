@@ -41,7 +41,7 @@ describe("a tag with a role (such as mode)", () => {
     expect(unusableTrouble(polled(alternating.slice(0, 30)))).toEqual(unusableTrouble(polled(alternating)));
   });
 
-  test("is not reported as unusable if the device rejects it, because it is reported as rejected", () => {
+  test("is not reported as unusable if the device rejects it, because it is already reported as rejected", () => {
     expect(unusableTrouble(polled(times(20, bad("mode", "exception_2"), bad("gas", "BadNodeIdUnknown"))))).toBeNull();
   });
 });
