@@ -170,7 +170,7 @@ it("every supported kind of barcode on a nameplate photo is read by the library 
   expect(faults).toEqual([]);
 });
 
-it("the browser's own barcode detector is used if it supports all kinds, and the user chooses if it finds several codes", async () => {
+it("the browser's own barcode detector is used if it supports all kinds of barcodes, and the user chooses among several codes", async () => {
   const site = await freshBox();
   await runningAgent(site);
   const { url } = await openPage(site);
@@ -194,7 +194,7 @@ it("the browser's own barcode detector is used if it supports all kinds, and the
   expect(faults).toEqual([]);
 });
 
-it("a gateway that replaces another one shows a countdown on its page, and takes over the booth when it ends", async () => {
+it("a gateway that replaces another gateway shows a countdown on its page, and takes over the booth when the countdown ends", async () => {
   const site = await realSite({ speed: 12, serial: SERIAL });
   const old = await runningAgent(site);
   await boothOnce(site, "the old one is bound", ({ provisioning }) => provisioning.state === "active");
