@@ -136,7 +136,7 @@ describe("the file written by the set-up", () => {
     ["of the wrong shape", '{ "service": 3 }'],
     ["with an invalid URL", '{ "service": { "url": "http://service.example" } }'],
     ["with unexpected keys", '{ "data_dir": "/tmp" }'],
-  ])("is ignored if it is damaged (%s), and the booths of the operator's file stay enabled", (_, text) => {
+  ])("is reported and ignored if it is damaged (%s), and the booths of the operator's file stay enabled", (_, text) => {
     const { file, data } = box({ service: { url: URL }, booths: [BOOTH] }, {});
     writeFileSync(join(data, SET_UP_FILE), text);
     const { booths, refused } = inspectConfig(file);
