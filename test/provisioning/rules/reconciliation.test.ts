@@ -25,7 +25,7 @@ it("figuresIn names list items independently of their order, and omits ids and t
   });
 });
 
-it("differencesOf also compares the use of a filter whose installation time is unknown", () => {
+it("differencesOf also compares the use in a filter's maintenance record", () => {
   const record = { filter_type: "pre_filter", maintenance_date: "2026-03-02" };
   const [ours, theirs] = [90, 91].map((minutes) => figures([{ ...record, booth_in_use_time: minutes }]));
   expect(differencesOf(ours ?? new Map(), theirs ?? new Map())).toEqual([
