@@ -30,7 +30,7 @@ it("createPollGaps delays a request until an imminent poll has started", async (
   expect(await waited(clock, gaps.next(8))).toBe(0);
 });
 
-it("createPollGaps delays a request until the last of several close polls has started", async () => {
+it("createPollGaps delays a request until the last of several polls in quick succession has started", async () => {
   const clock = virtualClock({ wall: 0 });
   const gaps = createPollGaps(clock);
   for (const [link, in_ms] of Object.entries({ a: 3, b: 8, c: 16, d: 60 })) gaps.due(link, clock.mono() + in_ms);

@@ -105,7 +105,7 @@ describe("a fault in a configuration", () => {
     expect(problemIn(`${text}\n`)).toEqual(expected);
   });
 
-  it("is reported with the file's own message if a file named in the configuration has the fault", () => {
+  it("is reported with the message for the file if a file named in the configuration is faulty", () => {
     const file = join(temporaryFolder(), "pin");
     writeFileSync(file, "12345678");
     chmodSync(file, 0o644);

@@ -73,7 +73,7 @@ describe("a profile file", () => {
       expect(findProfile(name)).toEqual(loadProfile(join(SHIPPED_PROFILES, `${name}.yaml`)));
   });
 
-  test("has the register addresses of the PLC's manual in the case of click-booth", () => {
+  test("has, for click-booth, the register addresses of the PLC's manual", () => {
     const places = Object.fromEntries(findProfile("click-booth").tags.map(({ name, point }) => [name, point]));
     expect(places["mode"]).toMatchObject({ table: "holding", address: 0 });
     expect(places["cycle_count"]).toMatchObject({ table: "holding", address: 16_384, type: "uint32" });

@@ -93,7 +93,7 @@ it("hashOf ignores the order of an object's keys, but not the records' content o
   expect(hashOf([...records].reverse())).not.toBe(hashOf(records));
 });
 
-it("hashOf sorts object keys as text, also keys that look like numbers", () => {
+it("hashOf sorts object keys as text, even keys that look like numbers", () => {
   const value = { modes: { "2": "prep", "10": "maintenance", b: [{ d: 1, c: null }] } };
   const record = { ...records[0], value } as unknown as Placed;
   const line = `["t","","b1",5000,{"modes":{"10":"maintenance","2":"prep","b":[{"c":null,"d":1}]}},"good"]\n`;

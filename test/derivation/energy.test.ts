@@ -149,7 +149,7 @@ it.each([
   expect(day(values)).toEqual(tags);
 });
 
-it("the daily comparison of energy meters with estimates skips a day that was observed for less than 90 percent", () => {
+it("the daily comparison of energy meters with estimates skips a day of which less than 90 percent was observed", () => {
   const booth = lived(METERED, [HOUR_MS, { mode: 1, flame: 0, fan: 0, gas: 0, power: 0 }], { gap_ms: 4 * HOUR_MS });
   stay(booth, 20 * HOUR_MS, { mode: 1, flame: 0, fan: 0, gas: 50, power: 0 });
   poll(booth, { mode: 0 });

@@ -52,7 +52,7 @@ it.each([
   await bound(here, { row, fault, injected });
 });
 
-it("the agent waits at least as long as a Retry-After header in seconds or as a date requires (fault matrix row 26)", async () => {
+it("the agent waits at least as long as a Retry-After header requires, in seconds or as a date (fault matrix row 26)", async () => {
   for (const form of ["seconds", "date"]) {
     const here = await httpBed();
     const until = here.site.clock.wall() + 90_000;

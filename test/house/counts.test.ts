@@ -10,6 +10,6 @@ it("every source file under 40 lines is imported by several files or by its own 
   expect(countsOf(ROOT).splinters, what_to_do).toEqual([]);
 });
 
-it("no name in src uses a replaced project term", () => {
+it("no name in src uses a project term that was replaced", () => {
   expect(oldWordsIn(ROOT)).toEqual([]);
 });

@@ -182,7 +182,7 @@ describe("the doctor's check of the connection to a server", () => {
     [failed("TLS", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"), /service\.ca_file/],
     [failed("TLS", "EPROTO"), /TLS 1\.2/],
     [failed("HTTP", "ECONNRESET"), /check the proxies and load balancers on the path/],
-  ])("gives advice for the failure %j that matches %s", (outcome, todo) => {
+  ])("gives, for the failure %j, advice that matches %s", (outcome, todo) => {
     const found = serverFindings("service", { target, reached: outcome }, clock);
     expect(found.map(({ state }) => state)).toEqual(["bad"]);
     expect(found.map((one) => render(one.todo ?? ""))).toEqual([expect.stringMatching(todo) as string]);

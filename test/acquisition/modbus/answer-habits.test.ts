@@ -85,7 +85,7 @@ test("an answer whose transaction id is off by more than one is malformed, witho
 });
 
 test.each(LINK_ERROR_KINDS)(
-  "the advice for a failed serial line (%s) mentions neither an address and port nor a connection",
+  "the advice for a failed serial line (%s) mentions no address, port or connection",
   (kind) => {
     expect(render(adviceFor({ kind, advice: null }, "/dev/serial/by-id/usb-1"))).not.toMatch(
       /address and port|connection/,

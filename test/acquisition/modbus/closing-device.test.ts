@@ -195,7 +195,7 @@ test("the driver still receives the answer to a pending request after an abort, 
   await driver.close();
 });
 
-test("the driver rejects an unanswered request as closed soon after an abort", async () => {
+test("the driver rejects an unanswered request with the reason closed soon after an abort", async () => {
   const { plc } = bed();
   plc.script = () => "silence";
   const owner = new AbortController();

@@ -54,7 +54,7 @@ describe("the Modbus driver", () => {
     expect(values(await readGroup(driver, "g"))).toEqual(registers(125).map(({ address }) => pattern(3, address)));
   });
 
-  test("rejects the next read as closed after the device closed the idle connection", async () => {
+  test("rejects the next read with the reason closed after the device closed the idle connection", async () => {
     const { driverFor, plc } = bed();
     const driver = await driverFor(registers(1));
     await readGroup(driver, "g");

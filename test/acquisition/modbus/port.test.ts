@@ -51,7 +51,7 @@ describe("a Modbus session", () => {
     expect(wire.destroyed()).toBe(true);
   });
 
-  test("rejects a pending read at once when the connection is reset", async () => {
+  test("rejects a pending read immediately when the connection is reset", async () => {
     const { wire, session } = await opened();
     wire.onRequest = () => wire.down(new LinkError("reset", "ECONNRESET"));
     expect((await failure(session.read(1, BLOCK))).kind).toBe("reset");

@@ -57,7 +57,7 @@ describe("an answer over RTU", () => {
     expect(crc16(Buffer.from([0x02, 0x07]))).toBe(0x1241);
   });
 
-  test("is accepted in one piece, byte by byte, and as an exception", () => {
+  test("is accepted in one piece or byte by byte, and also if it is an exception", () => {
     expect(judged([ANSWER])).toEqual(bodyOf(ANSWER));
     expect(judged(Array.from(ANSWER, (byte) => Buffer.from([byte])))).toEqual(bodyOf(ANSWER));
     expect(judged([withCrc(1, 0x83, 2)])).toEqual(Buffer.from([1, 0x83, 2]));

@@ -146,7 +146,7 @@ describe("read plan", () => {
     ]);
   });
 
-  test("has no block without points", () => {
+  test("has at least one point in each block", () => {
     expect(planReads([], OPTIONS)).toEqual({ blocks: [], places: [] });
   });
 });

@@ -22,7 +22,7 @@ const draftBy = (token: string) => ({
 
 const press = (page: Page, name: string | RegExp): Promise<void> => page.getByRole("button", { name }).click();
 
-it("a new gateway can be set up from a phone until its booth is bound, and a second phone can continue midway", async () => {
+it("a new gateway can be set up from a phone until its booth is bound, and a second phone can take over midway", async () => {
   const site = await freshBox();
   await runningAgent(site);
   const { page, faults, pin, url } = await openSite(site);
@@ -87,7 +87,7 @@ it("a new gateway can be set up from a phone until its booth is bound, and a sec
   expect([...faults, ...others]).toEqual([]);
 });
 
-it("a wrong PLC address in the set-up is reverted with the reason unless the user keeps it, and other answers stay", async () => {
+it("a wrong PLC address in the set-up is reverted with the reason unless the user keeps it, and other settings stay", async () => {
   const site = await freshBox(8);
   await runningAgent(site);
   const { page, faults, pin, url } = await openSite(site);

@@ -52,7 +52,7 @@ function ask(bench: Bench, report: string, few_booths: number): Promise<unknown>
 }
 
 describe("the service's stored records of a day", () => {
-  it("are compacted after the day ends, and keep their sequence numbers and the held range", () => {
+  it("are compacted after the day ends, and keep their sequence numbers and the range of held numbers", () => {
     const bench = boundBench();
     const log = logOf("busy-day");
     deliver(bench, log);
