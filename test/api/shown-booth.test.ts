@@ -25,7 +25,7 @@ it.each([
   ["full", false],
   ["plain", true],
 ])(
-  "the six sizes of a booth are null until the gateway reads them from a %s service, and survive a restart during an outage",
+  "the six sizes of a booth are null until they are read from a %s service, and survive a restart during an outage",
   async (_, plain) => {
     const site = newSite(plain);
     site.service.way.down = true;

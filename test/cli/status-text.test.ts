@@ -36,7 +36,7 @@ it("the status command shows why the agent fell back to MQTT 3.1.1", async () =>
   expect(statusText(spoken(""))).not.toContain("broker ");
 });
 
-it("the status command shows the numbers of records that differ at the service and of records missing in the store", async () => {
+it("the status command shows the sequence numbers of records that differ at the service or are missing in the store", async () => {
   const { agent } = await activeSite({ for_ms: MINUTE });
   const withLog = (log: Partial<BoothStatus["log"]>): AgentStatus => {
     const [booth] = agent.status().booths;

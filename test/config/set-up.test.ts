@@ -99,7 +99,7 @@ describe("the file written by the set-up", () => {
     expect(booths[0]?.modbus).not.toHaveProperty("unit_id");
   });
 
-  it("is named with the line as the source of each setting that comes from it", () => {
+  it("is shown, with its line, as the source of each setting that comes from this file", () => {
     const { file, data } = box(
       { log_level: "warn", booths: [{ id: "booth-1", profile: "click-booth" }] },
       { booths: [BOOTH] },

@@ -61,7 +61,7 @@ describe("a constant sensor value", () => {
     [30 * MINUTE_MS + 1, 0, "non_zero", [30 * MINUTE_MS + 1]],
     [30 * MINUTE_MS, 21, "non_zero", []],
     [30 * MINUTE_MS, 0, "stuck", []],
-  ])("in use for %i ms at the value %i opens incidents of the check %s at %j ms", (...[ms, air, check, seen]) => {
+  ])("after %i ms in use at the value %i opens incidents of the check %s at %j ms", (...[ms, air, check, seen]) => {
     expect(firstSeen(again(ms, { mode: 3, air, fan: 100 }), check)).toEqual(seen);
   });
 });
@@ -74,7 +74,7 @@ describe("the gateway's clock", () => {
     [1999, 0],
     [2000, 0],
     [2001, 1],
-  ])("corrected by a time source by %i ms has %i incident(s)", (by, count) => {
+  ])("after a correction by %i ms from a time source has %i incident(s)", (by, count) => {
     const booth = lived(SENSED, [MINUTE_MS, { mode: 1 }]);
     put(booth, { kind: "t", value: { wall: T0 + booth.now + by, state: "synced", witness: "service" } });
     stay(booth, MINUTE_MS);

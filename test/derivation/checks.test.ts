@@ -55,7 +55,7 @@ describe("a value that acquisition rejects", () => {
     },
   );
 
-  it("as torn opens an incident that is resolved after 10 min, even without a good value", () => {
+  it("opens, if torn, an incident that is resolved after 10 min even without a good value", () => {
     const booth = lived(ALL, [MINUTE_MS, { mode: 1, air: 20 }]);
     put(booth, { kind: "e", value: { event: "torn", detail: "refused", tag: "air" } });
     live(booth, [30 * MINUTE_MS, { air: null }], [30 * MINUTE_MS, { air: 21 }]);

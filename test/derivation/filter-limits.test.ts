@@ -11,12 +11,12 @@ function overuse(booth: Script, parameters: Parameters): number[] {
   return (filter?.overuse ?? []).map(({ since }) => since - T0);
 }
 
-describe("a filter limit", () => {
+describe("overuse of a filter", () => {
   it.each([
     [2, []],
     [3, [50 * MINUTE_MS]],
     [4, [50 * MINUTE_MS]],
-  ])("at 3 cycles causes, after %i cycles, overuse that starts at %j ms", (cycles, since) => {
+  ])("starts, for a limit of 3 cycles and %i cycles of use, at %j ms", (cycles, since) => {
     const parameters = uncounted(withFilters({ exhaust_filter: { limits: { cycles: 3 } } }));
     const booth = script(parameters);
     enterFilter(booth, 0);
@@ -30,7 +30,7 @@ describe("a filter limit", () => {
     [DAY_MS - 1, []],
     [DAY_MS, [DAY_MS]],
     [DAY_MS + 1, [DAY_MS]],
-  ])("at 1 day causes, at an age of %i ms, overuse that starts at %j ms", (age, since) => {
+  ])("starts, for a limit of 1 day and an age of %i ms, at %j ms", (age, since) => {
     const parameters = withFilters({ exhaust_filter: { limits: { days: 1 } } });
     const booth = script(parameters);
     enterFilter(booth, 0);
@@ -43,7 +43,7 @@ describe("a filter limit", () => {
     [99.9, 0],
     [100, 1],
     [100.1, 1],
-  ])("at 100 min causes, if the PLC's counter shows %d min, %i overuse episode(s)", (minutes, count) => {
+  ])("has, for a limit of 100 min and a PLC counter at %d min, %i episode(s)", (minutes, count) => {
     const parameters = withFilters(
       { exhaust_filter: { limits: { minutes: 100 } } },
       { exhaust: minutesTag("exhaust_filter") },
@@ -57,7 +57,7 @@ describe("a filter limit", () => {
     [29, true],
     [30, true],
     [31, false],
-  ])("lowered to %i min after 30 min of use causes overuse: %s", (minutes, is) => {
+  ])("exists if the limit is lowered to %i min after 30 min of use: %s", (minutes, is) => {
     const first = withFilters({ exhaust_filter: { limits: { minutes: 100 } } });
     const booth = script(first);
     enterFilter(booth, 0);

@@ -128,7 +128,7 @@ describe("filters whose counters fall in the same poll", () => {
   ])("%s", (_name, story, expected) => expect(visit(story)).toEqual(expected));
 });
 
-test("a press of the reset button and the counter's later fall are one filter change, and the new filter starts at the counter's value", () => {
+test("a press of the reset button and the counter's later fall are a single filter change", () => {
   const booth = lived(COUNTED, [MINUTE_MS, { mode: 3, exhaust: 60, button: false }], [2000, { button: true }]);
   live(booth, [MINUTE_MS, { exhaust: 0.1 }], [3 * MINUTE_MS, { mode: 1 }]);
   const { facts, state } = run(booth, COUNTED);

@@ -67,7 +67,7 @@ const TWO: Hold = [
   { boot: "c", first_seq: 5, first_mono: 50, last_mono: 250 },
 ];
 
-test("a sync sets the time of its own boot by the wall clock, and of earlier waiting boots to right after the last known instant", () => {
+test("a sync places its own boot by the wall clock, and earlier waiting boots right after the last known instant", () => {
   expect(placesOf({ boot: "a", now: WALL - 10_000 }, TWO, clock("c", 300, {}))).toEqual([
     { boot: "b", offset: WALL - 10_000 - 100, uncertain: true },
     { boot: "c", offset: WALL - 300, uncertain: false },

@@ -31,7 +31,7 @@ describe("overuse by pressure drop", () => {
     [175, 176, null],
     [176, 176, 22],
   ])(
-    "over a clean drop of 50 Pa, by spray stages at %i Pa and then %i Pa, starts at minute %s (null: never)",
+    "starts, over a clean drop of 50 Pa and with spray stages at %i Pa and then %i Pa, at minute %s (null: never)",
     (first, second, since) => {
       const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
       spray(booth, first);

@@ -142,7 +142,7 @@ describe("falling counters", () => {
     },
   );
 
-  it("for two filters are two filter changes, not a loss of PLC memory, if one reset button is pressed", () => {
+  it("count as two filter changes, not as a loss of PLC memory, if one of the reset buttons is pressed", () => {
     const booth = lived(COUNTED, [10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 60, button: false }]);
     live(booth, [10 * MINUTE_MS, { exhaust: 0, pre: 0, button: true }], [5 * MINUTE_MS, { mode: 1 }]);
     const { facts } = run(booth, COUNTED);

@@ -121,7 +121,7 @@ test.each([
   expect(found.map(({ plc_program, plc_program_revision }) => [plc_program, plc_program_revision])).toEqual(expected);
 });
 
-test("a version that has been read for less than a minute is shown on the page, but is not yet reported as the booth's version", () => {
+test("a version read for less than a minute is shown on the page, but not yet reported as the booth's version", () => {
   const booth = script(PARAMETERS);
   read(booth, 10_000, "1.0");
   const early = summaryOf(run(booth, PARAMETERS).state, T0 + booth.now);

@@ -218,7 +218,7 @@ describe("pauses within a run", () => {
     ["prep", 120_000, 2],
     ["setback", 120_000, 2],
     ["unknown", 120_000, 2],
-  ] as const)("in the mode %s between two sprays, with a length of %i ms, give %i cycle(s)", (mode, ms, count) => {
+  ] as const)("give, in the mode %s between two sprays and with a length of %i ms, %i cycle(s)", (mode, ms, count) => {
     const booth = script(PLAIN);
     for (const [code, length] of [
       [3, 10 * MINUTE_MS],

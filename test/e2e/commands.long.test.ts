@@ -91,7 +91,7 @@ it("a remote command of any type has no effect if it is malformed or expired", a
   expect(record()).toMatchObject({ status: "provisioned", generation: 1 });
 });
 
-it("a remote command sent during an outage is executed once after the reconnect, even if the agent is killed then", async () => {
+it("a remote command sent during an outage is executed once after the reconnect, even if the agent is killed before it finishes", async () => {
   const { site, stream } = await activeSite();
   run(site.service.db, "DELETE FROM records WHERE seq BETWEEN 1 AND 30");
   site.service.way.down = true;

@@ -72,7 +72,7 @@ it("a report to the service is resent with the new entity tag after a 412, at mo
 });
 
 it.each([401, 403])(
-  "a report to the service is not repeated for seven minutes after a %i, while delivery continues",
+  "a report to the service is not repeated for seven minutes after a status %i, while delivery continues",
   async (status) => {
     const { site, agent } = await activeSite({ for_ms: MINUTE });
     let isRefusing = true;

@@ -64,7 +64,7 @@ describe("a notice event", () => {
     expect(send(over.ledger, T0 + 2 * MIN).told).toBeNull();
   });
 
-  it("is sent only once if the event ends before its begin is sent", () => {
+  it("is sent only once if the event ends before its beginning is sent", () => {
     expect(send(saw(began("a", T0), ended("a", T0 + MIN)), T0 + MIN).told).toBe("a passed");
   });
 
@@ -187,7 +187,7 @@ describe("quiet hours of a notice", () => {
     [NOON, 11 * 60, null],
     [NOON, 12 * 60 + 30, 13],
     [NOON, 13 * 60, null],
-  ])("from %j, at minute %i of the day, last until hour %s (null: not quiet)", ([from, to], at, until) => {
+  ])("set to %j last, at minute %i of the day, until hour %s (null: not quiet)", ([from, to], at, until) => {
     const day = Date.UTC(2026, 2, 2);
     const plan = { ...PLAN, quiet: { from_ms: from * HOUR, to_ms: to * HOUR, tz: "UTC" } };
     expect(quietUntil(plan, day + at * MIN)).toBe(until === null ? null : day + until * HOUR);
@@ -208,7 +208,7 @@ const step = fc.record({
 });
 
 describe("the notice ledger, for random events and failures,", () => {
-  it("sends each event once, its end only after its begin, and within the hourly limit", () => {
+  it("sends each event once, its end only after its beginning, and within the hourly limit", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         let ledger = emptyLedger();

@@ -103,7 +103,7 @@ test("latestValues returns the last good value of a tag, and history returns rea
   ]);
 });
 
-test("revisionHistory counts the first firmware version as no update", () => {
+test("revisionHistory does not count the first firmware version as an update", () => {
   const booth = script(PARAMETERS);
   for (const firmware of ["1.0", "1.1"]) {
     for (let turn = 0; turn < 8; turn += 1) {

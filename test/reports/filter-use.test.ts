@@ -25,7 +25,7 @@ describe("the forecast of the day on which a filter reaches its limit", () => {
     });
   });
 
-  it("has no latest day after a week without use, and does not exist without a full week of data or without use", () => {
+  it("has no latest day after a week without use, and is null without a full week of data or without use", () => {
     expect(forecastOf(USE, [1_000, 0], NOW)).toMatchObject({
       at: NOW + 6 * WEEK,
       earliest: NOW + 3 * WEEK,

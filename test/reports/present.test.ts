@@ -41,7 +41,7 @@ it("summaryOf returns the same for a complete state and for the state's present 
   );
 });
 
-it("durationsToday returns, from the state alone, the same times by mode as the report of today", () => {
+it("durationsToday returns, from the state alone, the same times by mode as today's report", () => {
   fc.assert(
     fc.property(looks, ({ life, at, later }) => {
       const records = logOf(life, [11]).slice(0, 1 + (at % 400));

@@ -41,7 +41,7 @@ it.each([
   },
 );
 
-it("in the scenario busy-day, a gas meter with a wrong factor opens an incident, which the right factor does not", async () => {
+it("in the scenario busy-day, a meter with a wrong factor opens an incident, and a meter with the right factor opens none", async () => {
   const profile = clickBooth();
   const tags = profile.tags.map((tag) => (tag.role === "gas" ? { ...tag, factor: 10 } : tag));
   const story = { scenario: "busy-day", start: MORNING - 20 * MINUTE_MS, hours: 17.5 };

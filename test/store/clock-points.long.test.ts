@@ -127,7 +127,7 @@ function cuts(polls: (low: number, high: number) => number): {
   }
 }
 
-it("a boot that never gets the time, between two boots that do, loses and duplicates no record and shifts no other time", () => {
+it("a boot without time between two boots with time loses and duplicates no record, and leaves the other boots' times right", () => {
   const writer = writerIn(memoryFolder());
   const random = seededRandom(SEED + 1);
   const count: Count = { lost: 0, doubled: 0, wrong: 0 };

@@ -145,7 +145,7 @@ describe("an answer over RTU", () => {
     expect(judged([Buffer.concat([late.subarray(0, -1), ANSWER])])).toMatchObject({ kind: "malformed" });
   });
 
-  test("is dropped if it may answer an earlier request, and is accepted if that request was the same", () => {
+  test("is dropped if it may belong to an earlier request, unless that request was the same", () => {
     const late = withCrc(1, 3, 2, 9, 9);
     const sameSize = withCrc(1, 3, 4, 9, 9, 9, 9);
     const refusal = withCrc(1, 0x83, 2);

@@ -65,7 +65,7 @@ describe("an OPC UA answer", () => {
     expect((await failure(bed().make().open(never))).kind).toBe("malformed");
   });
 
-  test("makes the next read fail with the reason malformed if the answer is repeated, and does not end the process", async () => {
+  test("makes the next read fail with the reason malformed if the answer is sent twice, without ending the process", async () => {
     const driver = await opened();
     bed().gate.alter = (bytes) => Buffer.concat([bytes, bytes]);
     await readGroup(driver, "fast").catch(() => undefined);

@@ -138,7 +138,7 @@ describe("change filter", () => {
     expect(filterChanges(state, { mono: 1, samples: [sample(1.001)] }, {}).length).toBe(1);
   });
 
-  test("logs null for a non-finite number, and otherwise never a value outside the polled value's deadband", () => {
+  test("logs null for a non-finite number, and keeps the last logged value within the deadband of the polled value", () => {
     const number = fc.oneof(fc.double(), fc.integer({ min: -5, max: 5 }));
     fc.assert(
       fc.property(fc.array(number, { maxLength: 50 }), (values) => {

@@ -103,11 +103,14 @@ describe("a time from the service", () => {
     [-HOUR_MS, "synced", OFFSET - HOUR_MS],
     [HOUR_MS + 1, null, OFFSET],
     [-HOUR_MS - 1, null, OFFSET],
-  ])("at %i ms from the synchronized clock gives the record %s (null: clock unchanged)", (by, state, offset) => {
-    const { value, watch } = watchClock(synced, at({ heard: says(OFFSET + by) }));
-    expect(value?.state ?? null).toBe(state);
-    expect(watch.offset).toBe(offset);
-  });
+  ])(
+    "with a difference of %i ms to the synchronized clock gives the record %s (null: clock unchanged)",
+    (by, state, offset) => {
+      const { value, watch } = watchClock(synced, at({ heard: says(OFFSET + by) }));
+      expect(value?.state ?? null).toBe(state);
+      expect(watch.offset).toBe(offset);
+    },
+  );
 
   it.each([
     [4999, OFFSET],
@@ -115,7 +118,7 @@ describe("a time from the service", () => {
     [5001, OFFSET + 5001],
     [YEAR, OFFSET + YEAR],
   ])(
-    "at %i ms from an unsynchronized clock marks the clock as synced but unsure, and corrects it if it is over 5 s off",
+    "with a difference of %i ms to an unsynchronized clock syncs it as unsure, and corrects a difference over 5 s",
     (by, offset) => {
       const { value, watch } = watchClock(unsynced, at({ heard: says(OFFSET + by) }));
       expect(value).toEqual({ wall: MONO + offset, state: "synced", witness: "service", unsure: true });

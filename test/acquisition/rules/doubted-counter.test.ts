@@ -43,7 +43,7 @@ describe("a counter of two registers", () => {
     expect([odd(1e9), odd(65_534)]).toEqual([false, true]);
   });
 
-  test("is not suspect at its first value or with a bad sample, and a tag that is no counter never is", () => {
+  test("is not suspect at its first value, with a bad sample, or if the tag is no counter", () => {
     expect(suspects(nothingBelieved(), { mono: 0, samples: [good(7)] }, tags).size).toBe(0);
     const bad: Sample = { tag: "t0", value: null, quality: "bad", reason: "hole" };
     expect(suspects(believed(65_535), { mono: 1, samples: [bad] }, tags).size).toBe(0);
@@ -94,7 +94,7 @@ describe("a block that is suddenly all zero", () => {
   test("is held back again after a poll with other values", () => {
     expect(polls([LIVE, ZEROS, LIVE, ZEROS, ZEROS, ZEROS])).toEqual([false, true, false, true, true, false]);
   });
-  test("is still recognized if the block borders change, and stays accepted if its zeros were accepted", () => {
+  test("is still recognized if the block borders change, and is accepted if its zeros were accepted earlier", () => {
     const believed = nothingBelieved();
     const heldOf = (words: readonly number[]) => [...zerosToHold(believed, [blockOf(words)], false)];
     heldOf([...LIVE, ...LIVE]);

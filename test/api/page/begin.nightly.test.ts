@@ -22,7 +22,7 @@ const draftBy = (token: string) => ({
 
 const press = (page: Page, name: string | RegExp): Promise<void> => page.getByRole("button", { name }).click();
 
-it("a new gateway can be set up from a phone until its booth is bound, and a second phone can take over midway", async () => {
+it("a new gateway can be set up from a phone until its booth is bound, and a second phone can take over", async () => {
   const site = await freshBox();
   await runningAgent(site);
   const { page, faults, pin, url } = await openSite(site);

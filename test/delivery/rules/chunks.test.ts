@@ -125,7 +125,7 @@ describe("a sent chunk (compressed block of records)", () => {
   });
 });
 
-it("batches and chunks together send every record exactly once, whatever chunks are stored and formats accepted", () => {
+it("batches and chunks together send every record exactly once, whatever chunks exist and whatever formats the service accepts", () => {
   const story = fc.record({
     newest: fc.integer({ min: 2_000, max: 30_000 }),
     rows: fc.array(fc.integer({ min: 200, max: 6_000 }), { minLength: 3, maxLength: 20 }),

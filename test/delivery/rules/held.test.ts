@@ -55,7 +55,7 @@ describe("the sending of a log", () => {
   const free = { sendable_seq: 150, mono: 0, window: 4, under_way: 0, chunks: null };
   const known = (sending: Sending): Sending => ({ ...sending, ahead: { kind: "no" } });
 
-  it("waits until the held readings are due while the data budget holds them", () => {
+  it("waits until the readings that the data budget holds are due", () => {
     const sending = known(sendingFrom({ acked_seq: 100, ahead: [] }));
     expect(nextAction(sending, free)).toMatchObject({ kind: "send", lane: "live" });
     const held = { live: true, backlog: false, ms: 7_000 };

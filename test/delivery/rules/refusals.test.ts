@@ -68,7 +68,7 @@ describe("a rejected record", () => {
     expect(waiting?.since).toBe(20 * HOUR_MS);
   });
 
-  it("counts as rejected while it waits for another attempt, and is also counted as too long if it is", () => {
+  it("counts as rejected while it waits for another attempt, and a record that is too long is also counted separately", () => {
     const now = { mono: 0, at: T0 };
     const waiting = new Map(
       (["named", "too_long", "silence", "whole"] as const).map((cause, index) => [

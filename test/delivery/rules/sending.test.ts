@@ -162,7 +162,7 @@ describe("the sending lanes of a log (live, backlog and context)", () => {
 describe("the sender", () => {
   const live = { kind: "send", lane: "live", limit: null };
 
-  it("sends one batch at a time until the service is known to have no newer records, then as many as the window allows", () => {
+  it("sends one batch at a time until the service is known to have no newer records, then fills the window", () => {
     const begun = sendingFrom(at(0));
     expect(nextAction(begun, NOW)).toEqual(live);
     expect(nextAction(begun, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });

@@ -116,7 +116,7 @@ describe("driftOf", () => {
     expect(driftOf(row(), { ...KNOWN, ...change })).toBe(expected);
   });
 
-  it("reports no field that the previous record did not have either", () => {
+  it("reports no field that was already missing in the previous record", () => {
     const bare = serviceRecord({ generation: null, tz: null });
     expect(driftOf(row({ record: bare, generation: 0 }), bare)).toBe("");
     expect(driftOf(row({ record: null, generation: null }), bare)).toBe("");

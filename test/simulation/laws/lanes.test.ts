@@ -36,7 +36,7 @@ describe("a session's batches", () => {
     ).toBe(null);
   });
 
-  it("count as an existing lane (send queue) if they repeat only answered records or the service's newest record", () => {
+  it("open no further lane (send queue) if they repeat only answered records or the service's newest record", () => {
     const rows = [
       [50, 60],
       [40, 45],

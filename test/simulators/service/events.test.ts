@@ -131,7 +131,7 @@ describe("event definitions", () => {
     expect(after).toEqual([{ ...seen.body, event_count: 2, updated_at: "2026-03-03 08:00:00Z" }]);
   });
 
-  it("on aggregates match periods whose figures fulfill the rules, but never periods without data", async () => {
+  it("for aggregates match periods whose figures fulfill the rules, but never periods without data", async () => {
     const key = await keyOfUser();
     const rules = [
       { tag: "spray_minutes", op: "<", value: 20 },
