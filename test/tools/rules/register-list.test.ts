@@ -196,7 +196,7 @@ describe("the address base (0 or 1) of a register list", () => {
     expect(places(list(...addresses))).toEqual(expected);
   });
 
-  it("is 0 for numbers that include the table's digit if one of them is 0 after the digit, such as 400000", () => {
+  it("is 0 for numbers that include the table's digit if a number is only the digit and zeros, such as 400000", () => {
     expect(places("Name,Address,Type\na,400000,INT\nb,400001,INT\n")).toEqual(["holding:0", "holding:1"]);
   });
 
