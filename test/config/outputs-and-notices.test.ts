@@ -158,7 +158,9 @@ test("a shared PLC connection is open only to this machine unless the configurat
     clients: [],
     max_age_ms: 2_000,
   });
-  expect(() => parseConfig(share("{ port: 1502, address: 0.0.0.0 }"), "/f")).toThrow("must list the addresses that may connect");
+  expect(() => parseConfig(share("{ port: 1502, address: 0.0.0.0 }"), "/f")).toThrow(
+    "must list the addresses that may connect",
+  );
   expect(() => parseConfig(share("{ port: 1502, clients: [hmi] }"), "/f")).toThrow("not an IP address");
 });
 
