@@ -148,7 +148,7 @@ describe("the PIN of the gateway's page", () => {
     expect(new Set(Array.from({ length: 50 }, () => desk.open(1))).size).toBe(50);
   });
 
-  it("is refused to a sender for five minutes after five wrong entries, unless a new PIN is made", () => {
+  it("is rejected from an address for five minutes after five wrong entries, unless a new PIN is created", () => {
     let now = 0;
     const desk = createSessions(() => now);
     const pin = desk.open(3_600_000);
@@ -164,7 +164,7 @@ describe("the PIN of the gateway's page", () => {
     expect(desk.enter(desk.open(60_000), ONE).kind).toBe("open");
   });
 
-  it("is still accepted from other addresses if one sender is locked after wrong entries", () => {
+  it("is still accepted from other addresses while one address is locked after wrong entries", () => {
     const desk = createSessions(() => 0);
     const pin = desk.open(3_600_000);
     for (let i = 0; i < 50; i += 1) desk.enter(wrongFor(pin), ONE);
@@ -173,7 +173,7 @@ describe("the PIN of the gateway's page", () => {
     expect(desk.enter(pin, HERE).kind).toBe("open");
   });
 
-  it("is refused to a sender twice as long after each further series of wrong entries", () => {
+  it("locks an address for twice as long after each further series of wrong entries", () => {
     let now = 0;
     const desk = createSessions(() => now);
     const wrong = wrongFor(desk.open(12 * 3_600_000));
@@ -186,7 +186,7 @@ describe("the PIN of the gateway's page", () => {
     expect(locks).toEqual([300_000, 600_000, 1_200_000]);
   });
 
-  it("is checked at most once a second if thousands of addresses guess it, and is never delayed on the gateway itself", () => {
+  it("is checked at most once a second while thousands of addresses guess it, but without delay on the gateway itself", () => {
     let now = 0;
     const desk = createSessions(() => now);
     const pin = desk.open(12 * 3_600_000);
@@ -202,14 +202,14 @@ describe("the PIN of the gateway's page", () => {
     expect(desk.enter(pin, OTHER).kind).toBe("open");
   });
 
-  it("ends the sessions of the previous PIN when it is replaced", () => {
+  it("ends the sessions of the previous PIN when a new PIN replaces it", () => {
     const desk = createSessions(() => 0);
     const token = tokenOf(desk.enter(desk.open(60_000), ONE));
     const next = tokenOf(desk.enter(desk.open(60_000), ONE));
     expect([desk.isOpen(token), desk.isOpen(next)]).toEqual([false, true]);
   });
 
-  it("allows sixteen sessions, and drops the oldest session when another one opens", () => {
+  it("allows sixteen sessions, and a further session ends the oldest one", () => {
     const desk = createSessions(() => 0);
     const pin = desk.open(60_000);
     const tokens = Array.from({ length: 17 }, () => tokenOf(desk.enter(pin, ONE)));

@@ -71,7 +71,7 @@ it.each([
   },
 );
 
-it("loadLasting throws the fault of a faulty file if no usable last good copy of that file exists", () => {
+it("loadUsableOrLastGood throws the fault of a faulty file if no usable last good copy of that file exists", () => {
   const { file, data } = configIn(temporaryFolder());
   loadUsableOrLastGood(file, {});
   const other = configIn(temporaryFolder());

@@ -61,7 +61,7 @@ describe("the configuration files of a fleet service on several machines", () =>
     }
   });
 
-  it("are checked by a command that reports wrong arguments", async () => {
+  it("are checked by a command that rejects wrong arguments", async () => {
     expect(await saidOf(["--role", "ingest", "--store", "postgres://x/y"])).toMatch(/^2 --role ingest needs --broker/);
     expect(await saidOf(["--role", "http"])).toMatch(/^2 --role http needs --store/);
     expect(await saidOf(["--role", "http", "--store", "./data"])).toMatch(/^2 --store must be a postgres:/);

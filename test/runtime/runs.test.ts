@@ -45,7 +45,7 @@ async function runsOf(signal: AbortSignal) {
   return { runs, events, reload, name: () => runs.control.readings("booth-1")[0]?.tag };
 }
 
-it("reload restarts the agent after a changed agent setting, otherwise updates the running agent, and rejects after the stop signal", async () => {
+it("reload restarts the agent only after a changed agent setting, and rejects after a stop", async () => {
   const stopping = new AbortController();
   const { runs, events, reload, name } = await runsOf(stopping.signal);
   const over = runs.run();
