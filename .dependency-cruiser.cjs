@@ -53,7 +53,7 @@ const SERVICE = {
   contract: [...pkg("zod")],
   faults: [...pkg("zod")],
   storage: [...layers("base"), ...pkg("better-sqlite3", "pg")],
-  accounts: layers("base", "storage"),
+  accounts: [...layers("base", "storage"), ...pkg("bcryptjs")],
   ingest: [...layers("base", "storage"), ...pkg("zod")],
   figures: layers("base", "storage", "ingest"),
   http: [...layers("base", "contract", "faults", "storage", "accounts"), ...pkg("zod", "fastify")],
