@@ -38,7 +38,11 @@ const STATIONS = {
     ...pkg("nodemailer"),
   ],
   config: [...whole("domain"), ...pkg("zod", "yaml")],
-  tools: [...whole("domain", "contract", "config", "reports", "acquisition"), ANY_DOOR, ...pkg("uqr", "yaml")],
+  tools: [
+    ...whole("domain", "contract", "config", "reports", "acquisition"),
+    ANY_DOOR,
+    ...pkg("fflate", "read-excel-file", "saxes", "smol-toml", "uqr", "yaml"),
+  ],
   api: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
   cli: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
   runtime: ["^src/", ...pkg("pino")],

@@ -194,13 +194,20 @@ export interface WorkshopStatus {
   readonly profiles: readonly { readonly name: string; readonly tags: number; readonly missing: readonly Text[] }[];
 }
 
+/** The result of an action. `list`: the register list made by an export. `preview`: the list that was sent, as an import understands it. */
+export interface WorkshopDone {
+  readonly ok: boolean;
+  readonly list: string | null;
+  readonly preview?: object;
+}
+
 /** The workshop, which makes the site's own profiles. */
 export interface Workshop {
   status(): Promise<WorkshopStatus>;
   /** Stores a register list for the next import. */
-  keepList(name: string, text: string): Promise<void>;
-  /** Runs an action of the workshop. Rejects with advice for a person. `list`: the register list made by an export. */
-  run(wish: WorkshopWish, io: WorkshopIo): Promise<{ readonly ok: boolean; readonly list: string | null }>;
+  keepList(name: string, bytes: Uint8Array): Promise<void>;
+  /** Runs an action of the workshop. Rejects with advice for a person. */
+  run(wish: WorkshopWish, io: WorkshopIo): Promise<WorkshopDone>;
   /** Answers the open question. Rejects with a Refusal if no question is open. */
   answer(reply: string): Promise<void>;
 }

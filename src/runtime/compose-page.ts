@@ -202,7 +202,7 @@ function lateWorkshop(only: Only, place: Parameters<typeof createWorkshop>[0]): 
   const made = once(async () => (await import("./workshop.ts")).createWorkshop(place));
   return {
     status: async () => (await made()).status(),
-    keepList: async (name, text) => (await made()).keepList(name, text),
+    keepList: async (name, bytes) => (await made()).keepList(name, bytes),
     answer: async (reply) => (await made()).answer(reply),
     run: (wish, io) => only(async () => (await made()).run(wish, io)),
   };

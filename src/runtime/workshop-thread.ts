@@ -6,7 +6,7 @@ import type { Live } from "../tools/profile/import-asks.ts";
 
 /** A task of the profile workshop that runs in a separate thread. */
 export type WorkshopJob =
-  | { readonly kind: "import"; readonly values: Values; readonly operands: readonly string[] }
+  | { readonly kind: "import" | "preview"; readonly values: Values; readonly operands: readonly string[] }
   | { readonly kind: "status"; readonly folder: string };
 
 interface Draft {

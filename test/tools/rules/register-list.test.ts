@@ -160,7 +160,7 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     const wide = `${",".repeat(500_000)}name,address,type\n`;
     expect(registerList(wide)).toEqual({ excess: "columns", line: 1 });
     expect(MOST_COLUMNS).toBeLessThan(500_000);
-    const long = `name,address,type\n${"a,400001,INT\n".repeat(MOST_ROWS)}`;
+    const long = `name,address,type\n${"a,400001,INT\n".repeat(MOST_ROWS + 1)}`;
     expect(registerList(long)).toMatchObject({ excess: "rows" });
     expect(registerList('name,address,type\na,400001,INT\nb,400002,INT,"WC\nc,400003,INT\n')).toEqual({
       excess: "quote",
