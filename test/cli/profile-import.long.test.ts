@@ -103,14 +103,14 @@ describe("the profile import command", () => {
     expect(missing).toEqual(["no raw value is assigned to a mode"]);
   });
 
-  it("exits with 2 if the file is not a register list", async () => {
+  it("exits with 2 and lists the columns if the file has no known column heads", async () => {
     const folder = temporaryFolder();
     const config = join(folder, "gateway.yaml");
     writeFileSync(join(folder, "x.csv"), "a,b\n1,2\n");
     await say(["profile", "new", "acme", "--config", config]);
     const said = await say(["profile", "import", join(folder, "x.csv"), "--config", config, "--yes"]);
     expect(said).toMatchObject({ code: 2, out: "" });
-    expect(said.err).toContain("no line has the column heads of a register list: a name (Name, Tag Name");
+    expect(said.err).toContain("The columns are: A a, B b");
   });
 });
 

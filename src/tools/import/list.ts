@@ -21,7 +21,7 @@ export async function listFrom(call: Call, file: string, live: Live | null): Pro
   const { tables, maker, complete } = await readSource(file, bytes);
   const whole = live === null || complete === undefined ? tables : await complete(call, live);
   const list = listOf(whole, chosenColumns(call), maker);
-  if (list === null) throw new CommandError(message("workshop.no_heads", { file }), EXIT.usage);
+  if (list === null) throw new CommandError(message("import.empty", { file }), EXIT.usage);
   if (!("excess" in list)) return list;
   const { line } = list;
   const text = {

@@ -174,7 +174,10 @@ function mustHaveColumns(
       message(`import.only_${protocol === "modbus" ? "nodes" : "registers"}`, { file }),
       EXIT.usage,
     );
-  const heads = all.map(({ letter, head }) => (head === letter ? letter : `${letter} ${head}`)).join(", ");
+  const heads = all
+    .slice(0, MOST_SHOWN)
+    .map(({ letter, head }) => (head === letter ? letter : `${letter} ${head}`))
+    .join(", ");
   throw new CommandError(message("import.which_columns", { file, heads }), EXIT.usage);
 }
 
@@ -423,7 +426,7 @@ async function withUnits(call: Call, tags: readonly ListTag[]): Promise<readonly
   throw new CommandError(message("workshop.not_written"));
 }
 
-/** The maximum number of units or names that a question lists. */
+/** The maximum number of units, names or columns that a text lists. */
 const MOST_SHOWN = 10;
 
 /** Gives each tag a unique name. For names that the profile already has, the user decides: replace, keep both or skip. */

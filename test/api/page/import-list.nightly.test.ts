@@ -63,11 +63,9 @@ it("a booth whose PLC is known only by a workbook is set up on the web page, wit
   await screenshot(page, "import-1-columns");
   await column.selectOption({ label: "Address" });
   // Three rows are shown with their registers and what the PLC holds there now.
-  const samples = page.getByRole("group", { name: "Three rows as they are read now" });
+  const samples = page.getByRole("group", { name: /^Three rows/ });
   await samples.waitFor();
-  const cells = await samples.locator("tbody tr").first().locator("td, th").allTextContents();
-  expect(cells[1]).toMatch(/^(holding|input|coil|discrete):\d+/);
-  expect(cells[2]).not.toBe("–");
+  expect(await samples.locator("p").nth(1).textContent()).toMatch(/ (holding|input|coil|discrete):\d+: .+ now$/);
 
   // A long list is not chosen whole: the technician searches.
   expect(await page.getByRole("button", { name: "Import 0 rows" }).isDisabled()).toBe(true);

@@ -1,10 +1,10 @@
 import { send } from "../kit/api.js";
 import { t } from "../texts/texts.js";
-import { buttonRow, el, field, pushButton, table } from "../kit/dom.js";
+import { buttonRow, el, field, pushButton } from "../kit/dom.js";
 import { withSession } from "../kit/session.js";
 
 /** Number of rows shown at first, and added by each press of a button. More rows at once would make a phone slow. */
-const ROWS_SHOWN = 50;
+const ROWS_SHOWN = 20;
 /** Lists up to this length are chosen whole. In a longer list, the user searches the rows that a booth needs. */
 const CHOSEN_WHOLE = 200;
 
@@ -135,9 +135,11 @@ function columnChoice(preview, choose) {
 
 /** Draws three rows with their places in the PLC, and the values there now. @param {any} preview */
 function sampleList({ samples, is_open }) {
-  const rows = samples.map((/** @type {any} */ { name, place, value }) => [name, place, value ?? "–"]);
-  const made = table(t("import.samples"), [t("import.name"), t("import.address"), t("import.now")], rows);
-  return el("div", {}, el("p", { className: "soft" }, t(is_open ? "import.asks" : "import.samples")), made);
+  const rows = samples.map((/** @type {any} */ { name, place, value }) =>
+    el("p", {}, el("strong", {}, name), ` ${place}`, value !== null && t("import.now", { value })),
+  );
+  const title = t(is_open ? "import.asks" : "import.samples");
+  return el("div", { role: "group", "aria-label": title }, el("p", { className: "soft" }, title), ...rows);
 }
 
 /**
@@ -194,7 +196,7 @@ function rowChoice(rows, chosen, take) {
   };
   draw();
   const choices = [pushButton(t("import.all"), () => all(true)), pushButton(t("import.nothing"), () => all(false))];
-  return el("div", {}, search, buttonRow(...choices), list, buttonRow(button));
+  return el("div", {}, search, buttonRow(...choices), list, el("div", { className: "buttons sticky" }, button));
 }
 
 /** Writes the chosen lines as ranges of the list's lines: 2-40,55. @param {readonly number[]} lines @param {Set<number>} chosen */
