@@ -3,7 +3,7 @@ import type { ProfileMode } from "../../domain/booth.ts";
 import { isBitTable, type ModbusQuirks, type ModbusTable } from "../../domain/profile.ts";
 import { MOST_TAGS } from "../../config/profile-schema.ts";
 import { CommandError, EXIT, type Call, type Run } from "../command.ts";
-import { chosenLines, listFrom } from "../import/list.ts";
+import { chosenLines, listFrom, nameOf } from "../import/list.ts";
 import { type Named, unitSaid } from "../rules/list-meaning.ts";
 import {
   isCrossed,
@@ -104,7 +104,7 @@ export function importCommand(liveOf: LiveOf): Run {
     const protocol = protocolOf(draft);
     const live = liveOf(call, draft);
     const read = await listFrom(call, file, live);
-    mustHaveColumns(read, { file, protocol });
+    mustHaveColumns(read, { file: nameOf(file), protocol });
     const isChosen = chosenLines(call);
     const all = read.rows.filter(({ cells }) => cells.name !== undefined);
     const list = await withTypes(call, { ...read, rows: all.filter(({ line }) => isChosen(line)) });
