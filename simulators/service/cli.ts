@@ -1,27 +1,19 @@
 import { parseArgs } from "node:util";
 import { readClockFile, scaledClock } from "../clock.ts";
-import { portSentence } from "../port-taken.ts";
 import { seedFullDemo } from "./demo/bar.ts";
+import { startFailure } from "./start-failure.ts";
 import { isPostgres } from "./storage/open.ts";
+import { type CommandIo, OPERATOR_COMMANDS } from "./operator-commands.ts";
 import { type Role, type RoleOptions, ROLES, type RunningRole, startRole } from "./roles.ts";
 import { seedSite } from "./accounts/seed.ts";
 import { type RunningService, startService } from "./start.ts";
 import { startFigures } from "./fleet/figures.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
 
-interface CommandIo {
-  readonly out: (line: string) => void;
-  readonly err: (line: string) => void;
-  /**
-   * Shows progress on one line of a terminal that is overwritten. Absent: there is no terminal, so no progress is
-   * shown.
-   */
-  readonly show?: (text: string) => void;
-  /** Aborted when the command must end. */
-  readonly signal: AbortSignal;
-}
-
 const HELP = `booth-sim service: the reference Booth Monitoring Service, on loopback.
+
+  init             create tables, first account and admin key of a database; init --help
+  import           import accounts, facilities and booths from CSV files; import --help
 
   --port N         HTTP port (default 8080; 0: any free port)
   --mqtt-port N    MQTT port (default 1883; 0: any free port)
@@ -74,6 +66,9 @@ function parse(argv: readonly string[]) {
 
 /** Runs the service until the signal. Returns the exit code: 0, 1 it couldn't start, 2 wrong arguments. */
 export async function serviceCommand(argv: readonly string[], io: CommandIo): Promise<number> {
+  const [name = "", ...rest] = argv;
+  const command = Object.hasOwn(OPERATOR_COMMANDS, name) ? OPERATOR_COMMANDS[name] : undefined;
+  if (command !== undefined) return command(rest, io);
   let values: Values;
   try {
     values = parse(argv);
@@ -86,7 +81,7 @@ export async function serviceCommand(argv: readonly string[], io: CommandIo): Pr
     roleOf(values);
     for (const name of ["port", "mqtt-port", "admin-port", "vitals-port"] as const) checkPort(name, values[name]);
   } catch (error) {
-    io.err(`${messageOf(error)} (see --help)`);
+    io.err(`${errorMessage(error)} (see --help)`);
     return 2;
   }
   if (values.help) {
@@ -144,7 +139,7 @@ async function serveRole(role: Role, values: Values, io: CommandIo): Promise<num
   try {
     running = await startRole(roleOptions(role, values, io));
   } catch (error) {
-    io.err(sentenceOf(error, values));
+    io.err(startFailure(error, values));
     return 1;
   }
   io.out(`service ${role}${running.url === "" ? "" : ` ${running.url}`}, vitals ${running.vitalsUrl}`);
@@ -169,7 +164,7 @@ async function serve(values: Values, io: CommandIo): Promise<number> {
   try {
     running = await start(values, io);
   } catch (error) {
-    io.err(sentenceOf(error, values));
+    io.err(startFailure(error, values));
     return 1;
   }
   const admin = running.adminUrl === "" ? "" : `, admin ${running.adminUrl}`;
@@ -232,22 +227,4 @@ function plainOf({ plain }: Values): boolean | "strict" {
 function checkPort(name: string, text: string | undefined): void {
   if (text !== undefined && !(/^\d{1,5}$/.test(text) && Number(text) <= 65_535))
     throw new Error(`--${name} must be a port from 0 to 65535`);
-}
-
-/** Returns a sentence with the error and its remedy. */
-function sentenceOf(error: unknown, values: Values): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const port = portSentence(error, "--port, --mqtt-port, --admin-port or --vitals-port");
-  if (port !== null) return port;
-  if (values.store !== undefined && code === "ECONNREFUSED") {
-    return "The database of --store, or a broker, can't be reached. Check that it runs, then start again.";
-  }
-  if (["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "SQLITE_CANTOPEN", "SQLITE_READONLY"].includes(code)) {
-    return `The folder ${values.data} can't be written; choose another with --data.`;
-  }
-  return `The service can't start: ${messageOf(error)}.`;
-}
-
-function messageOf(error: unknown): string {
-  return errorMessage(error);
 }

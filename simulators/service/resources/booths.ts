@@ -11,7 +11,7 @@ import { BOOTH_FIELDS, boothFields } from "./booth-fields.ts";
 import { boothOf, boothsOf, calendarOf, figuresOf, inTurns } from "./common.ts";
 import { isLarge, standingAmong, type StandingBooth, standingBooths, standingFields } from "./large-fleet.ts";
 
-const SIZES = [
+export const SIZES = [
   "bay_count",
   "brand_name",
   "burner_size",
@@ -22,7 +22,15 @@ const SIZES = [
   "width",
 ] as const;
 const size = z.union([z.string().max(100), z.number().transform(String), z.null()]).optional();
-const sizesShape = z.looseObject(Object.fromEntries(SIZES.map((name) => [name, size])));
+/** A whole number, as text too. */
+const bays = z
+  .union([z.string(), z.number().transform(String), z.null()])
+  .refine((text) => text === null || /^[1-9]\d?$/.test(text), "a whole number from 1 to 99 is needed")
+  .optional();
+export const sizesShape = z.looseObject({
+  ...Object.fromEntries(SIZES.map((name) => [name, size])),
+  bay_count: bays,
+});
 
 /** GET /api/booths and /api/booths/{id}. `search`: part of serial number or name; unknown `includes` are ignored. */
 export const booths: readonly Operation[] = [
