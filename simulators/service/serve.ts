@@ -1,7 +1,7 @@
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { drifted } from "./faults/drift.ts";
 import type { FaultPlan } from "./faults/faults.ts";
-import { type Caller, hashOf } from "./accounts/keys.ts";
+import { type Caller, hashOf, isAllowed } from "./accounts/keys.ts";
 import { openApi } from "./resources/openapi.ts";
 import { isOwnersPage, serveOwner } from "./owner/serve.ts";
 import { HttpError } from "./base/errors.ts";
@@ -107,8 +107,9 @@ function carryOut(
 ): Answer | Promise<Answer> {
   const { request, caller } = from;
   if (caller === undefined) throw new HttpError(401, "a valid Authorization header is needed");
-  if (operation.scopes !== undefined && !operation.scopes.includes(caller.scope)) {
-    throw new HttpError(403, `a key of scope ${caller.scope} may not do this`);
+  if (operation.scopes !== undefined && !isAllowed(caller, operation.scopes)) {
+    const creator = operation.scopes.includes(caller.scope) ? ", because the user who made it may not" : "";
+    throw new HttpError(403, `a key of scope ${caller.scope} may not do this${creator}`);
   }
   const params = texts(request.params);
   const query = texts(request.query);

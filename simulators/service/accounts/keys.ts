@@ -11,6 +11,16 @@ export interface Caller {
   readonly gateway_id: string | null;
   /** The user who signed in with a password, or who made the key; null or absent: unknown. */
   readonly user_id?: string | null;
+  /** Present role of the user who made the key; null or absent: no user made it. */
+  readonly creator_role?: "admin" | "user" | null;
+}
+
+/**
+ * Whether the caller may do what these scopes may. A key never has more rights than the user who made it has now, so
+ * an operation must be allowed to both.
+ */
+export function isAllowed({ scope, creator_role }: Caller, scopes: readonly Scope[]): boolean {
+  return scopes.includes(scope) && (creator_role !== "user" || scopes.includes("user"));
 }
 
 const SESSION_MS = 3_600_000;
@@ -21,13 +31,16 @@ export function hashOf(secret: string): string {
   return createHash("sha256").update(secret, "utf8").digest("hex");
 }
 
-const KEY_COLUMNS = "id AS key_id, account_id, scope, gateway_id, user_id";
+/** The caller that a key stands for. An admin key of a demoted admin is a user's key. */
+const KEY_COLUMNS = `k.id AS key_id, k.account_id, k.gateway_id, k.user_id, u.role AS creator_role,
+  CASE WHEN k.scope = 'admin' AND u.role = 'user' THEN 'user' ELSE k.scope END AS scope`;
+const CREATOR = "LEFT JOIN users u ON u.id = k.created_by";
 
 /** Returns the caller of an Authorization header (bare key, or Bearer and a session token); undefined: not valid. */
 export function callerOf(db: Db, header: string | undefined, now: number): Caller | undefined {
   if (header === undefined || header === "") return undefined;
   if (header.startsWith("Bearer ")) {
-    const sql = `SELECT ${KEY_COLUMNS.replace("id AS", "k.id AS")} FROM sessions s JOIN api_keys k ON k.id = s.key_id
+    const sql = `SELECT ${KEY_COLUMNS} FROM sessions s JOIN api_keys k ON k.id = s.key_id ${CREATOR}
       WHERE s.hash = ? AND s.expires_at > ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
     const hash = hashOf(header.slice(7));
     return row<Caller>(db, sql, hash, now, now) ?? callerOfUser(db, hash, now);
@@ -53,7 +66,8 @@ export function openUserSession(db: Db, userId: string, now: number): { session_
 
 /** Returns the caller of a valid key. */
 export function callerOfKey(db: Db, key: string, now: number): Caller | undefined {
-  const sql = `SELECT ${KEY_COLUMNS} FROM api_keys WHERE hash = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`;
+  const sql = `SELECT ${KEY_COLUMNS} FROM api_keys k ${CREATOR}
+    WHERE k.hash = ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
   const caller = row<Caller>(db, sql, hashOf(key), now);
   if (caller !== undefined)
     run(
@@ -86,12 +100,13 @@ export interface NewKey {
 
 /** Stores a key by its hash. An existing key with the same hash is unchanged. */
 export function addKey(db: Db, key: NewKey, now: number): void {
-  const sql = `INSERT INTO api_keys (id, account_id, name, prefix, hash, scope, gateway_id, created_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+  const sql = `INSERT INTO api_keys (id, account_id, created_in, name, prefix, hash, scope, gateway_id, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
   run(
     db,
     sql,
     randomUUID(),
+    key.account_id,
     key.account_id,
     key.name,
     key.prefix ?? "",

@@ -144,4 +144,14 @@ DROP INDEX booth_hours_by_time;
 ALTER TABLE booth_hours DROP CONSTRAINT booth_hours_pkey, ADD PRIMARY KEY (booth_id, hour) INCLUDE (in_use_ms, cycles, gas, kwh);
 ALTER TABLE booth_facts ADD days_zone word, ADD days_at float8;
 `,
+  `
+ALTER TABLE api_keys ADD created_by word REFERENCES users(id), ADD created_by_key word, ADD created_in word;
+UPDATE api_keys SET created_by = user_id, created_in = coalesce(
+  CASE WHEN user_id IS NULL AND gateway_id IS NULL THEN (SELECT parent_id FROM accounts WHERE id = account_id) END, account_id);
+CREATE TABLE guesses (guesser word PRIMARY KEY, since float8 NOT NULL, wrong bigint NOT NULL);
+CREATE INDEX guesses_by_age ON guesses (since);
+CREATE TABLE leases (name word PRIMARY KEY, holder word NOT NULL, until timestamptz NOT NULL);
+CREATE TABLE link_mails (
+  user_id word PRIMARY KEY REFERENCES users(id), kind word NOT NULL, asked_at float8 NOT NULL, due_at float8 NOT NULL);
+`,
 ];
