@@ -49,7 +49,7 @@ describe("API keys of the reference service", () => {
     expect(await rights()).toEqual([400, 400, 400, 400]);
   });
 
-  it("of a demoted admin do not show the PLC's passwords and do not take over a live booth", async () => {
+  it("do not show the PLC's passwords if their creator is a demoted admin", async () => {
     const { id, bearer } = await admin("Paul");
     const keys = [(await made(bearer)).key, (await made(bearer, { scope: "provision" })).key];
     run(bench.running.db, "UPDATE booths SET new_password = 'plc secret' WHERE id = 'b1'");
@@ -71,7 +71,7 @@ describe("API keys of the reference service", () => {
     expect([one, two, three].map(({ id }) => found.get(id))).toEqual(["Berta", "Berta", "seeded admin"]);
   });
 
-  it("that a parent made for an account under it can be listed and revoked by both, but not by a stranger", async () => {
+  it("can be listed and revoked by their account and by the parent account that made them, but not by others", async () => {
     const account = async (): Promise<string> =>
       String((await ask("POST", "/api/accounts", "admin", { name: "A shop" })).body["id"]);
     const [account_id, other_id] = [await account(), await account()];
@@ -103,7 +103,7 @@ describe("API keys of the reference service", () => {
     bench.clock.now -= 2 * HOUR;
   });
 
-  it("of a gateway show the passwords and change the fields only of booths that the gateway holds", async () => {
+  it("let a gateway see the passwords and change the fields only of booths that it holds", async () => {
     await claim(bench, "gw-1");
     const { db } = bench.running;
     run(db, "UPDATE booths SET old_password = 'old', new_password = 'plc secret' WHERE id = 'b1'");
