@@ -66,7 +66,7 @@ const SERVICE = {
     ...pkg("zod"),
   ],
   reports: layers("base", "storage", "accounts", "ingest", "http", "events", "resources"),
-  owner: [...layers("base", "http"), ...pkg("fastify")],
+  owner: [...layers("base", "accounts", "http"), ...pkg("fastify")],
   operate: [...layers("base", "storage", "accounts", "http", "provisioning", "resources"), ...pkg("zod", "csv-parse")],
   admin: [...layers("faults", "storage", "accounts", "ingest", "http", "mqtt"), ...pkg("zod", "fastify")],
   // It plays a booth's history with the PLC's model.

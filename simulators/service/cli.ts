@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from "node:net";
 import { parseArgs } from "node:util";
 import { readClockFile, scaledClock } from "../clock.ts";
 import { seedFullDemo } from "./demo/bar.ts";
@@ -30,6 +31,7 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
   --role R         all (default): the whole service in this process; http, ingest, figures: only this part, any number of processes, needs --store
   --gateways-to URL  broker URL to send to gateways instead of --broker, e.g. of a load balancer or an external name; repeatable
   --keep-days N    with --store: delete older records (default: keep all)
+  --trust-proxy A  address or network (10.0.0.0/8) of a proxy whose X-Forwarded-For is believed; repeatable
   --host H         listen address of a role's HTTP and vitals ports (default 127.0.0.1)
   --vitals-port N  port of a role's /live, /ready and /metrics (default 0: any free port)
   --clock-file F   take simulated time from a JSON file {boot, speed, monotonic_origin_ns, wall_origin_ms}
@@ -43,6 +45,7 @@ const OPTIONS = {
   role: { type: "string", default: "all" },
   "gateways-to": { type: "string", multiple: true },
   "keep-days": { type: "string" },
+  "trust-proxy": { type: "string", multiple: true },
   host: { type: "string", default: "127.0.0.1" },
   "vitals-port": { type: "string", default: "0" },
   "admin-port": { type: "string" },
@@ -56,12 +59,63 @@ const OPTIONS = {
   help: { type: "boolean", default: false },
 } as const;
 
-type Values = ReturnType<typeof parse>;
+/** Options that not every role uses, each with the roles that use it. */
+const USED_BY: Readonly<Record<string, readonly (Role | "all")[]>> = {
+  port: ["all", "http"],
+  "mqtt-port": ["all"],
+  broker: ["all", "http", "ingest"],
+  "gateways-to": ["http"],
+  "keep-days": ["all", "figures"],
+  "trust-proxy": ["all", "http"],
+  host: ROLES,
+  "vitals-port": ROLES,
+  "admin-port": ["all"],
+  data: ["all", "http", "figures"],
+  "api-key": ["all"],
+  "admin-key": ["all"],
+  serial: ["all"],
+  seed: ["all"],
+  plain: ["all"],
+};
+/** Options that add data. */
+const SEEDS = ["api-key", "admin-key", "serial", "seed"];
+
+type Values = ReturnType<typeof parse>["values"];
 
 function parse(argv: readonly string[]) {
   // The option without a value is a switch.
   const args = argv.map((arg) => (arg === "--plain" ? "--plain=tolerant" : arg));
-  return parseArgs({ args, options: OPTIONS, strict: true }).values;
+  return parseArgs({ args, options: OPTIONS, strict: true, tokens: true });
+}
+
+/** Parses and checks the arguments. Throws an Error with the reason if they are wrong. */
+function checked(argv: readonly string[]): Values {
+  const { values, tokens } = parse(argv);
+  plainOf(values);
+  const role = roleOf(values) ?? "all";
+  for (const token of tokens) if (token.kind === "option") checkUsed(token.name, role);
+  for (const name of ["api-key", "admin-key"] as const) {
+    if (values[name] !== undefined && values.serial === undefined)
+      throw new Error(`--${name} needs --serial, because a key belongs to the site of that booth`);
+  }
+  if (values.seed !== undefined && values.seed !== "demo") throw new Error(`there is no seed "${values.seed}"`);
+  for (const name of ["port", "mqtt-port", "admin-port", "vitals-port"] as const) checkPort(name, values[name]);
+  for (const proxy of values["trust-proxy"] ?? []) checkNetwork(proxy);
+  return values;
+}
+
+function checkUsed(name: string, role: Role | "all"): void {
+  const users = USED_BY[name];
+  if (users === undefined || users.includes(role)) return;
+  const instead = SEEDS.includes(name) ? "prepare the database with booth-sim service init and import" : "leave it out";
+  throw new Error(`--role ${role} doesn't use --${name}: ${instead}`);
+}
+
+function checkNetwork(text: string): void {
+  const [, address = "", length] = /^([\da-f.:]+?)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
+  const bits = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;
+  if (bits < 0 || Number(length ?? bits) > bits)
+    throw new Error(`--trust-proxy must be an IP address or a network such as 10.0.0.0/8, not "${text}"`);
 }
 
 /** Runs the service until the signal. Returns the exit code: 0, 1 it couldn't start, 2 wrong arguments. */
@@ -71,15 +125,7 @@ export async function serviceCommand(argv: readonly string[], io: CommandIo): Pr
   if (command !== undefined) return command(rest, io);
   let values: Values;
   try {
-    values = parse(argv);
-    for (const name of ["api-key", "admin-key"] as const) {
-      if (values[name] !== undefined && values.serial === undefined)
-        throw new Error(`--${name} needs --serial, because a key belongs to the site of that booth`);
-    }
-    if (values.seed !== undefined && values.seed !== "demo") throw new Error(`there is no seed "${values.seed}"`);
-    plainOf(values);
-    roleOf(values);
-    for (const name of ["port", "mqtt-port", "admin-port", "vitals-port"] as const) checkPort(name, values[name]);
+    values = checked(argv);
   } catch (error) {
     io.err(`${errorMessage(error)} (see --help)`);
     return 2;
@@ -102,6 +148,7 @@ function roleOf(values: Values): Role | null {
   const { "keep-days": days } = values;
   if (days !== undefined && !/^[1-9]\d*$/.test(days))
     throw new Error("--keep-days must be a number of days of at least 1");
+  if (days !== undefined && store === undefined) throw new Error("--keep-days needs --store");
   if (role === undefined) return null;
   if (store === undefined)
     throw new Error(`--role ${role} needs --store, because processes of a fleet share a PostgreSQL database`);
@@ -129,6 +176,7 @@ function roleOptions(role: Role, values: Values, io: CommandIo): RoleOptions {
     brokerPassword: process.env["BROKER_PASSWORD"],
     gatewayBrokers: values["gateways-to"] ?? brokers,
     keepDays: daysOf(values),
+    trustedProxies: values["trust-proxy"],
     port: Number(values.port),
     vitalsPort: Number(values["vitals-port"]),
   };
@@ -186,7 +234,16 @@ async function start(values: Values, io: CommandIo): Promise<RunningService> {
   const password = process.env["BROKER_PASSWORD"];
   const broker = values.broker === undefined ? {} : { broker: { urls: values.broker, password } };
   const { store } = values;
-  const options = { dataDir: values.data, store, ...ports, ...admin, ...broker, clock, plain: plainOf(values) };
+  const options = {
+    dataDir: values.data,
+    store,
+    ...ports,
+    ...admin,
+    ...broker,
+    clock,
+    plain: plainOf(values),
+    trustedProxies: values["trust-proxy"],
+  };
   const service = await startService(options);
   // The only process of the service also does the work of figures workers.
   const folding = store === undefined ? null : startFigures({ url: store, keep_days: daysOf(values), log: io.err });

@@ -35,17 +35,43 @@ export function hashOf(secret: string): string {
 const KEY_COLUMNS = `k.id AS key_id, k.account_id, k.gateway_id, k.user_id, u.role AS creator_role,
   CASE WHEN k.scope = 'admin' AND u.role = 'user' THEN 'user' ELSE k.scope END AS scope`;
 const CREATOR = "LEFT JOIN users u ON u.id = k.created_by";
+const IS_VALID = "k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)";
+
+interface Found {
+  readonly caller: Caller;
+  /** Whether the key was never used before; false for a session's token. */
+  readonly is_new: boolean;
+  readonly is_session: boolean;
+}
 
 /** Returns the caller of an Authorization header (bare key, or Bearer and a session token); undefined: not valid. */
 export function callerOf(db: Db, header: string | undefined, now: number): Caller | undefined {
+  const found = findCaller(db, header, now);
+  return found === undefined ? undefined : acceptCaller(db, found, now);
+}
+
+/** Stores the use of the key. */
+export function acceptCaller(db: Db, { caller, is_session }: Found, now: number): Caller {
+  const sql = "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?";
+  if (!is_session) run(db, sql, now, caller.key_id, now - 60_000);
+  return caller;
+}
+
+/** Returns the caller of an Authorization header without storing a use of the key. */
+export function findCaller(db: Db, header: string | undefined, now: number): Found | undefined {
   if (header === undefined || header === "") return undefined;
-  if (header.startsWith("Bearer ")) {
-    const sql = `SELECT ${KEY_COLUMNS} FROM sessions s JOIN api_keys k ON k.id = s.key_id ${CREATOR}
-      WHERE s.hash = ? AND s.expires_at > ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
-    const hash = hashOf(header.slice(7));
-    return row<Caller>(db, sql, hash, now, now) ?? callerOfUser(db, hash, now);
+  if (!header.startsWith("Bearer ")) {
+    const sql = `SELECT ${KEY_COLUMNS}, k.last_used_at FROM api_keys k ${CREATOR} WHERE k.hash = ? AND ${IS_VALID}`;
+    const found = row<Caller & { last_used_at: number | null }>(db, sql, hashOf(header), now);
+    if (found === undefined) return undefined;
+    const { last_used_at, ...caller } = found;
+    return { caller, is_new: last_used_at === null, is_session: false };
   }
-  return callerOfKey(db, header, now);
+  const sql = `SELECT ${KEY_COLUMNS} FROM sessions s JOIN api_keys k ON k.id = s.key_id ${CREATOR}
+    WHERE s.hash = ? AND s.expires_at > ? AND ${IS_VALID}`;
+  const hash = hashOf(header.slice(7));
+  const caller = row<Caller>(db, sql, hash, now, now) ?? callerOfUser(db, hash, now);
+  return caller === undefined ? undefined : { caller, is_new: false, is_session: true };
 }
 
 function callerOfUser(db: Db, hash: string, now: number): Caller | undefined {
@@ -66,18 +92,7 @@ export function openUserSession(db: Db, userId: string, now: number): { session_
 
 /** Returns the caller of a valid key. */
 export function callerOfKey(db: Db, key: string, now: number): Caller | undefined {
-  const sql = `SELECT ${KEY_COLUMNS} FROM api_keys k ${CREATOR}
-    WHERE k.hash = ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
-  const caller = row<Caller>(db, sql, hashOf(key), now);
-  if (caller !== undefined)
-    run(
-      db,
-      "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?",
-      now,
-      caller.key_id,
-      now - 60_000,
-    );
-  return caller;
+  return key.startsWith("Bearer ") ? undefined : callerOf(db, key, now);
 }
 
 /** Opens a session for a key. The token is shown once. */

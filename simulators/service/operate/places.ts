@@ -54,7 +54,7 @@ export function placesIn(db: Db, { preset, now }: { preset: string | undefined; 
 function placeOf(db: Db, account: MainAccount, now: number): Place {
   const caller = { key_id: "import", account_id: account.id, scope: "admin", gateway_id: null } as const;
   const service = { db, now: () => now, mqttUrl: () => "", plain: false };
-  const call: Call = { service, caller, now, params: {}, query: {}, headers: {}, body: undefined };
+  const call: Call = { service, caller, now, params: {}, query: {}, headers: {}, body: undefined, address: "" };
   return {
     account,
     call,
