@@ -4,6 +4,7 @@ import { readClockFile, scaledClock } from "../clock.ts";
 import { seedFullDemo } from "./demo/bar.ts";
 import { startFailure } from "./start-failure.ts";
 import { isPostgres } from "./storage/open.ts";
+import { brokersCommand } from "./brokers.ts";
 import { type CommandIo, OPERATOR_COMMANDS } from "./operator-commands.ts";
 import { type Role, type RoleOptions, ROLES, type RunningRole, startRole } from "./roles.ts";
 import { seedSite } from "./accounts/seed.ts";
@@ -15,6 +16,7 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
 
   init             create tables, first account and admin key of a database; init --help
   import           import accounts, facilities and booths from CSV files; import --help
+  brokers          keep the users of MQTT brokers equal to the gateways' credentials; brokers --help
 
   --port N         HTTP port (default 8080; 0: any free port)
   --mqtt-port N    MQTT port (default 1883; 0: any free port)
@@ -121,6 +123,7 @@ function checkNetwork(text: string): void {
 /** Runs the service until the signal. Returns the exit code: 0, 1 it couldn't start, 2 wrong arguments. */
 export async function serviceCommand(argv: readonly string[], io: CommandIo): Promise<number> {
   const [name = "", ...rest] = argv;
+  if (name === "brokers") return brokersCommand(rest, io);
   const command = Object.hasOwn(OPERATOR_COMMANDS, name) ? OPERATOR_COMMANDS[name] : undefined;
   if (command !== undefined) return command(rest, io);
   let values: Values;

@@ -1,5 +1,6 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { type Db, row, run } from "../storage/db.ts";
+import { keepVerifiers } from "./verifiers.ts";
 
 export type Scope = "admin" | "user" | "provision" | "gateway";
 
@@ -42,6 +43,8 @@ interface Found {
   /** Whether the key was never used before; false for a session's token. */
   readonly is_new: boolean;
   readonly is_session: boolean;
+  /** A gateway's credential for which the service has no hashes yet that a broker can verify. */
+  readonly unverified?: string | undefined;
 }
 
 /** Returns the caller of an Authorization header (bare key, or Bearer and a session token); undefined: not valid. */
@@ -50,8 +53,9 @@ export function callerOf(db: Db, header: string | undefined, now: number): Calle
   return found === undefined ? undefined : acceptCaller(db, found, now);
 }
 
-/** Stores the use of the key. */
-export function acceptCaller(db: Db, { caller, is_session }: Found, now: number): Caller {
+/** Stores the use of the key, and at a credential's first use the hashes for brokers. */
+export function acceptCaller(db: Db, { caller, is_session, unverified }: Found, now: number): Caller {
+  if (unverified !== undefined) keepVerifiers(db, caller.key_id, unverified);
   const sql = "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?";
   if (!is_session) run(db, sql, now, caller.key_id, now - 60_000);
   return caller;
@@ -61,11 +65,13 @@ export function acceptCaller(db: Db, { caller, is_session }: Found, now: number)
 export function findCaller(db: Db, header: string | undefined, now: number): Found | undefined {
   if (header === undefined || header === "") return undefined;
   if (!header.startsWith("Bearer ")) {
-    const sql = `SELECT ${KEY_COLUMNS}, k.last_used_at FROM api_keys k ${CREATOR} WHERE k.hash = ? AND ${IS_VALID}`;
-    const found = row<Caller & { last_used_at: number | null }>(db, sql, hashOf(header), now);
+    const sql = `SELECT ${KEY_COLUMNS}, k.last_used_at, k.pbkdf2 FROM api_keys k ${CREATOR}
+      WHERE k.hash = ? AND ${IS_VALID}`;
+    const found = row<Caller & { last_used_at: number | null; pbkdf2: string | null }>(db, sql, hashOf(header), now);
     if (found === undefined) return undefined;
-    const { last_used_at, ...caller } = found;
-    return { caller, is_new: last_used_at === null, is_session: false };
+    const { last_used_at, pbkdf2, ...caller } = found;
+    const unverified = caller.scope === "gateway" && pbkdf2 === null ? header : undefined;
+    return { caller, is_new: last_used_at === null, is_session: false, unverified };
   }
   const sql = `SELECT ${KEY_COLUMNS} FROM sessions s JOIN api_keys k ON k.id = s.key_id ${CREATOR}
     WHERE s.hash = ? AND s.expires_at > ? AND ${IS_VALID}`;

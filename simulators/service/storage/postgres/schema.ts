@@ -145,6 +145,12 @@ ALTER TABLE booth_hours DROP CONSTRAINT booth_hours_pkey, ADD PRIMARY KEY (booth
 ALTER TABLE booth_facts ADD days_zone word, ADD days_at float8;
 `,
   `
+ALTER TABLE api_keys ADD COLUMN pbkdf2 word;
+ALTER TABLE api_keys ADD COLUMN bcrypt word;
+CREATE VIEW broker_users AS SELECT gateway_id, created_at, expires_at, pbkdf2, bcrypt FROM api_keys
+  WHERE scope = 'gateway' AND revoked_at IS NULL AND pbkdf2 IS NOT NULL;
+`,
+  `
 ALTER TABLE api_keys ADD created_by word REFERENCES users(id), ADD created_by_key word, ADD created_in word;
 UPDATE api_keys SET created_by = user_id, created_in = coalesce(
   CASE WHEN user_id IS NULL AND gateway_id IS NULL THEN (SELECT parent_id FROM accounts WHERE id = account_id) END, account_id);
