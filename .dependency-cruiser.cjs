@@ -188,7 +188,7 @@ module.exports = {
     // It runs the gateway itself, whole, under virtual time.
     { from: { path: "^simulators/virtual/" }, to: { path: "^src/" } },
     // It reads and packs the rest as files, and runs nothing of it.
-    { from: { path: "^systemd/" }, to: { path: ["^systemd/", ...pkg("rolldown")] } },
+    { from: { path: "^systemd/" }, to: { path: ["^systemd/", ...pkg("better-sqlite3", "rolldown")] } },
     { from: { path: "^systemd/" }, to: { dependencyTypes: ["core"] } },
     { from: { path: "^test/" }, to: {} },
   ],

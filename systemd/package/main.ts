@@ -19,7 +19,7 @@ const HELP = `npm run package -- [options]
   --out DIR         where the packages go (default: dist)
   --version TEXT    instead of package.json's
   --maintainer WHO  whom to tell of a weakness: "NAME <ADDRESS>"; stands in the package (default: nobody outside this machine)
-  --sign-key KEY    gpg's name of the key that signs the checksums
+  --sign-key FILE   OpenSSH's private key that signs the checksums; with an agent, the public key is enough
   --quick           packs fast and large, for tests
 `;
 
