@@ -149,4 +149,8 @@ CREATE TABLE segments (
   message BLOB NOT NULL);
 CREATE UNIQUE INDEX segments_of_a_stream ON segments (stream_no, from_seq, to_seq);
 `,
+  `
+ALTER TABLE streams ADD COLUMN lacks_below INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE streams ADD COLUMN asked_by TEXT;
+`,
 ];

@@ -144,4 +144,7 @@ DROP INDEX booth_hours_by_time;
 ALTER TABLE booth_hours DROP CONSTRAINT booth_hours_pkey, ADD PRIMARY KEY (booth_id, hour) INCLUDE (in_use_ms, cycles, gas, kwh);
 ALTER TABLE booth_facts ADD days_zone word, ADD days_at float8;
 `,
+  `
+ALTER TABLE streams ADD lacks_below bigint NOT NULL DEFAULT 0, ADD asked_by word;
+`,
 ];
