@@ -3,6 +3,7 @@ import { readClockFile, scaledClock } from "../clock.ts";
 import { portSentence } from "../port-taken.ts";
 import { seedFullDemo } from "./demo/bar.ts";
 import { isPostgres } from "./storage/open.ts";
+import { brokersCommand } from "./brokers.ts";
 import { type Role, type RoleOptions, ROLES, type RunningRole, startRole } from "./roles.ts";
 import { seedSite } from "./accounts/seed.ts";
 import { type RunningService, startService } from "./start.ts";
@@ -41,7 +42,9 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
   --host H         listen address of a role's HTTP and vitals ports (default 127.0.0.1)
   --vitals-port N  port of a role's /live, /ready and /metrics (default 0: any free port)
   --clock-file F   take simulated time from a JSON file {boot, speed, monotonic_origin_ns, wall_origin_ms}
-  --help           show this help`;
+  --help           show this help
+
+booth-sim service brokers --help: keeps the users of MQTT brokers equal to the gateways' credentials`;
 
 const OPTIONS = {
   port: { type: "string", default: "8080" },
@@ -74,6 +77,7 @@ function parse(argv: readonly string[]) {
 
 /** Runs the service until the signal. Returns the exit code: 0, 1 it couldn't start, 2 wrong arguments. */
 export async function serviceCommand(argv: readonly string[], io: CommandIo): Promise<number> {
+  if (argv[0] === "brokers") return brokersCommand(argv.slice(1), io);
   let values: Values;
   try {
     values = parse(argv);

@@ -420,11 +420,11 @@ export interface IncidentState extends Required<Incident> {
 
 /** Data that the validation checks keep between records. */
 export interface Checks {
-  /** Tags by their function in the checks, so that they needn't be searched for each record. */
+  /** Tags by their function in the checks. Stored, so that a record doesn't require a search. */
   tags: { analog: TagName[]; air: TagName | null; fan: TagName | null; burner: TagName | null; door: TagName | null };
   /** Whether the time zone of the parameters is known. */
   tz_known: boolean;
-  /** Time in use since the first record, as far as its mode is final. */
+  /** Time in use since the first record, up to the last instant whose mode is final. */
   in_use_ms: Milliseconds;
   runtime_ms: Milliseconds;
   /** Number of counted derived cycles since the first record. */

@@ -19,6 +19,7 @@ const ENTRIES = {
   "store-worker": "src/store/thread/worker.ts",
   "reports-worker": "src/runtime/reports-worker.ts",
   "workshop-worker": "src/runtime/workshop-worker.ts",
+  "xlsx-worker": "src/tools/import/xlsx-worker.ts",
   "certificate-worker": "src/acquisition/opcua/certificate-worker.ts",
   "box-bench": "test/bench/box.ts",
 };
@@ -28,6 +29,7 @@ const BESIDE: Readonly<Record<string, string>> = {
   "./worker.ts": "./store-worker.js",
   "./reports-worker.ts": "./reports-worker.js",
   "./workshop-worker.ts": "./workshop-worker.js",
+  "./xlsx-worker.ts": "./xlsx-worker.js",
   "./certificate-worker.ts": "./certificate-worker.js",
   "./page/": "../page/",
   "../domain/messages/": "../messages/",

@@ -38,12 +38,12 @@ function told(lives: readonly Life[]): string {
   return `${traceOf(lives.flatMap(({ facts }) => facts))} ${hashOf(lives.map(({ open }) => open))}`;
 }
 
-describe("the facts of random booth lives", () => {
+describe("the facts of random booth histories", () => {
   it.each(SEEDS)("equal the golden file byte for byte, including their order (seed %i)", (seed) => {
     expectKnown(`random lives ${seed}`, told(livesOf(seed)));
   });
 
-  it("differ from the golden trace if a fact is altered, two facts of one instant swap places, or the open state differs", () => {
+  it("no longer equal the golden file if a fact is altered, two facts swap places, or the open state differs", () => {
     const [life] = livesOf(1).filter(({ facts }) => facts.some(({ of }, at) => facts[at + 1]?.of === of));
     if (life === undefined) throw new Error("no life has two facts of one record");
     const { facts } = life;

@@ -78,7 +78,7 @@ function usageOfAll(pid: number): Usage {
 }
 
 /** Sums the use of a part's consecutive processes. */
-function usage(pidNow: () => number | undefined): { ends(): void } & Pick<Part, "cpu" | "memory"> {
+export function usage(pidNow: () => number | undefined): { ends(): void } & Pick<Part, "cpu" | "memory"> {
   let before_s = 0;
   const now = (): Usage => {
     const pid = pidNow();

@@ -47,7 +47,7 @@ function resending() {
 
 const range = (from: number, to: number): SeqRange => ({ from, to });
 
-it("a booth runs one resend at a time, and combines the backfill commands that arrive meanwhile into the next resend", async () => {
+it("a booth runs one resend at a time, and combines backfill commands that arrive in the meantime into the next resend", async () => {
   const { clock, begun, order } = resending();
   const all = Array.from({ length: 3 }, (_, at) => order([range(1, 100 + at)]));
   await clock.run(GATHER_MS);
@@ -62,7 +62,7 @@ it("a booth runs one resend at a time, and combines the backfill commands that a
   expect(begun).toHaveLength(2);
 });
 
-it("a backfill command fails when it expires, and its resend ends when the last of its backfill commands expires", async () => {
+it("a backfill command fails when it expires, and a resend ends when the last of its backfill commands expires", async () => {
   const { clock, begun, order } = resending();
   const first = order([range(1, 9)], { minutes: 1 });
   await clock.run(GATHER_MS);
@@ -78,7 +78,7 @@ it("a backfill command fails when it expires, and its resend ends when the last 
   expect(await third).toMatchObject({ records: 1 });
 });
 
-it("a backfill of another stream of the booth waits for the running resend, and gets its own resend", async () => {
+it("a backfill command for another stream of the booth waits for the running resend, and then gets a separate resend", async () => {
   const { clock, begun, order } = resending();
   const all = [order([range(1, 2)]), order([range(3, 4)], { stream_id: "old" }), order([range(5, 6)])];
   for (const at of [0, 1]) {
@@ -89,7 +89,7 @@ it("a backfill of another stream of the booth waits for the running resend, and 
   expect(begun.map((one) => one.order.stream)).toEqual(["s", "old"]);
 });
 
-it("a digest (record comparison) answer without ranges does not wait for a resend, and at most 64 unread answers are kept", async () => {
+it("a digest (record comparison) answer without ranges waits for no resend, and at most 64 unread answers are kept", async () => {
   const { clock, begun, binding, order } = resending();
   void order([range(1, 2)]);
   await clock.run(GATHER_MS);
@@ -98,7 +98,7 @@ it("a digest (record comparison) answer without ranges does not wait for a resen
   expect([...binding.backfills.keys()]).toEqual(Array.from({ length: 64 }, (_, at) => (at + 36).toString()));
 });
 
-it("mergeRanges merges ranges that overlap, and keeps ranges apart that only touch", () => {
+it("mergeRanges merges overlapping ranges, but not ranges that only touch", () => {
   expect(mergeRanges([range(5, 9), range(1, 6), range(10, 12), range(11, 11), range(1, 6)])).toEqual([
     range(1, 9),
     range(10, 12),

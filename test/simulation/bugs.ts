@@ -176,7 +176,8 @@ function anyTime(hear: HeardAck): HeardAck {
   return (parts, acking, payload) => {
     const { server_time: time } = saidIn(payload) ?? {};
     for (const { sent } of acking.waiting.all())
-      if (typeof time === "number") parts.service_time.heard({ way: "ack", time, sent, received: parts.clock.mono() });
+      if (typeof time === "number")
+        parts.service_time.heard({ source: "ack", time, sent, received: parts.clock.mono() });
     hear(parts, acking, payload);
   };
 }

@@ -21,7 +21,7 @@ import { ingestBatch, ingestChunk, type Ack, type ChunkAck } from "../../simulat
 import { callerOfKey } from "../../simulators/service/accounts/keys.ts";
 import { takeMessage } from "../../simulators/service/ingest/uplink.ts";
 import type { HttpRequest } from "../../src/delivery/http/client.ts";
-import type { ServiceTime, Way } from "../../src/domain/service-time.ts";
+import type { ServiceTime, TimeSource } from "../../src/domain/service-time.ts";
 
 /** The deadline of the gateway's real link. */
 const ACK_DEADLINE_MS = 15_000;
@@ -239,7 +239,7 @@ export interface ServiceWay {
   /** Receives the service's time from its acks. */
   listener: ServiceTime | null;
   /** Returns the time that the service's answers state, given the true time. */
-  says: (time: number, way: Way) => number;
+  says: (time: number, way: TimeSource) => number;
   /** The features that the service says it accepts. */
   takes: readonly string[];
   /** Returns the payloads on down/ack for a batch. Calling `take` stores the batch and returns the true ack. */

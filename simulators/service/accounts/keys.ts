@@ -1,5 +1,6 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { type Db, row, run } from "../storage/db.ts";
+import { keepVerifiers } from "./verifiers.ts";
 
 export type Scope = "admin" | "user" | "provision" | "gateway";
 
@@ -53,16 +54,19 @@ export function openUserSession(db: Db, userId: string, now: number): { session_
 
 /** Returns the caller of a valid key. */
 export function callerOfKey(db: Db, key: string, now: number): Caller | undefined {
-  const sql = `SELECT ${KEY_COLUMNS} FROM api_keys WHERE hash = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`;
-  const caller = row<Caller>(db, sql, hashOf(key), now);
-  if (caller !== undefined)
-    run(
-      db,
-      "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?",
-      now,
-      caller.key_id,
-      now - 60_000,
-    );
+  const sql = `SELECT ${KEY_COLUMNS}, pbkdf2 FROM api_keys
+    WHERE hash = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`;
+  const found = row<Caller & { readonly pbkdf2: string | null }>(db, sql, hashOf(key), now);
+  if (found === undefined) return undefined;
+  const { pbkdf2, ...caller } = found;
+  if (caller.scope === "gateway" && pbkdf2 === null) keepVerifiers(db, caller.key_id, key);
+  run(
+    db,
+    "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?",
+    now,
+    caller.key_id,
+    now - 60_000,
+  );
   return caller;
 }
 

@@ -150,6 +150,12 @@ CREATE TABLE segments (
 CREATE UNIQUE INDEX segments_of_a_stream ON segments (stream_no, from_seq, to_seq);
 `,
   `
+ALTER TABLE api_keys ADD COLUMN pbkdf2 TEXT;
+ALTER TABLE api_keys ADD COLUMN bcrypt TEXT;
+CREATE VIEW broker_users AS SELECT gateway_id, created_at, expires_at, pbkdf2, bcrypt FROM api_keys
+  WHERE scope = 'gateway' AND revoked_at IS NULL AND pbkdf2 IS NOT NULL;
+`,
+  `
 ALTER TABLE streams ADD COLUMN lacks_below INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE streams ADD COLUMN asked_by TEXT;
 `,

@@ -167,7 +167,7 @@ function settle(fold: Fold, bay: BayState, { mode, to }: { mode: Mode; to: Epoch
   }
 }
 
-/** Adds a period of the booth whose mode is final to hours, filters and checks. */
+/** Passes a period to hours, filters and checks, once the period's mode can't change anymore. */
 function passSettled(state: DeriveState, settled: Settled): void {
   addTime(state, settled);
   useFilters(state, settled);

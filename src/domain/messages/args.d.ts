@@ -1136,4 +1136,22 @@ export interface MessageArgs<Arg> {
   readonly "text.correct_entry": NoArgs;
   readonly "output.left_out": { readonly name: Arg; readonly reason: Arg; readonly advice: Arg };
   readonly "notice.left_out": { readonly name: Arg; readonly reason: Arg; readonly advice: Arg };
+  readonly "import.logix": { readonly file: Arg };
+  readonly "import.sunspec_xml": { readonly file: Arg };
+  readonly "import.old_excel": { readonly file: Arg };
+  readonly "import.pdf": { readonly file: Arg };
+  readonly "import.xlsx_too_big": { readonly file: Arg };
+  readonly "import.xlsx_broken": { readonly file: Arg };
+  readonly "import.unparsable": { readonly file: Arg; readonly format: Arg; readonly why: Arg };
+  readonly "import.no_points": { readonly file: Arg; readonly format: Arg };
+  readonly "import.unknown": { readonly file: Arg };
+  readonly "import.ignition_other": { readonly file: Arg; readonly example: Arg };
+  readonly "import.sunspec_not_there": { readonly model: Arg };
+  readonly "import.ask_device": NoArgs;
+  readonly "import.nobody_for_device": { readonly file: Arg };
+  readonly "import.only_nodes": { readonly file: Arg };
+  readonly "import.only_registers": { readonly file: Arg };
+  readonly "import.which_columns": { readonly file: Arg; readonly heads: Arg };
+  readonly "import.ask_type": NoArgs;
+  readonly "workshop.output_word": { readonly address: Arg };
 }

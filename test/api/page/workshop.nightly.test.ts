@@ -24,7 +24,7 @@ async function opened(page: Page, title: string) {
   return step;
 }
 
-it("the web page's workshop makes a profile and puts a booth into use with it, without writing to the PLC", async () => {
+it("the web page's workshop makes a profile and configures a booth with the profile, without writing to the PLC", async () => {
   const profile = drawnProfile(3);
   const plc = await workshopAt(profile);
   const site = await freshBox();

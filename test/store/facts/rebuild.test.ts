@@ -40,7 +40,7 @@ function standardDay() {
   return booth;
 }
 
-it("a rebuild corrects facts that don't follow from the log, and reports them", () => {
+it("a rebuild corrects and reports facts that contradict the log", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const stream = ingestEntries(writer, standardDay().entries);
@@ -80,7 +80,7 @@ it("a rebuild corrects facts that don't follow from the log, and reports them", 
   again.close();
 });
 
-it("a rebuild with today's parameters names each replaced fact, and a rebuild without them restores the old facts", () => {
+it("a rebuild with today's parameters marks each replaced fact, and a rebuild without them restores the old facts", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const booth = standardDay();
@@ -101,7 +101,7 @@ it("a rebuild with today's parameters names each replaced fact, and a rebuild wi
   writer.close();
 });
 
-it("a rebuild lets ingest continue between its slices, and includes the new records", () => {
+it("a rebuild lets ingest continue in between, and includes the new records", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const { entries } = standardDay();
@@ -117,7 +117,7 @@ it("a rebuild lets ingest continue between its slices, and includes the new reco
   writer.close();
 });
 
-it("a rebuild of an empty log, or of a log whose first records are deleted, fails with the reason", () => {
+it("a rebuild fails with the reason if the log is empty or lacks its first records", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const { stream } = writer.openStream("booth-1");

@@ -145,6 +145,12 @@ ALTER TABLE booth_hours DROP CONSTRAINT booth_hours_pkey, ADD PRIMARY KEY (booth
 ALTER TABLE booth_facts ADD days_zone word, ADD days_at float8;
 `,
   `
+ALTER TABLE api_keys ADD COLUMN pbkdf2 word;
+ALTER TABLE api_keys ADD COLUMN bcrypt word;
+CREATE VIEW broker_users AS SELECT gateway_id, created_at, expires_at, pbkdf2, bcrypt FROM api_keys
+  WHERE scope = 'gateway' AND revoked_at IS NULL AND pbkdf2 IS NOT NULL;
+`,
+  `
 ALTER TABLE streams ADD lacks_below bigint NOT NULL DEFAULT 0, ADD asked_by word;
 `,
 ];
