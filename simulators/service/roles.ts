@@ -13,6 +13,7 @@ import { type Reports, reportsThreads } from "./reports/reports.ts";
 import { OPERATIONS } from "./resources/table.ts";
 import type { Uplinks } from "./storage/port.ts";
 import { startFigures } from "./fleet/figures.ts";
+import { watchFleet } from "./fleet/watch.ts";
 import { startIngest } from "./fleet/ingest.ts";
 import { settingsOf } from "./storage/postgres/settings.ts";
 import { startVitals, type Vital } from "./vitals.ts";
@@ -144,7 +145,9 @@ function startFolding(parts: Parts): Promise<string> {
   started.push(startFigures({ url: options.store, keep_days: options.keepDays, log: options.log }).stop);
   const leading = lead(options.store, () => startEvaluator(reports, options.log));
   started.push(leading.stop);
-  vitals.push({ metrics: () => ({ booth_service_evaluates: leading.leads() ? 1 : 0 }) });
+  const watching = watchFleet(options.store, () => options.clock.wall());
+  started.push(watching.stop);
+  vitals.push({ metrics: () => ({ booth_service_evaluates: leading.leads() ? 1 : 0 }) }, { metrics: watching.metrics });
   return Promise.resolve("");
 }
 
