@@ -94,6 +94,11 @@ async function chunksOf(root: string, input: Readonly<Record<string, string>>, s
     input: { ...input },
     external: [...EXTERNAL, ...NEVER_LOADED],
     treeshake: { moduleSideEffects: (id) => !QUIET.test(id) },
+    // Otherwise the package would lack a module and fail when it is loaded.
+    onLog: (level, log, report) => {
+      if (log.code === "UNRESOLVED_IMPORT") throw new Error(`npm ci: ${log.message}`);
+      report(level, log);
+    },
     plugins: [
       {
         name: "beside",
