@@ -14,6 +14,8 @@ interface Lock {
 
 export interface BillParts {
   readonly root: string;
+  /** The package's name. */
+  readonly name: string;
   readonly version: string;
   readonly made_at: Date;
   /** Folders of all packages whose code is within. */
@@ -21,10 +23,10 @@ export interface BillParts {
 }
 
 /**
- * Everything that is in the agent, as CycloneDX 1.5 JSON. Made from the folders that went in: npm's own list leaves out
+ * Everything that is in the package, as CycloneDX 1.5 JSON. Made from the folders that went in: npm's own list leaves out
  * whatever a developer's tool needs as well: three quarters. Same folders and lock file, same text.
  */
-export function sbomText({ root, version, made_at, packages }: BillParts): string {
+export function sbomText({ root, name: package_name, version, made_at, packages }: BillParts): string {
   // npm's own file, written by npm.
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as Lock;
   const components = [...new Set(packages)].map((folder) => componentOf(folder, lock));
@@ -35,7 +37,7 @@ export function sbomText({ root, version, made_at, packages }: BillParts): strin
     version: 1,
     metadata: {
       timestamp: made_at.toISOString(),
-      component: { type: "application", name: "booth-gateway", version },
+      component: { type: "application", name: package_name, version },
     },
     components: [...unique.values()].sort((a, b) => (a.purl < b.purl ? -1 : 1)),
   };
