@@ -24,16 +24,6 @@ export function mergeRanges(ranges: readonly SeqRange[]): readonly SeqRange[] {
 /** An error: a command could not be carried out. The message is sent to the service. */
 export class CommandFailure extends Error {}
 
-/**
- * The extent of a stream at the service after it lost records that it had acked, as after the restore of a backup. `acked_seq`: the end of its
- * unbroken prefix. `lacks`: how many records below the gateway's cursor are missing.
- */
-export interface HeldBelow {
-  readonly acked_seq: Seq;
-  readonly newest_seq: Seq;
-  readonly lacks: number;
-}
-
 /** The service's orders. No part of an order is passed to a shell or used as a path or an address. */
 export type CommandOrder =
   /** Sends these records again. `digest`: id of the digest that this order answers; no ranges: both sides hold the same records. */
@@ -43,8 +33,8 @@ export type CommandOrder =
       readonly stream_id: StreamId;
       readonly ranges: readonly SeqRange[];
       readonly digest: string | null;
-      /** The stream's extent at the service, if it requests records that it had acked; null or absent: another reason. */
-      readonly held?: HeldBelow | null;
+      /** Number of records below the cursor that the service had acked and lacks; null or absent: another reason for the backfill. */
+      readonly lacks?: number | null;
     }
   /** Sends the digests of the hours in [start, end). */
   | { readonly type: "digest"; readonly serial: Serial; readonly start: EpochMs; readonly end: EpochMs }

@@ -18,6 +18,8 @@ interface Lock {
 
 export interface BillParts {
   readonly root: string;
+  /** The package's name. */
+  readonly name: string;
   readonly version: string;
   readonly made_at: Date;
   /** Folders of all packages whose code is within. */
@@ -25,37 +27,37 @@ export interface BillParts {
 }
 
 /**
- * Returns the bill of materials of the agent as CycloneDX 1.6 JSON. It is made from the folders that went in, because
+ * Returns the bill of materials of a package as CycloneDX 1.6 JSON. It is made from the folders that went in, because
  * npm's own list leaves out each package that a developer's tool needs too. Same folders and lock file, same text.
  */
-export function sbomText({ root, version, made_at, packages }: BillParts): string {
+export function sbomText({ root, name: package_name, version, made_at, packages }: BillParts): string {
   // npm's own file, written by npm.
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as Lock;
   const folders = [...new Set(packages)];
   const found = folders.map((folder) => componentOf(folder, lock));
   const unique = [...new Map(found.map((component) => [component.purl, component])).values()];
   const components = unique.sort((a, b) => (a.purl < b.purl ? -1 : 1));
-  const agent = `pkg:generic/booth-gateway@${version}`;
+  const whole = `pkg:generic/${package_name}@${version}`;
   const bom = {
     bomFormat: "CycloneDX",
     specVersion: "1.6",
-    serialNumber: serialOf(JSON.stringify([version, components])),
+    serialNumber: serialOf(JSON.stringify([whole, components])),
     version: 1,
     metadata: {
       timestamp: made_at.toISOString(),
       lifecycles: [{ phase: "build" }],
       component: {
         type: "application",
-        "bom-ref": agent,
-        name: "booth-gateway",
+        "bom-ref": whole,
+        name: package_name,
         version,
         licenses: [{ license: { id: "Apache-2.0" } }],
-        purl: agent,
+        purl: whole,
       },
     },
     components,
     dependencies: [
-      { ref: agent, dependsOn: components.map(({ purl }) => purl) },
+      { ref: whole, dependsOn: components.map(({ purl }) => purl) },
       ...dependenciesOf(folders, new Set(components.map(({ purl }) => purl))),
     ],
   };

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { virtualClock } from "../../simulators/virtual/clock.ts";
 import type { Resent, ResendOrder } from "../../src/delivery/port.ts";
-import { type HeldBelow, mergeRanges, type SeqRange } from "../../src/domain/command.ts";
+import { mergeRanges, type SeqRange } from "../../src/domain/command.ts";
 import { createSignal } from "../../src/domain/signal.ts";
 import { backfill } from "../../src/provisioning/commands/backfill.ts";
 import type { BoundBooth } from "../../src/provisioning/context.ts";
@@ -32,13 +32,13 @@ function resending() {
   const stop = new AbortController();
   const order = (
     ranges: readonly SeqRange[],
-    { digest = null as string | null, minutes = 60, stream_id = "s", held = null as HeldBelow | null } = {},
+    { digest = null as string | null, minutes = 60, stream_id = "s", lacks = null as number | null } = {},
   ) => {
     const call = {
       id: "id",
       expires_at: minutes * MINUTE_MS,
       resumed: false,
-      order: { type: "backfill" as const, serial: "A", stream_id, ranges, digest, held },
+      order: { type: "backfill" as const, serial: "A", stream_id, ranges, digest, lacks },
     };
     return backfill(booth, { call, now: 0 }, stop.signal).catch((error: unknown) => String(error));
   };
@@ -108,8 +108,7 @@ it("mergeRanges merges overlapping ranges, but not ranges that only touch", () =
 
 it("a backfill of records that the service has lost shows its progress until it ends", async () => {
   const { clock, begun, binding, order } = resending();
-  const held = { acked_seq: 20, newest_seq: 40, lacks: 30 };
-  const whole = order([range(21, 50)], { held });
+  const whole = order([range(21, 50)], { lacks: 30 });
   const other = order([range(1, 5)]);
   expect(binding.lacking).toEqual({ records: 30, resent: 0, since: 0 });
   await clock.run(GATHER_MS);

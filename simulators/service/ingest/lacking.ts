@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type SentCommand, storeCommand } from "./commands.ts";
-import { heldWithin, newestSeq, type StreamKey } from "./records.ts";
+import { heldWithin, type StreamKey } from "./records.ts";
 import { advance, lockedStream } from "./streams.ts";
 import { type Db, row, rows, run } from "../storage/db.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/domain/time.ts";
@@ -90,8 +90,7 @@ function asked(
     const retry_ms = last.state === "done" ? RETRY_MS.done : RETRY_MS.failed;
     if (nowMs - last.created_at < retry_ms) return undefined;
   }
-  const held = { acked_seq: stream.acked_seq, newest_seq: newestSeq(db, stream), lacks };
-  const args = { serial, stream_id, ranges: ranges.slice(0, MOST_RANGES), held };
+  const args = { serial, stream_id, ranges: ranges.slice(0, MOST_RANGES), lacks };
   const command = storeCommand(db, { gateway_id: id, type: "backfill", args, expires_at: nowMs + WITHIN_MS }, nowMs);
   run(db, "UPDATE streams SET asked_by = ?, version = version + ? WHERE id = ?", command.id, VERSION_STEP, stream.id);
   return command;
@@ -113,8 +112,7 @@ function lastAsked(db: Db, stream: number): LastAsked | undefined {
 }
 
 function lacksIn(args: string): number {
-  const { held } = JSON.parse(args) as { readonly held?: { readonly lacks?: number } };
-  return held?.lacks ?? Infinity;
+  return (JSON.parse(args) as { readonly lacks?: number }).lacks ?? Infinity;
 }
 
 /**

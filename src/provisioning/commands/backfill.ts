@@ -1,5 +1,5 @@
 import type { Resent } from "../../delivery/port.ts";
-import { CommandFailure, type HeldBelow } from "../../domain/command.ts";
+import { CommandFailure } from "../../domain/command.ts";
 import { message } from "../../domain/message.ts";
 import type { EpochMs, Milliseconds, StreamId } from "../../domain/units.ts";
 import type { BoundBooth, CommandCall, Lacking, Outcome, WaitingBackfill } from "../context.ts";
@@ -24,8 +24,8 @@ export async function backfill(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { binding, gateway } = booth;
-  const { ranges, stream_id: stream, digest: answered, held = null } = call.order;
-  const lacking = held === null ? null : noteLacking(booth, { ...held, stream });
+  const { ranges, stream_id: stream, digest: answered, lacks = null } = call.order;
+  const lacking = lacks === null ? null : noteLacking(booth, stream, lacks);
   const progress = (records: number): void => {
     if (lacking !== null) lacking.resent += records;
   };
@@ -46,17 +46,12 @@ export async function backfill(
 }
 
 /** Notes for status and journal that the service lost records that it had acked. */
-function noteLacking(
-  { binding, gateway, state }: BoundBooth,
-  { lacks, stream, acked_seq, newest_seq }: HeldBelow & { readonly stream: StreamId },
-): Lacking {
-  const lacking = { records: lacks, resent: 0, since: gateway.clock.wall() };
+function noteLacking({ binding, gateway, state }: BoundBooth, stream: StreamId, records: number): Lacking {
+  const lacking = { records, resent: 0, since: gateway.clock.wall() };
   binding.lacking = lacking;
   const { booth } = state;
-  gateway.log.warn(
-    { event: "service_lacks_records", booth, stream, records: lacks, acked_seq, newest_seq },
-    message("service.log.lacks", { booth, records: lacks }),
-  );
+  const fields = { event: "service_lacks_records", booth, stream, records };
+  gateway.log.warn(fields, message("service.log.lacks", { booth, records }));
   return lacking;
 }
 
