@@ -33,6 +33,8 @@ const LOOK_MS = 2_000;
 /** Database lock of the one figures process that evaluates events and alerts. */
 const EVALUATOR_LOCK = 7_021_966;
 const LEAD_AGAIN_MS = 5_000;
+/** Longer than two checks of config/fleet/haproxy.cfg, one second apart. */
+const LINGER_MS = 4_000;
 
 export interface RoleOptions {
   readonly role: Role;
@@ -101,7 +103,8 @@ export async function startRole(options: RoleOptions): Promise<RunningRole> {
     const url = await START[role](parts);
     const vitals = await startVitals(parts.vitals, { port: vitalsPort, host });
     const stopAll = async (): Promise<void> => {
-      vitals.drain();
+      // Until the load balancer has noticed, HTTP serves as before: a refused connection is a 502 or a 503 for a user.
+      if (vitals.drain() && role === "http") await sleep(LINGER_MS);
       await stop();
       await vitals.stop();
     };
