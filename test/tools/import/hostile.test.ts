@@ -17,7 +17,7 @@ it.each([
   ["line breaks before a template", `${"\n".repeat(100_000)}source: modbus`],
   ["a template that is too long", `${"\n".repeat(SIZE + 1)}source: modbus`],
   ["only opening brackets", `[${"[".repeat(SIZE)} inputs.modbus`],
-  ["deeply nested tags", `${'{"tagType":"Folder","tags":['.repeat(SIZE / 40)}`],
+  ["deeply nested tags", '{"tagType":"Folder","tags":['.repeat(SIZE / 40)],
   ["only elements", `<UANodeSet>${"<a>".repeat(SIZE / 4)}`],
   ["entities that multiply", '<!DOCTYPE x [<!ENTITY a "&b;&b;">]><UANodeSet><Uri>&a;</Uri></UANodeSet>'],
   ["a structure that contains itself", RECURSIVE],
