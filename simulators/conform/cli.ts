@@ -1,6 +1,8 @@
+import { exec } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { errorMessage } from "../../src/domain/error-message.ts";
+import { brokerText, measureBroker } from "./broker.ts";
 import { countOf, htmlOf, junitOf, lineOf, type Report, summaryOf } from "./report.ts";
 import { type Level, LEVELS, type Outcome } from "./requirement.ts";
 import { conform } from "./run.ts";
@@ -23,6 +25,11 @@ that no gateway holds. It changes nothing else.
   --html FILE       write the report as an HTML page
   --help            show this help
 
+  booth-sim conform --broker URL [--kill COMMAND --start COMMAND]
+
+Sends numbered messages through a broker and counts what it loses, doubles or reorders under reconnects, and, with the two commands of the
+shell, when it is killed and started again. Then lists the features that it has.
+
 Exit code: 0 all passed or not supported, 1 a check failed, 2 wrong arguments.`;
 
 const OPTIONS = {
@@ -35,6 +42,9 @@ const OPTIONS = {
   verbose: { type: "boolean", default: false },
   junit: { type: "string" },
   html: { type: "string" },
+  broker: { type: "string" },
+  kill: { type: "string" },
+  start: { type: "string" },
   help: { type: "boolean", default: false },
 } as const;
 
@@ -55,7 +65,9 @@ export async function conformCommand(argv: readonly string[], io: CommandIo): Pr
   let parsed: Parsed;
   try {
     parsed = parse(argv);
-    if (!parsed.values.help) optionsOf(parsed);
+    const { help, broker, kill, start } = parsed.values;
+    if ((kill === undefined) !== (start === undefined)) throw new Error("--kill and --start need each other");
+    if (!help && broker === undefined) optionsOf(parsed);
   } catch (error) {
     io.err(`${errorMessage(error)} (see --help)`);
     return 2;
@@ -65,6 +77,7 @@ export async function conformCommand(argv: readonly string[], io: CommandIo): Pr
     io.out(HELP);
     return 0;
   }
+  if (values.broker !== undefined) return brokerCommand({ ...values, broker: values.broker }, io);
   const options = optionsOf(parsed);
   let outcomes: readonly Outcome[];
   try {
@@ -84,6 +97,27 @@ export async function conformCommand(argv: readonly string[], io: CommandIo): Pr
     return 1;
   }
   return countOf(outcomes, "fail") > 0 || io.signal.aborted ? 1 : 0;
+}
+
+async function brokerCommand(
+  { broker, kill, start }: { readonly broker: string; readonly kill?: string; readonly start?: string },
+  io: CommandIo,
+): Promise<number> {
+  const shell = promisify(exec);
+  const restart = async (): Promise<void> => {
+    await shell(kill ?? "");
+    await shell(start ?? "");
+  };
+  try {
+    const report = await measureBroker({ url: broker, told: io.err, ...(kill === undefined ? {} : { restart }) });
+    io.out(brokerText(report));
+    return 0;
+  } catch (error) {
+    io.err(
+      `The broker can't be measured: ${errorMessage(error)}. Check the URL, its user and password, and the two commands.`,
+    );
+    return 1;
+  }
 }
 
 function optionsOf({ values, positionals }: Parsed) {

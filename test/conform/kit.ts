@@ -12,7 +12,7 @@ const PAGE = readFileSync(new URL("../../docs/service/your-own.md", import.meta.
 /** Debian's Python, even if the path has another one. */
 const PYTHON = "/usr/bin/python3";
 export const SERIAL = "ABCD-123-123";
-const KEY = "key-of-the-kit";
+export const KEY = "key-of-the-kit";
 
 /** Returns the code blocks of the tutorial in one language, joined. */
 export function codeOf(language: string): string {

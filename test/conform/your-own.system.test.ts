@@ -1,8 +1,13 @@
 // Needs Debian packages: mosquitto, python3-paho-mqtt.
 import { expect, it } from "vitest";
+import type { AgentStatus } from "../../src/domain/status.ts";
+import { plcSite } from "../cli/plc-site.ts";
+import { eventually } from "../support/eventually.ts";
+import { GATEWAY, startProgram } from "../support/processes.ts";
 import { ofTest } from "../support/temporary.ts";
-import { codeOf, failuresOf, proseOf, runKit, startTutorial, tutorialFiles } from "./kit.ts";
+import { codeOf, failuresOf, KEY, proseOf, runKit, SERIAL, startTutorial, tutorialFiles } from "./kit.ts";
 
+const READY_MS = 60_000;
 /** Mutants that run at once; each has a broker of its own. */
 const AT_ONCE = 3;
 
@@ -22,6 +27,25 @@ it("the service of the tutorial passes the conformance kit", async () => {
   const passed = outcomes.filter(({ result, level }) => level !== "document" && result === "pass").map(({ id }) => id);
   expect(passed.filter((id) => id.startsWith("P")).length).toBe(21);
   expect(passed.filter((id) => id.startsWith("F")).length).toBe(27);
+});
+
+it("a real gateway claims a booth of the tutorial's service, and its records are acked", async () => {
+  const url = await startTutorial(tutorialFiles(), ofTest);
+  const { configFile, gateway } = await plcSite({ service_url: url, api_key: KEY });
+  const agent = startProgram(GATEWAY, ["run", "--config", configFile]);
+  await agent.line(/"event":"plc_up"/, READY_MS);
+  const claimed = await gateway("provision", SERIAL, "--yes", "--config", configFile);
+  expect(claimed.err).toBe("");
+  await eventually(
+    "the booth is active, and its records are acked",
+    async () => {
+      const { out } = await gateway("status", "--json", "--config", configFile);
+      // The answer is the agent's, so its shape is known.
+      const [booth] = (JSON.parse(out) as AgentStatus).booths;
+      return booth?.provisioning.state === "active" && booth.log.acked_seq > 0 ? true : undefined;
+    },
+    READY_MS,
+  );
 });
 
 /** A planted fault: a changed text of a tutorial's file, and the check that must fail first. */
