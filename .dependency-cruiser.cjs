@@ -70,7 +70,8 @@ const SERVICE = {
     ...pkg("zod"),
   ],
   reports: layers("base", "storage", "accounts", "ingest", "http", "events", "resources"),
-  owner: [...layers("base", "http"), ...pkg("fastify")],
+  owner: [...layers("base", "accounts", "http"), ...pkg("fastify")],
+  operate: [...layers("base", "storage", "accounts", "http", "provisioning", "resources"), ...pkg("zod", "csv-parse")],
   admin: [...layers("faults", "storage", "accounts", "ingest", "http", "mqtt"), ...pkg("zod", "fastify")],
   // It plays a booth's history with the PLC's model.
   demo: [...layers("base", "storage", "accounts", "ingest"), "^simulators/plc/"],
@@ -175,7 +176,7 @@ module.exports = {
       to: { path: [service(`${name}/`), ...to] },
     })),
     {
-      from: { path: service("[a-z]+\\.ts$") },
+      from: { path: service("[a-z-]+\\.ts$") },
       to: { path: [service(""), "^simulators/[a-z-]+\\.ts$", ...pkg("fastify", "pg")] },
     },
     // It plays gateways by the agent's own sending, cursor, wire and rows.
@@ -187,7 +188,7 @@ module.exports = {
     // It runs the gateway itself, whole, under virtual time.
     { from: { path: "^simulators/virtual/" }, to: { path: "^src/" } },
     // It reads and packs the rest as files, and runs nothing of it.
-    { from: { path: "^systemd/" }, to: { path: ["^systemd/", ...pkg("rolldown")] } },
+    { from: { path: "^systemd/" }, to: { path: ["^systemd/", ...pkg("better-sqlite3", "rolldown")] } },
     { from: { path: "^systemd/" }, to: { dependencyTypes: ["core"] } },
     { from: { path: "^test/" }, to: {} },
   ],

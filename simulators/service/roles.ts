@@ -44,6 +44,8 @@ export interface RoleOptions {
   /** Brokers for gateways; each gateway gets one of them. */
   readonly gatewayBrokers: readonly string[];
   readonly host: string;
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies?: readonly string[] | undefined;
   /** Port of HTTP. */
   readonly port: number;
   /** Port of /live, /ready and /metrics; 0: any free port. */
@@ -118,8 +120,8 @@ const START: Readonly<Record<Role, (parts: Parts) => Promise<string>>> = {
 };
 
 async function startHttp({ options, service, reports, started }: Parts): Promise<string> {
-  const { host, port, log } = options;
-  const app = buildHttp({ service, operations: OPERATIONS, reports, faults: faultPlan(), log });
+  const { host, port, trustedProxies, log } = options;
+  const app = buildHttp({ service, operations: OPERATIONS, reports, faults: faultPlan(), trustedProxies, log });
   started.push(() => app.close());
   await app.listen({ host, port });
   return `http://${host}:${(app.server.address() as AddressInfo).port}`;

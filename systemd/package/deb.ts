@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, cpSync, lstatSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { debianVersion } from "../release/version.ts";
 import type { Control } from "./control.ts";
 import type { Architecture } from "./node-binary.ts";
 import { filesBelow } from "./tree.ts";
@@ -63,7 +64,7 @@ function controlText(
   },
 ): string {
   return `Package: ${name}
-Version: ${of.version}
+Version: ${debianVersion(of.version)}
 Architecture: ${of.architecture}
 Maintainer: ${of.maintainer}
 Section: net
@@ -76,24 +77,20 @@ Description: ${description.join("\n ")}
 `;
 }
 
-/** Checksums beside the packages, and with a key a detached signature of them that gpgv can check. */
+/** Signatures for files name this purpose, so that a signature made for anything else isn't accepted. */
+const NAMESPACE = "file";
+
+/**
+ * Writes the checksums of the files to SHA256SUMS, and with an OpenSSH key a signature of it. OpenSSH, because gateways
+ * have it already: Debian 13's base has no gpgv, and minisign and signify are further packages on each gateway.
+ */
 export function sumUp(folder: string, files: readonly string[], key: string | null): void {
   const lines = files.map(
     (file) => `${createHash("sha256").update(readFileSync(file)).digest("hex")}  ${basename(file)}\n`,
   );
   const sums = join(folder, "SHA256SUMS");
   writeFileSync(sums, lines.join(""));
-  if (key !== null) {
-    execFileSync("gpg", [
-      "--batch",
-      "--yes",
-      "--local-user",
-      key,
-      "--armor",
-      "--detach-sign",
-      "--output",
-      `${sums}.asc`,
-      sums,
-    ]);
-  }
+  // ssh-keygen asks before it replaces a signature.
+  rmSync(`${sums}.sig`, { force: true });
+  if (key !== null) execFileSync("ssh-keygen", ["-q", "-Y", "sign", "-f", key, "-n", NAMESPACE, sums]);
 }

@@ -71,7 +71,9 @@ async function startSite({ folder, gateways, atEnd, told }: FleetRun): Promise<S
   const role = (name: string, argv: readonly string[]): Part => {
     // PostgreSQL shows this name for the service's connections.
     const store = `${postgres.url}?application_name=${name}`;
-    return servicePart(name, ["--role", name.replace(/-.*/, ""), "--store", store, ...named, ...argv], { atEnd });
+    const kind = name.replace(/-.*/, "");
+    const more = kind === "figures" ? argv : [...named, ...argv];
+    return servicePart(name, ["--role", kind, "--store", store, ...more], { atEnd });
   };
   const workers = ["ingest-1", "ingest-2"].map((name) => role(name, []));
   const figures = ["figures-1", "figures-2"].map((name) => role(name, []));

@@ -226,6 +226,7 @@ function carryOut(service: Service, request: HttpRequest): HttpAnswer | Promise<
       service,
       caller,
       now: service.now(),
+      address: "",
       params: found.params ?? {},
       query: Object.fromEntries(url.searchParams),
       headers,

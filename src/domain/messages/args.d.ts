@@ -785,7 +785,6 @@ export interface MessageArgs<Arg> {
   readonly "workshop.which_out": NoArgs;
   readonly "workshop.which_new_tag": NoArgs;
   readonly "workshop.where": NoArgs;
-  readonly "workshop.no_heads": { readonly file: Arg };
   readonly "workshop.found": { readonly at: Arg; readonly how: Arg; readonly read: Arg };
   readonly "workshop.scaled": { readonly type: Arg; readonly scale: Arg };
   readonly "workshop.read_and_shown": { readonly value: Arg; readonly expect: Arg };
@@ -1154,4 +1153,5 @@ export interface MessageArgs<Arg> {
   readonly "import.which_columns": { readonly file: Arg; readonly heads: Arg };
   readonly "import.ask_type": NoArgs;
   readonly "workshop.output_word": { readonly address: Arg };
+  readonly "import.empty": { readonly file: Arg };
 }

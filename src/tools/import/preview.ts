@@ -3,7 +3,7 @@ import type { Call } from "../command.ts";
 import { type Draft, openDraft, protocolOf, quirksOf } from "../profile/file.ts";
 import { entryMaker, type LiveOf, readRows } from "../profile/import.ts";
 import { isCrossed, placeOf, placeText } from "../rules/list-places.ts";
-import { nextQuestion, readingOf } from "../rules/list-reading.ts";
+import { nextQuestion, type ReadingAnswers, readingOf } from "../rules/list-reading.ts";
 import { numberStyleOf } from "../rules/list-values.ts";
 import { COLUMN_KINDS, type ListColumn, type ListRow, type RegisterList } from "../rules/register-list.ts";
 import { listFrom } from "./list.ts";
@@ -18,7 +18,7 @@ export interface ListPreview {
   readonly rows: readonly (readonly [line: number, ...cells: string[]])[];
   /** Three rows with the places at which they are read, and the values that the PLC has there now. */
   readonly samples: readonly { readonly name: string; readonly place: Text; readonly value: string | null }[];
-  /** True if the import must ask how the list counts. The places of the samples are then the usual ones. */
+  /** True if the import must ask how the list counts. The places of the samples then follow the first answers. */
   readonly is_open: boolean;
 }
 
@@ -41,6 +41,14 @@ export async function previewOf(call: Call, file: string, liveOf: LiveOf): Promi
   };
 }
 
+/** Returns the first answer to each question about a list, so that samples can be shown before the user answers. */
+function likelyAnswers(given: Parameters<typeof nextQuestion>[0]): ReadingAnswers {
+  let answers: ReadingAnswers = {};
+  for (let open = nextQuestion(given, answers); open !== null; open = nextQuestion(given, answers))
+    answers = { ...answers, ...open.choices[0]?.answers };
+  return answers;
+}
+
 async function samplesOf(
   list: RegisterList,
   { call, draft, liveOf }: { readonly call: Call; readonly draft: Draft; readonly liveOf: LiveOf },
@@ -54,7 +62,8 @@ async function samplesOf(
   const quirks = quirksOf(draft);
   const { rows } = readRows(list, { words: new Map(), isCrossedList: isCrossed(list) });
   const given = { rows, tables: quirks.tables };
-  const reading = readingOf(given, {});
+  const open = nextQuestion(given, {});
+  const reading = readingOf(given, likelyAnswers(given));
   const style = numberStyleOf(list);
   const entryAt = entryMaker(list, { quirks, style });
   const placed = rows.slice(0, MOST_SAMPLES).map((read) => {
@@ -69,5 +78,5 @@ async function samplesOf(
     place,
     value: entry === null ? null : (values?.next().value ?? null),
   }));
-  return { samples, is_open: nextQuestion(given, {}) !== null || style.scale === null };
+  return { samples, is_open: open !== null || style.scale === null };
 }

@@ -31,12 +31,12 @@ const FORMATS: readonly Format[] = [
   },
   {
     format: "YAML",
-    isLikely: ({ text }) => /^\s*(- )?(source|plugin): /m.test(text),
+    isLikely: ({ text }) => /^[ \t]*(- )?(source|plugin): /m.test(text),
     load: async () => (await import("./yaml-files.ts")).readEvcc,
   },
   {
     format: "YAML",
-    isLikely: ({ text }) => /^\s*address: /m.test(text) || /\baddress: \d/.test(text),
+    isLikely: ({ text }) => /\baddress: *\d/.test(text),
     load: async () => (await import("./yaml-files.ts")).readHomeAssistant,
   },
   {

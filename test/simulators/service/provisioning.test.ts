@@ -137,9 +137,40 @@ describe("provisioning in the reference service", () => {
 
   it("ignores a device report that is older than the stored report", () => {
     const at = boundBench();
-    put(at, { reported: { seq: 5, firmware_version: "2.0" } });
-    put(at, { reported: { seq: 4, firmware_version: "1.0" } });
+    put(at, { reported: { seq: 5, firmware_version: "2.0" } }, "secret of gw-1");
+    put(at, { reported: { seq: 4, firmware_version: "1.0" } }, "secret of gw-1");
     expect(post(at).body).toMatchObject({ reported: { seq: 5, firmware_version: "2.0" } });
+  });
+
+  it("accepts a gateway's report after a first key's report with a huge seq, which must name the binding", () => {
+    const at = boundBench();
+    const huge = { seq: Number.MAX_SAFE_INTEGER, firmware_version: "false" };
+    expect(put(at, { reported: huge })).toBe(422);
+    expect(put(at, { reported: huge, gateway_id: "gw-1", generation: 1 })).toBe(200);
+    expect(put(at, { reported: { seq: 2, firmware_version: "2.0" } }, "secret of gw-1")).toBe(200);
+    expect(post(at).body).toMatchObject({ reported: { seq: 2, firmware_version: "2.0" } });
+    const claimed = bench();
+    post(claimed, { body: claimBody("gw-1", { reported: huge }) });
+    put(claimed, { reported: { seq: 1, firmware_version: "2.0" } }, "secret of gw-1");
+    expect(post(claimed).body).toMatchObject({ reported: { seq: 1, firmware_version: "2.0" } });
+  });
+
+  it("lets a first key change a gateway's credential only with the generation of a booth that the gateway holds", () => {
+    const at = boundBench();
+    seedSite(at.db, { serial: "FREE-1", now: EPOCH });
+    const gateway = { id: "gw-1", credential_sha256: hashOf("stolen") };
+    const statusOf = (more: Record<string, unknown>): number =>
+      post(at, { body: claimBody("gw-1", { gateway, ...more }) }).status;
+    const another = { serial_number: "FREE-1", stream_id: "another" };
+    expect([statusOf({}), statusOf({ expected_generation: 0 }), statusOf({ expected_generation: 2 })]).toEqual([
+      422, 422, 422,
+    ]);
+    expect([statusOf(another), statusOf({ ...another, expected_generation: 0 })]).toEqual([422, 422]);
+    expect(callerOfKey(at.db, "stolen", EPOCH)).toBeUndefined();
+    expect(callerOfKey(at.db, "secret of gw-1", EPOCH + HOUR)).toMatchObject({ gateway_id: "gw-1" });
+    expect(statusOf({ expected_generation: 1 })).toBe(200);
+    expect(callerOfKey(at.db, "stolen", EPOCH)).toMatchObject({ gateway_id: "gw-1" });
+    expect(post(at).status).toBe(422);
   });
 
   it("accepts the old credential for a limited time after a key rotation", () => {
