@@ -17,7 +17,7 @@ import { AGENT_CONTROL, layOut, type TreeParts } from "./tree.ts";
  * SOURCE_DATE_EPOCH, else that of the commit.
  */
 const HELP = `npm run package -- [options]
-  --package NAME    booth-gateway or booth-service; may be given twice (default: both)
+  --package NAME    booth-gateway or booth-service; may be given twice (default: booth-gateway)
   --arch NAME       amd64 or arm64; may be given twice (default: both)
   --out DIR         where the packages go (default: dist)
   --version TEXT    instead of package.json's
@@ -65,7 +65,7 @@ function productOf(name: string): Product {
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
-      package: { type: "string", multiple: true, default: Object.keys(PRODUCTS) },
+      package: { type: "string", multiple: true, default: ["booth-gateway"] },
       arch: { type: "string", multiple: true, default: Object.keys(ARCHITECTURES) },
       out: { type: "string", default: join(root, "dist") },
       version: { type: "string", default: ownVersion() },

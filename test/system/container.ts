@@ -1,5 +1,14 @@
 import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, readdirSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir, uptime } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
@@ -33,11 +42,27 @@ export interface Container {
   end(): Promise<void>;
 }
 
-/** Boots a new container. Its disk is an overlay in memory over the rootfs, which stays unchanged. */
-export async function bootContainer(): Promise<Container> {
-  makeRootfs();
-  const disk = mountDisk();
-  let { nspawn, init } = await boot(disk.root);
+/** A container over this machine's own files, with the Debian packages that are installed here. */
+interface OfThisMachine {
+  /** Units that don't start. */
+  readonly masked: readonly string[];
+  /** Folder of this machine that is visible in it, and can't be changed there. */
+  readonly shared: string;
+}
+
+/**
+ * Boots a new container. Its disk is an overlay in memory over the rootfs, or over this machine's files, which stay
+ * unchanged.
+ */
+export async function bootContainer(here?: OfThisMachine): Promise<Container> {
+  if (here === undefined) makeRootfs();
+  const disk = mountDisk(here === undefined ? ROOTFS : "/");
+  for (const unit of here?.masked ?? []) {
+    rmSync(join(disk.root, "etc/systemd/system", unit), { force: true });
+    symlinkSync("/dev/null", join(disk.root, "etc/systemd/system", unit));
+  }
+  const shared = here === undefined ? [] : [`--bind-ro=${here.shared}`];
+  let { nspawn, init } = await boot(disk.root, { shared });
   let children: ChildProcess[] = [];
   const enter = (spaces: string): string[] => ["-t", init.toString(), spaces];
   // Node's pipes are sockets, which can't be opened as /dev/stdin. `cat` turns them into pipes.
@@ -76,7 +101,7 @@ export async function bootContainer(): Promise<Container> {
     pidOf: (inside) => pidOutside(init, inside),
     cut: async (how) => {
       await gone(() => process.kill(init, "SIGKILL"));
-      ({ nspawn, init } = await boot(disk.root, how?.uptime_ms));
+      ({ nspawn, init } = await boot(disk.root, { shared, uptime_ms: how?.uptime_ms }));
       await isUp(container);
     },
     end: async () => {
@@ -100,9 +125,9 @@ exec "$@"`;
 
 async function boot(
   root: string,
-  uptime_ms?: number,
+  { shared, uptime_ms }: { readonly shared: readonly string[]; readonly uptime_ms?: number | undefined },
 ): Promise<{ readonly nspawn: ChildProcess; readonly init: number }> {
-  const options = ["--quiet", "-D", root, "-M", `booth-${process.pid}`, "--private-network"];
+  const options = ["--quiet", "-D", root, "-M", `booth-${process.pid}`, "--private-network", ...shared];
   const how = ["--boot", "--register=no", "--keep-unit", "--console=pipe", "--kill-signal=SIGRTMIN+3"];
   const command = [...clocksOf(uptime_ms), "systemd-nspawn", ...options, ...how];
   const nspawn = spawn("sh", ["-c", OWN_CGROUP, "sh", ...command], { stdio: "ignore", detached: true });
@@ -128,8 +153,8 @@ async function isUp(container: Container): Promise<void> {
   );
 }
 
-/** Makes an overlay in memory over the rootfs that survives a reboot of the container. */
-function mountDisk(): { readonly root: string; remove(): void } {
+/** Makes an overlay in memory over these files that survives a reboot of the container. */
+function mountDisk(below: string): { readonly root: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), "booth-disk-"));
   execFileSync("mount", ["-t", "tmpfs", "tmpfs", folder]);
   const made = (name: string): string => {
@@ -139,7 +164,7 @@ function mountDisk(): { readonly root: string; remove(): void } {
   const upper = made("upper");
   const work = made("work");
   const root = made("root");
-  const layers = `lowerdir=${ROOTFS},upperdir=${upper},workdir=${work}`;
+  const layers = `lowerdir=${below},upperdir=${upper},workdir=${work}`;
   execFileSync("mount", ["-t", "overlay", "overlay", "-o", layers, root]);
   return {
     root,
