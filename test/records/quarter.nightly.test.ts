@@ -91,7 +91,9 @@ describe(`the records of ${DAYS} days with outages, changes, a corrected entry, 
         counts[verdict] += 1;
         const minutes = truth.parts.flatMap((part) => part[rule.sensor]);
         const own = booth.bays[truth.bay - 1];
-        const values = secondsOf(truth).map((at) => own?.stateAt(at)[rule.sensor === "air" ? "air_c" : "metal_c"] ?? 0);
+        const values = secondsOf(truth).map(
+          (at) => (own ?? booth).stateAt(at)[rule.sensor === "air" ? "air_c" : "metal_c"],
+        );
         const isMet =
           rule.at_most_c === undefined
             ? longestRun(values.map((value) => value >= (rule.at_least_c ?? 0))) >= (rule.minutes ?? 0) * 60

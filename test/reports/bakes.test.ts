@@ -75,7 +75,7 @@ describe("a rule for the cure", () => {
       "cannot_tell",
       "accuracy",
     ],
-  ] as const)("after %s is %4$s %5$s", (_, degrees, more, verdict, reason) => {
+  ] as const)("after %s: %j, %j, is %s %s", (...[, degrees, more, verdict, reason]) => {
     expect(judged([part(curve(degrees, more))], CURE)).toMatchObject({ verdict, reason });
   });
 
@@ -97,7 +97,7 @@ describe("a rule for the highest temperature", () => {
     ["a minute without data", [20, null, 40], {}, "cannot_tell", "no_data"],
     ["a minute with a part without data", [20, 30, 40], { low: [20, null, 40] }, "cannot_tell", "no_data"],
     ["a peak within the deadband", [20, 48.5, 40], { deadband: 1 }, "cannot_tell", "accuracy"],
-  ] as const)("with %s is %4$s %5$s", (_, degrees, more, verdict, reason) => {
+  ] as const)("with %s: %j, %j, is %s %s", (...[, degrees, more, verdict, reason]) => {
     expect(judged([part(curve(degrees, more))], LIMIT)).toMatchObject({ verdict, reason });
   });
 });

@@ -20,7 +20,7 @@ dl { display: grid; grid-template-columns: repeat(2, auto 1fr); gap: 0.5mm 3mm; 
 dt { color: #000; } dd { margin: 0; font-weight: bold; }
 table { border-collapse: collapse; width: 100%; } thead { display: table-header-group; }
 th, td { border: 0.2mm solid #000; padding: 0.6mm 1.2mm; text-align: left; vertical-align: top; }
-th { background: #eee; } td.n { text-align: right; white-space: nowrap; } tr, section, figure { break-inside: avoid; }
+th { background: #eee; } td.n { text-align: right; white-space: nowrap; } td:first-child { white-space: nowrap; } tr, section, figure { break-inside: avoid; }
 p { margin: 1.5mm 0; } .due { font-weight: bold; text-decoration: underline; } figure { margin: 1mm 0; }
 .sign { margin-top: 12mm; border-top: 0.3mm solid #000; width: 80mm; padding-top: 1mm; }
 code { font-family: "Liberation Mono", monospace; } svg { width: 100%; height: auto; }`;
