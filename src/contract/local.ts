@@ -4,6 +4,21 @@ import { LINK_ERROR_KINDS } from "../domain/link-error.ts";
 import { boothFieldsShape } from "./booths.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 
+/** The actions of the command `profile`. */
+const WORKSHOP_ACTIONS = [
+  "new",
+  "import",
+  "browse",
+  "add",
+  "set",
+  "remove",
+  "undo",
+  "delete",
+  "learn",
+  "test",
+  "export",
+] as const;
+
 const upTo = (most: number) => z.string().max(most);
 const filled = (most: number) => z.string().min(1).max(most);
 
@@ -205,7 +220,8 @@ export const BODIES = {
   /** Runs an action of the command `profile` with the command's options. */
   workshop_run: {
     shape: z.strictObject({
-      action: z.enum(["new", "import", "browse", "add", "learn", "test", "export"]),
+      action: z.enum(WORKSHOP_ACTIONS),
+      booth,
       what: upTo(200).optional(),
       profile: upTo(64).optional(),
       from: upTo(64).optional(),
@@ -213,12 +229,14 @@ export const BODIES = {
       expect: upTo(100).optional(),
       type: upTo(100).optional(),
       with: upTo(500).optional(),
+      keys: z.record(upTo(40), z.union([upTo(200), z.number(), z.boolean(), z.null()])).optional(),
       modes: upTo(300).optional(),
       range: upTo(500).optional(),
       for: upTo(10).optional(),
       rate: upTo(10).optional(),
     }),
-    needs: "POST {action, what, ...}: new, import, browse, add, learn, test or export, with what the command takes",
+    needs:
+      "POST {action, what, ...}: an action of the command profile, with what the command takes; keys: a tag's keys",
   },
   workshop_answer: {
     shape: z.strictObject({ reply: upTo(200) }),

@@ -201,7 +201,7 @@ function plcToolbox(
 function lateWorkshop(only: Only, place: Parameters<typeof createWorkshop>[0]): Workshop {
   const made = once(async () => (await import("./workshop.ts")).createWorkshop(place));
   return {
-    status: async () => (await made()).status(),
+    status: async (booth) => (await made()).status(booth),
     keepList: async (name, text) => (await made()).keepList(name, text),
     answer: async (reply) => (await made()).answer(reply),
     run: (wish, io) => only(async () => (await made()).run(wish, io)),

@@ -29,7 +29,7 @@ export type WorkshopAsk =
 export type WorkshopTold =
   | { readonly kind: "said"; readonly text: Text }
   | { readonly kind: "table"; readonly rows: readonly TableRow[] }
-  | { readonly kind: "progress"; readonly text: Text }
+  | { readonly kind: "progress"; readonly text: Text; readonly share: number | undefined }
   | { readonly kind: "ask"; readonly id: number; readonly asked: WorkshopAsk }
   | { readonly kind: "done"; readonly value: unknown }
   | { readonly kind: "failed"; readonly message: Text };
@@ -67,7 +67,7 @@ export async function onWorkshopThread(job: WorkshopJob, { io, liveAt }: Worksho
   worker.on("message", (told: WorkshopTold) => {
     if (told.kind === "said") io.out(told.text);
     else if (told.kind === "table") io.table(told.rows);
-    else if (told.kind === "progress") io.progress(told.text);
+    else if (told.kind === "progress") io.progress(told.text, told.share);
     else if (told.kind === "done") done.resolve(told.value);
     else if (told.kind === "failed") done.reject(new CommandError(told.message));
     else {

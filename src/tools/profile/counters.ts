@@ -11,7 +11,6 @@ import {
   guessOf,
 } from "../rules/profile-counters.ts";
 import { LEARN_COUNTERS_FOR } from "../rules/usual.ts";
-import { barText } from "../texts.ts";
 import { enter } from "./enter.ts";
 import { type Entered, modesOf, openDraft, protocolOf, quirksOf, tagEntries, type TagEntry, today } from "./file.ts";
 import { type PlaceValues, placeOf, withPlaceReader } from "./read.ts";
@@ -37,7 +36,7 @@ export function learnCountersCommand(tools: PlcTools): Run {
         const places = await readPlaces();
         const mode = modeIn(places);
         all.push({ at_ms: tools.mono() - began, mode, places });
-        io.progress(`${barText((now - began) / for_ms)}  ${mode ?? ""}`);
+        io.progress(message("workshop.watching", { mode: mode ?? "-" }), (now - began) / for_ms);
         if (now - began >= for_ms) return all;
         await tools.sleep(pause_ms, io.signal);
       }
