@@ -314,7 +314,14 @@ export interface MessageArgs<Arg> {
   readonly "disk.read_only": { readonly detail: Arg };
   readonly "fit.unread": { readonly reason: Arg };
   readonly "fit.named": { readonly name: Arg };
-  readonly "fit.tags": { readonly answering: Arg; readonly count: number; readonly plausible: Arg };
+  readonly "fit.tags": {
+    readonly all: string;
+    readonly count: Arg;
+    readonly answering: Arg;
+    readonly plausible: Arg;
+    readonly zero: number;
+    readonly odd: number;
+  };
   readonly "fit.mode": { readonly label: Arg; readonly value: Arg; readonly mode: Arg };
   readonly "fit.odd": { readonly label: Arg; readonly value: Arg; readonly unit: Arg; readonly usual: Arg };
   readonly "fit.more_odd": { readonly count: number };
@@ -760,8 +767,7 @@ export interface MessageArgs<Arg> {
   readonly "workshop.browse_says": NoArgs;
   readonly "workshop.nothing_grew": NoArgs;
   readonly "workshop.leave_out": NoArgs;
-  readonly "workshop.enter_tag": { readonly tag: Arg };
-  readonly "workshop.which_tag": { readonly about: Arg; readonly likely: Arg };
+  readonly "workshop.which_tag": { readonly about: Arg };
   readonly "workshop.display": { readonly tag: Arg };
   readonly "workshop.isnt": { readonly place: Arg; readonly read: Arg; readonly shown: Arg };
   readonly "workshop.none_begun": NoArgs;
@@ -880,6 +886,10 @@ export interface MessageArgs<Arg> {
   readonly "workshop.in_use": { readonly booth: Arg; readonly profile: Arg };
   readonly "workshop.delete": { readonly profile: Arg };
   readonly "workshop.deleted": { readonly profile: Arg };
+  readonly "workshop.head_address": NoArgs;
+  readonly "workshop.head_role": NoArgs;
+  readonly "workshop.head_source": NoArgs;
+  readonly "workshop.busy": NoArgs;
   readonly "test.mode": { readonly raw: Arg; readonly mode: Arg; readonly reads: number };
   readonly "test.not_mapped": NoArgs;
   readonly "test.look_at": { readonly count: number };

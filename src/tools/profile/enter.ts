@@ -45,7 +45,12 @@ export async function enter(call: Call, draft: Draft, change: Change): Promise<n
   if (text !== draft.text) refuseWrong(problems, { file, names: tags.map(({ entry }) => entry.name) });
   if (values["json"] !== true && !agreed) {
     if (told.length > 0) io.table(told.map((line) => [line]));
-    io.table([...tags.map(tagRow), ...modes.map(({ entry, from }) => [entry.mode, entry.code, "", "", from])]);
+    const heads = [message("test.tag"), message("workshop.head_address"), message("workshop.counter_type")];
+    io.table([
+      [...heads, message("workshop.head_role"), message("workshop.head_source")],
+      ...tags.map(tagRow),
+      ...modes.map(({ entry, from }) => [entry.mode, entry.code, "", "", from]),
+    ]);
   }
   if (values["yes"] !== true && !agreed) {
     await mustAgree(io, {

@@ -38,26 +38,28 @@ interface Device {
   readonly io: Pick<Io, "progress" | "signal">;
 }
 
-/** Returns whether an address can be read; null if the device has no such table. */
-type Probe = (address: number) => Promise<boolean | null>;
+/** Returns whether an address can be read. */
+type Probe = (address: number) => Promise<boolean>;
 
 /**
  * Finds the ranges that a device serves: probes single addresses, then searches the ends of each range by bisection. Rejects with a
  * CommandError if no address of any table can be read.
  */
 export async function servedRanges({ tools, device, unit, io }: Device, quirks: ModbusQuirks): Promise<Range[]> {
-  const tables = quirks.tables ?? MODBUS_TABLES;
   const ranges = await withConnection({ tools, device, io }, async (connection) => {
+    const probe = async (table: ModbusTable, address: number): Promise<boolean | null> => {
+      const answer = await connection.registers(unit, { table, address, count: 1 });
+      if (answer.kind === "words") return true;
+      return answer.code === ILLEGAL_FUNCTION ? null : false;
+    };
+    const supported: ModbusTable[] = [];
+    for (const table of quirks.tables ?? MODBUS_TABLES) if ((await probe(table, 0)) !== null) supported.push(table);
     const found: Range[] = [];
-    for (const [index, table] of tables.entries()) {
-      const probe: Probe = async (address) => {
-        const answer = await connection.registers(unit, { table, address, count: 1 });
-        if (answer.kind === "words") return true;
-        return answer.code === ILLEGAL_FUNCTION ? null : false;
-      };
+    for (const [index, table] of supported.entries()) {
       const step = (share: number): void =>
-        io.progress(message("workshop.searching_ranges", { table }), (index + share) / tables.length);
-      found.push(...(await rangesIn(probe, step)).map((range) => ({ table, ...range })));
+        io.progress(message("workshop.searching_ranges", { table }), (index + share) / supported.length);
+      const ranges = await rangesIn(async (address) => (await probe(table, address)) === true, step);
+      found.push(...ranges.map((range) => ({ table, ...range })));
     }
     return found;
   });
@@ -69,9 +71,7 @@ async function rangesIn(probe: Probe, step: (share: number) => void): Promise<Om
   const answering: boolean[] = [];
   for (const [index, address] of PROBES.entries()) {
     step(index / PROBES.length);
-    const answer = await probe(address);
-    if (answer === null) return [];
-    answering.push(answer);
+    answering.push(await probe(address));
   }
   const ranges: Omit<Range, "table">[] = [];
   let left = MOST_PER_TABLE;
@@ -96,7 +96,7 @@ async function lastAnswering(
   let fails = refused;
   while (Math.abs(fails - answers) > 1) {
     const middle = Math.trunc((answers + fails) / 2);
-    if ((await probe(middle)) === true) answers = middle;
+    if (await probe(middle)) answers = middle;
     else fails = middle;
   }
   return answers;
