@@ -54,6 +54,8 @@ export function talkPanel() {
     try {
       await withSession(() => converse("/workshop/run", { body: wish, signal }, event));
     } catch (error) {
+      // A newer run has its own output.
+      if (signal.aborted && ending.signal !== signal) return null;
       if (signal.aborted) said.append(el("p", { className: "soft" }, t("workshop.stopped")));
       else fail(errorText(error));
     }
