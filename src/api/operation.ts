@@ -8,6 +8,7 @@ import type { ServedOperation } from "../contract/operations.ts";
 import type { AgentControl } from "../domain/agent-control.ts";
 import type { ServiceAnswer } from "../domain/service.ts";
 import type { SetUpStatus } from "../domain/set-up.ts";
+import type { MadeProfile } from "../tools/profile/file.ts";
 import type { AgentStatus, BoothStatus, PageAccess } from "../domain/status.ts";
 import type { Rebuilds } from "../store/port.ts";
 import type { FilterLabels } from "./filter-labels.ts";
@@ -164,7 +165,7 @@ export interface PlcToolbox {
    */
   run(
     wish: PlcWish,
-    io: { readonly signal: AbortSignal; progress(text: Text): void },
+    io: { readonly signal: AbortSignal; progress(text: Text, share?: number): void },
   ): Promise<{ readonly answer: object; readonly text: Text }>;
 }
 
@@ -176,7 +177,7 @@ export interface WorkshopIo {
   say(text: Text): void;
   /** Shows rows with aligned columns. Columns of numbers are aligned to the right. */
   table(rows: readonly (readonly (Text | number)[])[]): void;
-  progress(text: Text): void;
+  progress(text: Text, share?: number): void;
   /** Asks a question. The reply arrives by `answer`. */
   ask(question: WorkshopQuestion): void;
 }
@@ -191,19 +192,34 @@ export interface WorkshopQuestion {
 export interface WorkshopStatus {
   /** Families of profiles that a new profile can be derived from. */
   readonly families: readonly string[];
-  readonly profiles: readonly { readonly name: string; readonly tags: number; readonly missing: readonly Text[] }[];
+  readonly profiles: readonly MadeProfile[];
+  /** Address of the PLC that the workshop reads; null if no PLC is known yet. */
+  readonly plc: string | null;
+  /** The usual tags, for a choice. */
+  readonly usual: readonly {
+    readonly name: string;
+    readonly label: string;
+    readonly unit: string;
+    readonly role: string;
+  }[];
+  readonly units: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The result of an action. `list`: the register list made by an export. `preview`: the list that was sent, as an import understands it. */
+/**
+ * The result of an action. `list`: the register list made by an export. `answer`: the action's answer as data; null if it has none.
+ * `preview`: the list that was sent, as an import understands it.
+ */
 export interface WorkshopDone {
   readonly ok: boolean;
   readonly list: string | null;
+  readonly answer: unknown;
   readonly preview?: object;
 }
 
 /** The workshop, which makes the site's own profiles. */
 export interface Workshop {
-  status(): Promise<WorkshopStatus>;
+  /** @param booth the booth whose PLC is read, unless a set-up in progress has found a PLC */
+  status(booth?: string): Promise<WorkshopStatus>;
   /** Stores a register list for the next import. */
   keepList(name: string, bytes: Uint8Array): Promise<void>;
   /** Runs an action of the workshop. Rejects with advice for a person. */

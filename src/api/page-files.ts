@@ -24,11 +24,11 @@ const FIRST = "/first.js";
 /** The page's modules by folder. All are served from a single folder, which is why no two have the same name. */
 const MODULES = {
   "": "main ahead",
-  "kit/": "api dom format help session units",
+  "kit/": "api dom format help progress session units",
   "texts/": "texts",
   "charts/": "bars chart measured plot spark stages strip",
   "setup/":
-    "barcode begin binding find import-list network plc program scan scanned setup size steps trial workshop workshop-talk",
+    "barcode begin binding find import-list network plc program scan scanned setup size steps tag-table trial workshop workshop-talk",
   "views/":
     "booths day-figures day-part day-trends days display filter-charts filters health now period-bars records today",
 };

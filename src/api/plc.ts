@@ -38,12 +38,12 @@ export function rank(call: Call<BodyOf<"set_up_rank">>, services: Services): Loc
   return runTool(call, services, () => ({ tool: "rank", ...call.body() }));
 }
 
-/** Runs a tool at a PLC. Sends `progress {text}` for each step, then `done {answer, text}` or `failed {error}`. */
+/** Runs a tool at a PLC. Sends `progress {text, share}` for each step, then `done {answer, text}` or `failed {error}`. */
 function runTool(call: Pick<Call, "query">, { plc }: Services, wish: () => PlcWish): LocalAnswer {
   const tools = needed(plc, message("ask.lacks.plc"));
   const wished = wish();
   return eventStream(call, (send, signal) =>
-    tools.run(wished, { signal, progress: (text) => send("progress", { text }) }),
+    tools.run(wished, { signal, progress: (text, share) => send("progress", { text, share }) }),
   );
 }
 
@@ -94,13 +94,13 @@ function workshopOf({ workshop }: Services): Workshop {
   return needed(workshop, message("ask.lacks.workshop"));
 }
 
-export async function workshopState(_: unknown, services: Services): Promise<LocalAnswer> {
-  return ok(await workshopOf(services).status());
+export async function workshopState({ query }: Pick<Call, "query">, services: Services): Promise<LocalAnswer> {
+  return ok(await workshopOf(services).status(query["booth"]));
 }
 
 /**
- * Runs the command `profile` as a dialogue. Sends `said {text}`, `table {rows}`, `progress {text}` and `ask {question, kind, choices}`,
- * then `done {ok, list, preview}` or `failed {error}`.
+ * Runs the command `profile` as a dialogue. Sends `said {text}`, `table {rows}`, `progress {text, share}` and `ask {question, kind, choices}`,
+ * then `done {ok, list, answer, preview}` or `failed {error}`.
  */
 export function workshopRun(call: Call<BodyOf<"workshop_run">>, services: Services): LocalAnswer {
   const workshop = workshopOf(services);
@@ -110,7 +110,7 @@ export function workshopRun(call: Call<BodyOf<"workshop_run">>, services: Servic
       signal,
       say: (text) => send("said", { text }),
       table: (rows) => send("table", { rows }),
-      progress: (text) => send("progress", { text }),
+      progress: (text, share) => send("progress", { text, share }),
       ask: (question) => send("ask", question),
     }),
   );

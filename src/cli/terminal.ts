@@ -3,6 +3,7 @@ import { isatty } from "node:tty";
 import { CommandError, EXIT, type Io } from "../tools/command.ts";
 import { alignedText } from "../tools/print.ts";
 import { terminalText } from "../tools/terminal-text.ts";
+import { shareText } from "../tools/texts.ts";
 import { monotonicMs } from "../monotonic.ts";
 
 /** The shortest time between two progress texts, because people can't read faster. */
@@ -53,7 +54,7 @@ export function terminalIo(): Io {
       const lines = createInterface({ input: process.stdin, output: process.stderr });
       try {
         const listed = choices.map((one) => `  ${one.value}${one.text === "" ? "" : `: ${render(one.text)}`}\n`);
-        const question = kind === "agree" ? `${render(text)} [y/N]` : render(text);
+        const question = kind === "agree" || kind === "match" ? `${render(text)} [y/N]` : render(text);
         const shown = listed.length === 0 ? question : `${question}\n${listed.join("")}>`;
         return await lines.question(terminalText(/\s$/.test(shown) ? shown : `${shown} `));
       } finally {
@@ -73,8 +74,10 @@ export function terminalIo(): Io {
 function progressLine(): Io["progress"] {
   let shown = "";
   let written = -Infinity;
-  return (said) => {
-    const text = render(said);
+  let begun = Infinity;
+  return (said, share) => {
+    if (share === undefined || share === 0) begun = monotonicMs();
+    const text = share === undefined ? render(said) : `${shareText(share, monotonicMs() - begun)}  ${render(said)}`;
     if (text === shown || (text !== "" && monotonicMs() - written < PROGRESS_EVERY_MS)) return;
     process.stderr.write(`${REWRITE}${terminalText(text).replaceAll("\n", " ")}`);
     shown = text;

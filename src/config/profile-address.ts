@@ -162,3 +162,13 @@ function idIn(namespace: string, id: string): OpcuaNode | AddressFault {
     return { message: message("address.beyond_number", { id }) };
   return { namespace, id };
 }
+
+/** Returns an address of the form `holding:10` as manuals write it: 40011. Returns any other text unchanged. */
+export function manualAddress(text: string): string {
+  const at = parseAddress(text);
+  if ("message" in at) return text;
+  const digit = Object.entries(TABLE_BY_DIGIT).find(([, table]) => table === at.table)?.[0] ?? "";
+  const number = at.address + 1;
+  // Five digits that start with 1 would be ambiguous, so discrete inputs always have six.
+  return `${digit}${String(number).padStart(number > 9_999 || at.table === "discrete" || at.table === "coil" ? 5 : 4, "0")}`;
+}

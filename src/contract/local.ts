@@ -4,6 +4,22 @@ import { LINK_ERROR_KINDS } from "../domain/link-error.ts";
 import { boothFieldsShape } from "./booths.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 
+/** The actions of the command `profile`. */
+const WORKSHOP_ACTIONS = [
+  "new",
+  "preview",
+  "import",
+  "browse",
+  "add",
+  "set",
+  "remove",
+  "undo",
+  "delete",
+  "learn",
+  "test",
+  "export",
+] as const;
+
 const upTo = (most: number) => z.string().max(most);
 const filled = (most: number) => z.string().min(1).max(most);
 
@@ -212,7 +228,8 @@ export const BODIES = {
   /** Runs an action of the command `profile` with the command's options. */
   workshop_run: {
     shape: z.strictObject({
-      action: z.enum(["new", "preview", "import", "browse", "add", "learn", "test", "export"]),
+      action: z.enum(WORKSHOP_ACTIONS),
+      booth,
       what: upTo(200).optional(),
       profile: upTo(64).optional(),
       from: upTo(64).optional(),
@@ -220,6 +237,7 @@ export const BODIES = {
       expect: upTo(100).optional(),
       type: upTo(100).optional(),
       with: upTo(500).optional(),
+      keys: z.record(upTo(40), z.union([upTo(200), z.number(), z.boolean(), z.null()])).optional(),
       modes: upTo(300).optional(),
       range: upTo(500).optional(),
       for: upTo(10).optional(),
@@ -228,7 +246,7 @@ export const BODIES = {
       rows: upTo(20_000).optional(),
     }),
     needs:
-      "POST {action, what, ...}: new, preview, import, browse, add, learn, test or export, with what the command takes",
+      "POST {action, what, ...}: an action of the command profile, with what the command takes; keys: a tag's keys",
   },
   workshop_answer: {
     shape: z.strictObject({ reply: upTo(200) }),

@@ -104,3 +104,16 @@ export function normalizeSerial(typed: string): Serial | null {
   const serial = typed.trim().toUpperCase();
   return SHAPE.test(serial) && serial.length <= LONGEST ? serial : null;
 }
+
+/** Returns whether two serial numbers differ only in dashes, in upper and lower case, or in O and 0 or I and 1, which people confuse. */
+export function isConfusable(one: string, other: string): boolean {
+  return serialKey(one) === serialKey(other);
+}
+
+function serialKey(serial: string): string {
+  return serial
+    .toUpperCase()
+    .replaceAll(/[^A-Z0-9]/g, "")
+    .replaceAll("O", "0")
+    .replaceAll("I", "1");
+}

@@ -301,3 +301,13 @@ export function timeUnitInName(name: string): Unit | undefined {
   const [unit] = units;
   return units.size === 1 ? unit : undefined;
 }
+
+/** Returns a unit as people write it: °C instead of C. */
+export function unitSign(unit: string): string {
+  return unit === "C" || unit === "F" ? `°${unit}` : unit;
+}
+
+/** Returns all units by dimension, in their canonical spelling. */
+export function unitsByDimension(): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(Object.entries(TABLE).map(([dimension, rows]) => [dimension, rows.map(([unit]) => unit)]));
+}

@@ -16,8 +16,9 @@ import type { AgentControl, LinkSharer } from "../domain/agent-control.ts";
 import type { Clock, Logger } from "../domain/machine.ts";
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { message } from "../domain/message.ts";
-import { errorText } from "../domain/messages/message-error.ts";
+import { errorText, MessageError } from "../domain/messages/message-error.ts";
 
 /** Time after boot for which an unbound gateway with a PIN file opens its page on the network. */
 const AFTER_BOOT_MS = 30 * 60_000;
@@ -168,19 +169,24 @@ async function actOn(
   }
 }
 
-/** Runs a task unless another one is running. Only one person at a time may use the PLC tools. */
+/** Runs a task unless another one is running: only one person at a time may use the PLC tools. */
 type Only = <T>(task: () => Promise<T>) => Promise<T>;
+
+/** Time that a task waits for the end of the one before. The page may have just stopped that one, and begins the next at once. */
+const ENDING_MS = 2_000;
 
 /** Makes the command line's PLC tools available to the page. They share the agent's own link to a PLC if there is one. */
 function plcToolbox(
   place: Pick<PageSetting, "file" | "config">,
   { agent, clock, log, logins }: Pick<PageSetting, "clock" | "log" | "logins"> & { readonly agent: AgentControl },
 ): { readonly box: PlcToolbox; readonly tools: () => Promise<PlcTools>; readonly only: Only } {
-  let busy = false;
+  let running: Promise<unknown> | null = null;
   const only: Only = async (task) => {
-    if (busy) throw new Error("somebody else is looking at a PLC just now: wait until that is done");
-    busy = true;
-    return task().finally(() => (busy = false));
+    if (running !== null) await Promise.race([running, sleep(ENDING_MS, undefined, { ref: false })]);
+    if (running !== null) throw new MessageError(message("workshop.busy"));
+    const done = task();
+    running = done.catch(() => undefined).finally(() => (running = null));
+    return done;
   };
   const tools = async (): Promise<PlcTools> => {
     const { driverTools } = await import("../acquisition/tool-drivers.ts");
@@ -197,14 +203,20 @@ function plcToolbox(
   return { box: { run: (wish, io) => only(() => run(wish, io)) }, tools, only };
 }
 
+/** Actions of the workshop that do not read the PLC. */
+const OFFLINE: readonly string[] = ["new", "set", "remove", "undo", "delete", "export"];
+
 /** Returns the profile workshop, whose code is loaded at first use. */
 function lateWorkshop(only: Only, place: Parameters<typeof createWorkshop>[0]): Workshop {
   const made = once(async () => (await import("./workshop.ts")).createWorkshop(place));
   return {
-    status: async () => (await made()).status(),
+    status: async (booth) => (await made()).status(booth),
     keepList: async (name, bytes) => (await made()).keepList(name, bytes),
     answer: async (reply) => (await made()).answer(reply),
-    run: (wish, io) => only(async () => (await made()).run(wish, io)),
+    run: async (wish, io) => {
+      const run = async () => (await made()).run(wish, io);
+      return OFFLINE.includes(wish.action) ? run() : only(run);
+    },
   };
 }
 

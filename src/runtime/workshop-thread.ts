@@ -29,7 +29,7 @@ export type WorkshopAsk =
 export type WorkshopTold =
   | { readonly kind: "said"; readonly text: Text }
   | { readonly kind: "table"; readonly rows: readonly TableRow[] }
-  | { readonly kind: "progress"; readonly text: Text }
+  | { readonly kind: "progress"; readonly text: Text; readonly share: number | undefined }
   | { readonly kind: "ask"; readonly id: number; readonly asked: WorkshopAsk }
   | { readonly kind: "done"; readonly value: unknown }
   | { readonly kind: "failed"; readonly message: Text };
@@ -67,7 +67,7 @@ export async function onWorkshopThread(job: WorkshopJob, { io, liveAt }: Worksho
   worker.on("message", (reply: WorkshopTold) => {
     if (reply.kind === "said") io.out(reply.text);
     else if (reply.kind === "table") io.table(reply.rows);
-    else if (reply.kind === "progress") io.progress(reply.text);
+    else if (reply.kind === "progress") io.progress(reply.text, reply.share);
     else if (reply.kind === "done") done.resolve(reply.value);
     else if (reply.kind === "failed") done.reject(new CommandError(reply.message));
     else {

@@ -26,7 +26,7 @@ if (parentPort !== null) {
     out: (text) => tell({ kind: "said", text }),
     err: (text) => tell({ kind: "said", text }),
     table: (rows) => tell({ kind: "table", rows }),
-    progress: (text) => tell({ kind: "progress", text }),
+    progress: (text, share) => tell({ kind: "progress", text, share }),
     ask: async (question, kind, choices) => {
       const reply = await ask({ kind: "person", question, how: kind, choices });
       return typeof reply === "string" ? reply : null;

@@ -12,8 +12,13 @@ import {
 } from "../api/operation.ts";
 import { madeProfiles, readSetUp } from "../config/set-up.ts";
 import type { Logger } from "../domain/machine.ts";
-import { type Call, CommandError, EXIT, type Io } from "../tools/command.ts";
-import { familyNames, type MadeProfile } from "../tools/profile/file.ts";
+import { ConfigError } from "../config/config-error.ts";
+import { unitsByDimension } from "../domain/engineering-units.ts";
+import { plcAddress } from "../domain/plc-address.ts";
+import { type Call, CommandError, EXIT, type Io, type Values } from "../tools/command.ts";
+import { deviceLink } from "../tools/plc-tools.ts";
+import { usualTags } from "../tools/profile/usual-tags.ts";
+import { familyNames, keyText, type MadeProfile } from "../tools/profile/file.ts";
 import { liveAt } from "../tools/profile/live.ts";
 import { onWorkshopThread, type WorkshopHost } from "./workshop-thread.ts";
 
@@ -53,9 +58,18 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
     }
   };
   return {
-    async status(): Promise<WorkshopStatus> {
+    async status(booth?: string): Promise<WorkshopStatus> {
       const profiles = (await onWorkshopThread({ kind: "status", folder }, nobody())) as readonly MadeProfile[];
-      return { families: familyNames(), profiles };
+      const { values } = callOf({ action: "test", booth }, { file, folder, link: linkOf(data_dir), list: "", bench });
+      const usual = [...usualTags().values()].map(({ name, meaning }) => {
+        return {
+          name,
+          label: keyText(meaning, "label"),
+          unit: keyText(meaning, "unit"),
+          role: keyText(meaning, "role"),
+        };
+      });
+      return { families: familyNames(), profiles, plc: plcOf(values), usual, units: unitsByDimension() };
     },
     keepList(name: string, bytes: Uint8Array): void {
       rmSync(bench, { recursive: true, force: true });
@@ -75,7 +89,9 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
       const { action } = wish;
       log.info({ event: "profile_workshop", action }, `profile ${action}: asked for on the page`);
       const call = callOf(wish, { file, folder, link: linkOf(data_dir), list, bench });
-      const terminal = terminalOf(io, (question, kind, choices = []) =>
+      let answer: unknown = null;
+      const keep = (given: unknown): void => void (answer = given);
+      const terminal = terminalOf(io, keep, (question, kind, choices = []) =>
         ask(io, { question, kind: kind ?? "text", choices }),
       );
       const plc = await tools();
@@ -84,9 +100,10 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
           { kind, values: call.values, operands: call.operands },
           { io: terminal, liveAt: (draft) => liveAt({ tools: plc, values: call.values, io: terminal }, draft) },
         );
-      if (action === "preview") return { ok: true, list: null, preview: Object(await onThread(action)) as object };
+      if (action === "preview")
+        return { ok: true, list: null, answer: null, preview: Object(await onThread(action)) as object };
       const code = action === "import" ? await onThread(action) : await profileCommand(plc)({ ...call, io: terminal });
-      return { ok: code === EXIT.ok, list: existsSync(list) ? readFileSync(list, "utf8") : null };
+      return { ok: code === EXIT.ok, list: existsSync(list) ? readFileSync(list, "utf8") : null, answer };
     },
   };
 }
@@ -117,9 +134,25 @@ interface Bench {
   readonly bench: string;
 }
 
-function callOf({ action, what, ...given }: WorkshopWish, at: Bench): Pick<Call, "values" | "operands"> {
+/** Returns the address of the PLC that the workshop reads; null if none or several are possible. */
+function plcOf(values: Values): string | null {
+  for (const protocol of ["modbus", "opcua"] as const) {
+    try {
+      const { booth } = deviceLink(values, protocol);
+      return "opcua" in booth ? plcAddress({ opcua: booth.opcua }) : plcAddress({ modbus: booth.modbus });
+    } catch (error) {
+      if (!(error instanceof CommandError || error instanceof ConfigError)) throw error;
+    }
+  }
+  return null;
+}
+
+function callOf({ action, what, keys, ...given }: WorkshopWish, at: Bench): Pick<Call, "values" | "operands"> {
   const values = {
     ...given,
+    ...(keys === undefined ? {} : { keys: JSON.stringify(keys) }),
+    // A person at the page answers each question, except for an action that can be undone or that the page has asked about.
+    yes: action === "delete",
     config: at.file,
     folder: at.folder,
     ...(at.link === null ? {} : { link: JSON.stringify(at.link) }),
@@ -135,7 +168,7 @@ function sentList(bench: string): string {
   return join(bench, name);
 }
 
-function terminalOf(io: WorkshopIo, ask: Io["ask"]): Io {
+function terminalOf(io: WorkshopIo, answer: NonNullable<Io["answer"]>, ask: Io["ask"]): Io {
   return {
     out: (text) => io.say(text),
     err: (text) => io.say(text),
@@ -145,6 +178,7 @@ function terminalOf(io: WorkshopIo, ask: Io["ask"]): Io {
     environment: {},
     signal: io.signal,
     ask,
-    progress: (text) => io.progress(text),
+    progress: (text, share) => io.progress(text, share),
+    answer,
   };
 }

@@ -9,8 +9,11 @@ export interface Io {
   readonly isTerminal: boolean;
   /** True if standard output is a terminal and NO_COLOR isn't set. */
   readonly colors: boolean;
-  /** Shows one line on standard error. The next line replaces it, and "" removes it. Does nothing without a terminal. */
-  progress(text: Text): void;
+  /**
+   * Shows one line on standard error. The next line replaces it, and "" removes it. Does nothing without a terminal.
+   * @param share the finished share of the work, from 0 to 1, shown as a bar with the remaining time
+   */
+  progress(text: Text, share?: number): void;
   /**
    * Asks on the terminal, which adds a blank after the question, and [y/N] after a question of the kind "agree". Resolves with null if
    * there is no terminal.
@@ -25,6 +28,8 @@ export interface Io {
   readonly reloads?: (act: () => void) => void;
   /** Ends the process at once. Absent if the command runs within another program. */
   readonly exit?: (code: number) => void;
+  /** Receives a command's answer as data, in addition to its text. Only the page sets it. */
+  readonly answer?: (answer: unknown) => void;
   /** Called when the command is loaded and begins. A signal before that ends the process at once. */
   readonly begins?: () => void;
 }
@@ -32,10 +37,10 @@ export interface Io {
 export type TableRow = readonly (Text | number)[];
 
 /**
- * Kinds of questions. agree: "y" means yes, anything else no. ready: an empty reply means done, "s" means skip. choose: the reply is a
- * choice's value.
+ * Kinds of questions. agree: "y" means yes, anything else no. ready: an empty reply means done, "s" means skip, "r" means to repeat the
+ * last one. choose: the reply is a choice's value. match: "y" means yes, a choice's value means that other match, anything else no.
  */
-export type QuestionKind = "agree" | "ready" | "choose";
+export type QuestionKind = "agree" | "ready" | "choose" | "match";
 
 export interface Choice {
   readonly value: string;

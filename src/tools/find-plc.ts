@@ -128,7 +128,7 @@ export async function lookThrough(tools: PlcTools, subnets: readonly Subnet[], i
       io.signal.throwIfAborted();
       found.push(...(await atHost(tools, host)));
       looked += 1;
-      io.progress(message("find.looked", { looked, total, found: found.length }));
+      io.progress(message("find.looked", { looked, total, found: found.length }), looked / total);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));

@@ -37,6 +37,7 @@ function isInstant(value: number, name: string): boolean {
 
 /** Prints a command's answer: a JSON document with --json, else the text for people. */
 export function print<T>({ values, io }: Asked, answer: T, text: (answer: T) => Text): void {
+  io.answer?.(answer);
   io.out(values["json"] === true ? `${JSON.stringify(forPrograms(rendered(answer)), null, 2)}\n` : text(answer));
 }
 

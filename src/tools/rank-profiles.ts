@@ -45,7 +45,8 @@ export async function rankAt(
   let address = "";
   try {
     for (const [index, profile] of profiles.entries()) {
-      ask.progress(message("rank.step", { profile: profile.name, number: index + 1, of: profiles.length }));
+      const step = message("rank.step", { profile: profile.name, number: index + 1, of: profiles.length });
+      ask.progress(step, index / profiles.length);
       if (index > 0) await ask.tools.sleep(PAUSE_MS, ask.signal);
       const booth = candidate(profile, link);
       address = plcAddress(booth);

@@ -55,7 +55,7 @@ describe("the profile workshop over the local API", () => {
     expect((await ask(`${box}/workshop`)).status).toBe(401);
     expect(await run({ action: "new", what: "acme", from: "click" })).toContainEqual([
       "done",
-      { ok: true, list: null },
+      { ok: true, list: null, answer: expect.objectContaining({ missing: [expect.any(String)] }) as object },
     ]);
     const again = await run({ action: "new", what: "acme" });
     expect(again.at(-1)).toEqual(["failed", { error: expect.stringContaining("already exists") as string }]);

@@ -79,7 +79,7 @@ describe("the profile browse command", { timeout: 120_000 }, () => {
     expect(await run("new acme --from opcua")).toMatchObject({ code: 0, err: "" });
     const browsed = await run("browse plc1");
     expect(browsed).toMatchObject({ code: 1, out: "" });
-    expect(browsed.err).toContain('is new, has a value, and has "plc1" in its path');
+    expect(browsed.err).toContain('but none with "plc1" in its path is new');
     const taken = await run("browse boothctrl");
     expect(taken).toMatchObject({ code: 0, err: "" });
     expect(taken.out).toContain("still missing: no raw value is assigned to a mode");

@@ -116,11 +116,54 @@ describe("the profile learn modes command", () => {
     await site.run("new acme");
     const said = await site.run("learn modes --modes idle,spray,purge,bake --range holding:0-9", {
       "to purge": "s",
-      "Which one": "2",
+      "Correct?": "2",
     });
     expect(said).toMatchObject({ code: 0, err: expect.stringContaining("Reading holding:0-9 with") as string });
     expect(loadProfile(site.file).modes).toEqual({ "10": "idle", "30": "spray", "60": "bake" });
     expect(readFileSync(site.file, "utf8")).toMatch(/"30": spray # learned on [\d-]+ from 20 readings in 4 modes/);
+  });
+
+  it("lists the registers that can still be the mode while it runs, and records the mode before again on request", async () => {
+    const codes: Readonly<Record<string, number>> = { idle: 1, spray: 4, bake: 6 };
+    let isLate = true;
+    const site = workshop((mode) => ({
+      "holding:4": mode === "spray" && isLate ? 1 : (codes[mode] ?? 0),
+      "holding:5": 7,
+    }));
+    await site.run("new acme");
+    const ask: Io["ask"] = (text) => {
+      void site.answer(text);
+      const isRepeated = render(text).includes("to bake") && isLate;
+      // The booth was not yet in the mode spray when the person pressed Enter.
+      if (isRepeated) isLate = false;
+      return Promise.resolve(isRepeated ? "r" : "y");
+    };
+    const said = await site.run("learn modes --modes idle,spray,bake --range holding:0-9", {}, { ask });
+    expect(said.code).toBe(0);
+    expect(said.out).toContain("none yet: no register is constant in each mode");
+    expect(said.out).toContain("holding:4 was 1, 4\n");
+    expect(said.out).toContain("holding:4 was 1, 4, 6, 1\n");
+    expect(site.asked.filter((one) => one.startsWith("Set the booth to spray"))).toHaveLength(2);
+    expect(loadProfile(site.file).modes).toEqual({ "1": "idle", "4": "spray", "6": "bake" });
+  });
+
+  it("offers to record a single mode again if no register fits, and keeps the readings of the others", async () => {
+    const codes: Readonly<Record<string, number>> = { idle: 1, spray: 4, bake: 6 };
+    let isLate = true;
+    const site = workshop((mode) => ({ "holding:4": mode === "bake" && isLate ? 1 : (codes[mode] ?? 0) }));
+    await site.run("new acme");
+    const ask: Io["ask"] = (text, _kind, choices = []) => {
+      void site.answer(text);
+      if (!render(text).includes("should be recorded once more")) return Promise.resolve("y");
+      isLate = false;
+      expect(choices.map(({ value }) => value)).toEqual(["idle", "spray", "bake", "-"]);
+      return Promise.resolve("bake");
+    };
+    const said = await site.run("learn modes --modes idle,spray,bake --range holding:0-9", {}, { ask });
+    expect(said.code).toBe(0);
+    const sets = site.asked.filter((one) => one.startsWith("Set the booth to")).map((one) => one.split(",")[0]);
+    expect(sets).toEqual(["idle", "spray", "bake", "idle once more", "bake"].map((mode) => `Set the booth to ${mode}`));
+    expect(loadProfile(site.file).modes).toEqual({ "1": "idle", "4": "spray", "6": "bake" });
   });
 
   it("fails without a terminal, for an unknown mode, without a matching register, or if the user declines to save", async () => {
@@ -142,7 +185,7 @@ describe("the profile learn modes command", () => {
     });
     const told = workshop((mode) => ({ "holding:1": mode === "idle" ? 1 : 2 }));
     await told.run("new acme");
-    expect(await told.run(learn, { "Save these lines": "n" })).toMatchObject({
+    expect(await told.run(learn, { "Correct?": "n" })).toMatchObject({
       code: 1,
       err: expect.stringContaining("the profile was not changed") as string,
     });

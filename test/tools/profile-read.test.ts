@@ -2,9 +2,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { render } from "../../src/domain/messages/render.ts";
-import { pollTrace, rangesIn, rangesOf } from "../../src/tools/profile/read.ts";
+import { pollTrace, rangesIn } from "../../src/tools/profile/read.ts";
 import { judge } from "../../src/tools/rules/profile-test.ts";
-import { point, profileOf, QUIRKS } from "../support/profiles.ts";
+import { point, profileOf } from "../support/profiles.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const HEADER = {
@@ -79,31 +79,14 @@ describe("the decoding of a recorded PLC session (pollTrace)", () => {
 
 describe("the address ranges that a search reads", () => {
   it("are parsed from --range, and an invalid or too large range is rejected", () => {
-    expect(rangesIn("holding:10-20, coil:0-7")).toEqual([
+    expect(rangesIn("holding:10-20, coil:0-7,40001-40100, 300011-300011")).toEqual([
       { table: "holding", first: 10, last: 20 },
       { table: "coil", first: 0, last: 7 },
-    ]);
-    for (const wrong of ["holding:20-10", "holding", "hold:1-2", "holding:0-65536"])
-      expect(() => rangesIn(wrong)).toThrow("does not have the form TABLE:FIRST-LAST");
-    expect(() => rangesIn("holding:0-9000")).toThrow("more than 8000");
-  });
-
-  it("are the addresses outside the profile's holes, or the first 500 addresses of a table without known holes", () => {
-    expect(
-      rangesOf({
-        ...QUIRKS,
-        tables: ["holding", "coil"],
-        holes: {
-          holding: [
-            [100, 199],
-            [300, 65_535],
-          ],
-        },
-      }),
-    ).toEqual([
       { table: "holding", first: 0, last: 99 },
-      { table: "holding", first: 200, last: 299 },
-      { table: "coil", first: 0, last: 499 },
+      { table: "input", first: 10, last: 10 },
     ]);
+    for (const wrong of ["holding:20-10", "holding", "hold:1-2", "holding:0-65536", "40001-30010", "40002-40001"])
+      expect(() => rangesIn(wrong)).toThrow("is not a range of addresses");
+    expect(() => rangesIn("holding:0-9000")).toThrow("more than 8000");
   });
 });

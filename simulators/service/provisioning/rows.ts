@@ -1,4 +1,4 @@
-import { type Db, row } from "../storage/db.ts";
+import { type Db, row, rows } from "../storage/db.ts";
 import type { Caller } from "../accounts/keys.ts";
 
 export interface BoothRow {
@@ -63,6 +63,17 @@ export function serialOf(text: string): string | undefined {
 /** Returns the account's booth with that serial. Booths of other accounts aren't found. */
 export function boothBySerial(db: Db, serial: string, accountId: string): BoothRow | undefined {
   return row<BoothRow>(db, "SELECT * FROM booths WHERE serial_number = ? AND account_id = ?", serial, accountId);
+}
+
+/**
+ * Returns the account's only booth whose serial number equals the given one without dashes, and with O and 0, I and 1 taken
+ * as equal. Returns undefined if no booth or several match.
+ */
+export function boothLike(db: Db, serial: string, accountId: string): BoothRow | undefined {
+  const plain = (text: string): string => `REPLACE(REPLACE(REPLACE(UPPER(${text}), '-', ''), 'O', '0'), 'I', '1')`;
+  const sql = `SELECT * FROM booths WHERE account_id = ? AND ${plain("serial_number")} = ${plain("?")}`;
+  const [first, ...others] = rows<BoothRow>(db, sql, accountId, serial);
+  return others.length === 0 ? first : undefined;
 }
 
 export function currentProvisioning(db: Db, boothId: string): ProvisioningRow | undefined {

@@ -3,14 +3,18 @@ import { badRequest, HttpError, notFound } from "../base/errors.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { provision } from "../provisioning/provision.ts";
 import { provisioningRecord, provisioningTag } from "../provisioning/record.ts";
-import { boothBySerial, type BoothRow, currentProvisioning, serialOf } from "../provisioning/rows.ts";
+import { boothBySerial, boothLike, type BoothRow, currentProvisioning, serialOf } from "../provisioning/rows.ts";
 import { claimShape, updateShape } from "../provisioning/shapes.ts";
 import { updateProvisioning } from "../provisioning/update.ts";
 
 /** Binding of booths to gateways. At plain level there is no record before the first POST. */
 export const boothsProvisioning: readonly Operation[] = [
   { method: "POST", path: "/api/booths_provisioning", body: claimShape, handle: create },
-  { method: "GET", path: "/api/booths_provisioning/:serial_number", handle: (call) => read(call, boothOf(call)) },
+  {
+    method: "GET",
+    path: "/api/booths_provisioning/:serial_number",
+    handle: (call) => read(call, boothOf(call, boothLike)),
+  },
   { method: "PUT", path: "/api/booths_provisioning/:serial_number", body: updateShape, handle: update },
 ];
 
@@ -38,9 +42,12 @@ function create(call: Call): Answer {
   return provision(service, { caller, now, body, idempotencyKey: headers["idempotency-key"] });
 }
 
-function boothOf(call: Call): BoothRow {
-  const serial = serialOf(call.params["serial_number"] ?? "");
-  const booth = serial === undefined ? undefined : boothBySerial(call.service.db, serial, call.caller.account_id);
+/** Returns the booth of the path. `like`: finds a booth with a similar serial number if none has this one. */
+function boothOf(call: Call, like?: typeof boothLike): BoothRow {
+  const serial = serialOf(call.params["serial_number"] ?? "") ?? "";
+  const { db } = call.service;
+  const { account_id } = call.caller;
+  const booth = boothBySerial(db, serial, account_id) ?? like?.(db, serial, account_id);
   if (booth === undefined) throw notFound("serial number");
   if (call.service.plain && currentProvisioning(call.service.db, booth.id) === undefined)
     throw notFound("provisioning");

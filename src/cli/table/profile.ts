@@ -19,6 +19,10 @@ export const PROFILE_TABLE = [
             "imports the list WHAT: CSV or XLSX with address, name and type (CLICK, Productivity, Do-more, Connected Components, TIA, Kepware), Ignition (JSON), Home Assistant or evcc (YAML), Telegraf (TOML), a SunSpec model (JSON), OPC UA NodeSet2 or CODESYS symbols (XML)",
           browse: "adds the variables of an OPC UA server as tags, all or those below WHAT",
           add: "adds the tag WHAT at an address (--at), matched by the value on the machine's display (--expect)",
+          set: "changes keys of the tag WHAT (--with)",
+          remove: "deletes the tag WHAT",
+          undo: "takes back the last change of the profile",
+          delete: "deletes the profile, unless a booth uses it",
           learn:
             "finds the tags that show the mode (WHAT modes) or that count (WHAT counters), by reading while the booth works",
           test: "reads all tags, live or from a trace, and lists those that look wrong",
@@ -27,7 +31,7 @@ export const PROFILE_TABLE = [
       },
       {
         name: "WHAT",
-        text: "new: the profile's name; import: the file; browse: a part of the path; add: the tag; learn: modes or counters",
+        text: "new: the profile's name; import: the file; browse: a part of the path; add, set, remove: the tag; learn: modes or counters",
         optional: true,
       },
     ],
@@ -39,7 +43,7 @@ export const PROFILE_TABLE = [
       "at ADDRESS": "add: the address as in the manual: 428673, 4x0001, holding:28672, or a node",
       "expect VALUE": "add: the value that the machine's display shows now: a number, a text, on or off",
       "type TYPE,...": "add: the data type, if known; import: the type of all rows, if the list has no types",
-      "with KEY=VALUE,...": "add: further keys of the tag, such as role=gas,unit=therm",
+      "with KEY=VALUE,...": "add, set: further keys of the tag, such as role=gas,unit=therm",
       "host HOST": "the PLC (default: the booth's PLC in the configuration)",
       "port PORT": `its Modbus TCP port (default: the booth's, else ${MODBUS_PORT})`,
       rtu: "use RTU frames over TCP at --host",
@@ -61,8 +65,8 @@ export const PROFILE_TABLE = [
       "by-name yes|no":
         "import, browse: whether to recognize standard tags by name if no unit is given (default: ask, else no)",
       "modes MODE,...": `learn modes: the modes, in this order (default ${LEARNED_MODES.join(",")})`,
-      "range TABLE:FIRST-LAST,...":
-        "learn: the addresses to search, e.g. holding:0-499,coil:0-99 (default: outside the profile's holes, else 0-499 of each table)",
+      "range FIRST-LAST,...":
+        "learn: the addresses to search, e.g. 40001-40100 or holding:0-99,coil:0-99 (default: the ranges that the PLC answers)",
       "rate N": "learn, browse: maximum number of requests per second to the PLC (default 5)",
       "for TIME": `duration of test (default ${TEST_FOR}), of each mode of learn modes (${LEARN_MODE_FOR}), of learn counters (${LEARN_COUNTERS_FOR})`,
       "trace FILE": "test: a trace made by record, instead of the PLC",

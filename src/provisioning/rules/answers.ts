@@ -5,6 +5,7 @@ import {
   type ProvisioningRow,
   type ProvisioningState,
 } from "../../domain/provisioning.ts";
+import { isConfusable } from "../../domain/booth.ts";
 import { parseTime } from "../../contract/time.ts";
 import { fullJitter } from "../../domain/retrying.ts";
 import { choiceWords, chosen, type ClaimIntent, type ServiceAnswer, type ServiceRecord } from "../../domain/service.ts";
@@ -148,7 +149,23 @@ export function lookedUp(
 ): ProvisioningRow {
   if (answer.kind === "keep") return retry(row, "queued", { ...answer, around });
   if (answer.kind !== "ok") return refused(row, answer, around);
-  const record = answer.value;
+  return knownBooth(asWritten(row, answer.value), { record: answer.value, claim_id }, around);
+}
+
+/**
+ * Returns the row with the serial number as the service writes it, if the typed one differs only in dashes or in letters that people
+ * confuse. A person must confirm such a booth.
+ */
+function asWritten(row: ProvisioningRow, { serial_number, choices }: ServiceRecord): ProvisioningRow {
+  if (row.serial === null || row.serial === serial_number || choices !== undefined) return row;
+  return isConfusable(row.serial, serial_number) ? { ...row, serial: serial_number, confirmed: null } : row;
+}
+
+function knownBooth(
+  row: ProvisioningRow,
+  { record, claim_id }: { readonly record: ServiceRecord; readonly claim_id: string },
+  around: Surroundings,
+): ProvisioningRow {
   const isProvisioned = record.generation === null || record.status === "provisioned";
   const holder = isProvisioned ? (record.gateway?.id ?? null) : null;
   const isHeld = holder !== null && holder !== around.gateway_id;

@@ -1,8 +1,9 @@
 import { render } from "../../domain/messages/render.ts";
-import { message, type Message, type Text } from "../../domain/message.ts";
+import { message, type Text } from "../../domain/message.ts";
 import type { PlcTools } from "../../acquisition/port.ts";
 import type { ModbusAddress } from "../../config/port.ts";
-import { parseAddress, type TableAddress } from "../../config/profile-address.ts";
+import { manualAddress, parseAddress, type TableAddress } from "../../config/profile-address.ts";
+import { unitSign } from "../../domain/engineering-units.ts";
 import { type FirstOf, isBitTable, type ModbusQuirks } from "../../domain/profile.ts";
 import { CommandError, EXIT, type Call, type Run } from "../command.ts";
 import { readAll, shown, typesIn } from "../detect.ts";
@@ -10,8 +11,18 @@ import { textOption } from "../options.ts";
 import { deviceAddress, unitOption, withConnection } from "../plc-tools.ts";
 import { candidateOf, type Fit, fitsOf, ORDERS, orderKeys, placesOf, rank } from "../rules/detect.ts";
 import { USUAL_TYPES } from "../rules/usual.ts";
-import { enter } from "./enter.ts";
-import { type Draft, type Keys, openDraft, pairsIn, protocolOf, quirksOf, today } from "./file.ts";
+import { chosenMatch, enter } from "./enter.ts";
+import {
+  type Draft,
+  givenKeys,
+  type Keys,
+  keyText,
+  openDraft,
+  protocolOf,
+  quirksOf,
+  type TagEntry,
+  today,
+} from "./file.ts";
 import { faultText } from "./import-asks.ts";
 import { meantEntry, type UsualTag, usualFor } from "./usual-tags.ts";
 
@@ -20,6 +31,8 @@ interface Finding {
   readonly keys: Keys;
   readonly from: string;
   readonly told: readonly Text[];
+  /** The value that was read; null if none was. */
+  readonly read: string | null;
 }
 
 /** The tag that the command asks for. */
@@ -52,38 +65,58 @@ export function addCommand(tools: PlcTools): Run {
     if (name === undefined) throw new CommandError(message("workshop.which_new_tag"), EXIT.usage);
     const typed = textOption(values, "at");
     if (typed === undefined) throw new CommandError(message("workshop.where"), EXIT.usage);
-    const more = pairsIn(textOption(values, "with") ?? "");
+    const more = givenKeys(values);
     const type = textOption(values, "type") ?? (typeof more["type"] === "string" ? more["type"] : undefined);
     const draft = openDraft(values);
     const usual = usualFor(name);
     const wanted = { typed, draft, more, usual, type, expect: textOption(values, "expect") };
-    const found = protocolOf(draft) === "opcua" ? nodeFinding(wanted) : await findAt(wanted, tools, call);
+    const found = protocolOf(draft) === "opcua" ? [nodeFinding(wanted)] : await findAt(wanted, tools, call);
     const meaning = usual === undefined ? "" : `; meaning as ${usual.name} in ${usual.profile}`;
-    const entry = meantEntry(usual, { name, ...found.keys, ...more }, "fast");
-    return enter(call, draft, { tags: [{ entry, from: `${found.from}${meaning}` }], told: found.told });
+    const matches = found.map((one) => {
+      const entry = meantEntry(usual, { name, ...one.keys, ...more }, "fast");
+      return { value: { entry, from: `${one.from}${meaning}` }, text: matchText(one, entry) };
+    });
+    const [best] = found;
+    if (values["json"] !== true && best !== undefined && best.told.length > 0)
+      call.io.table(best.told.map((line) => [line]));
+    const label = keyText(matches[0]?.value.entry ?? {}, "label") || name;
+    const question = message("workshop.tag_correct", { label, match: matches[0]?.text ?? "" });
+    return enter(call, draft, { tags: [await chosenMatch(call, question, matches)], told: [], agreed: true });
   };
+}
+
+/** Describes a match: its value, its address as manuals write it, and how the registers are read. */
+function matchText({ read, keys }: Finding, entry: TagEntry): Text {
+  const unit = keyText(entry, "unit");
+  return message("workshop.match", {
+    value: read === null ? "?" : `${read}${unit === "" ? "" : ` ${unitSign(unit)}`}`,
+    at: manualAddress(keyText(keys, "address") || keyText(keys, "node")),
+    type: keyText(keys, "type"),
+    order: keyText(keys, "word_order"),
+    scale: keyText(keys, "scale") || "none",
+  });
 }
 
 function nodeFinding({ typed, type, usual, more }: Wanted): Finding {
   const known = type ?? usual?.type;
   if (known === undefined) throw new CommandError(message("workshop.needs_type"), EXIT.usage);
   const node = "path" in more ? undefined : typed;
-  return { keys: { node, type: known }, from: `as typed on ${today()}, not read`, told: [] };
+  return { keys: { node, type: known }, from: `as typed on ${today()}, not read`, told: [], read: null };
 }
 
-function findAt(wanted: Wanted, tools: PlcTools, { values, io }: Call): Promise<Finding> {
+async function findAt(wanted: Wanted, tools: PlcTools, { values, io }: Call): Promise<readonly Finding[]> {
   const { typed, draft, more, usual, expect } = wanted;
   const at = parseAddress(typed);
   if ("message" in at) throw new CommandError(faultText(at), EXIT.usage);
   const quirks = quirksOf(draft);
   const device = deviceAddress(values);
   const target = { ...wanted, device, unit: unitOption(values) ?? quirks.unit_id, at, quirks, tools, io };
-  if (isBitTable(at.table) || wanted.type === "bool" || "bit" in more) return findBit(target);
+  if (isBitTable(at.table) || wanted.type === "bool" || "bit" in more) return [await findBit(target)];
   const type = wanted.type ?? (expect === undefined ? usual?.type : undefined);
   // Detects a text by the usual tag (the tag of a shipped profile) or the display, because a version such as 3.41 looks like a number.
   const isUsuallyText = wanted.type === undefined && usual?.type === "string";
   const isText = type === "string" || isUsuallyText || (expect !== undefined && Number.isNaN(Number(expect)));
-  return isText ? findText(target) : findNumber({ ...target, type });
+  return isText ? [await findText(target)] : findNumbers({ ...target, type });
 }
 
 const ON: Readonly<Record<string, boolean>> = { on: true, true: true, 1: true, off: false, false: false, 0: false };
@@ -104,7 +137,8 @@ async function findBit(target: Target): Promise<Finding> {
   return {
     keys: { address: placeText(at), type: "bool" },
     from: `${typed}, read ${isOn ? "on" : "off"}${asExpected} on ${today()}`,
-    told: [said],
+    told: [],
+    read: isOn ? "on" : "off",
   };
 }
 
@@ -132,7 +166,8 @@ async function findText(target: Target): Promise<Finding> {
   return {
     keys: { address: placeText(at), type: "string", length, string_order },
     from: `${typed}, read "${found.text}" on ${today()}`,
-    told: [message("workshop.text_is", { place: placeText(at), text: found.text })],
+    told: [],
+    read: JSON.stringify(found.text),
   };
 }
 
@@ -142,7 +177,8 @@ function textIn(words: readonly number[], order: FirstOf): string {
   return String.fromCharCode(...(end === -1 ? codes : codes.slice(0, end))).trimEnd();
 }
 
-async function findNumber(target: Target): Promise<Finding> {
+/** Finds the ways to read a number at an address and its neighbors, the most probable first. Rejects with a CommandError if none fits. */
+async function findNumbers(target: Target): Promise<readonly Finding[]> {
   const { at, type, expect, more, usual, quirks, tools, io } = target;
   const { table, address } = at;
   if (table !== "holding" && table !== "input") throw new Error("a number in a table of bits");
@@ -155,28 +191,27 @@ async function findNumber(target: Target): Promise<Finding> {
     first: ORDERS.find(({ word_order }) => word_order === quirks.word_order)?.letters,
   };
   const candidates = await readAll(wanted, tools, io);
+  if (candidates.length === 0)
+    throw new CommandError(message("text.at", { place: target.typed, text: message("workshop.nothing_answers") }));
   const offset = Number(more["offset"] ?? 0);
   if (expect !== undefined && more["scale"] === undefined && offset === 0) {
-    const [best, ...rest] = fitsOf(candidates, { shown: expect, isCounter: usual?.isCounter === true });
-    if (best === undefined) throw nothingFits(target, "workshop.nothing_fits");
-    const others = rest.filter(({ candidate, isExact }) => isExact && candidate.place !== best.candidate.place);
-    return numberFinding(target, best, others.length);
+    const fits = fitsOf(candidates, { shown: expect, isCounter: usual?.isCounter === true });
+    if (fits.length === 0) throw nothingFits(target, "workshop.nothing_fits");
+    return fits.filter((one, index) => index === 0 || one.isExact).map((one) => numberFinding(target, one));
   }
   const scale = Number(more["scale"] ?? 1);
   const scaled = candidates.map((one) => candidateOf(one, one.type, { ...one, scale, offset }));
   const [known] = wanted.types.length === 1 && expect === undefined ? scaled.filter(({ value }) => value !== null) : [];
-  const [best] = rank(scaled, { expect: expect === undefined ? undefined : Number(expect) });
-  const candidate = known ?? (best?.misfit === Infinity ? undefined : best?.candidate);
-  if (candidate === undefined)
-    throw nothingFits(target, scaled.length === 0 ? "workshop.nothing_fits" : "workshop.nothing_plausible");
-  return numberFinding(target, { candidate, scale, isExact: true }, 0);
+  const ranked = rank(scaled, { expect: expect === undefined ? undefined : Number(expect) });
+  const fitting = ranked.flatMap(({ misfit, candidate }) => (misfit === Infinity ? [] : [candidate]));
+  const found = known === undefined ? fitting : [known];
+  if (found.length === 0)
+    throw nothingFits(target, expect === undefined ? "workshop.nothing_plausible" : "workshop.nothing_fits");
+  return found.map((candidate) => numberFinding(target, { candidate, scale, isExact: true }));
 }
 
-/**
- * Describes the register that shows the number typed by the technician: address, type, word order and scale.
- * @param others the number of other addresses that show the same number
- */
-function numberFinding({ typed, expect }: Target, { candidate, scale, isExact }: Fit, others: number): Finding {
+/** Describes the register that shows the number typed by the technician: address, type, word order and scale. */
+function numberFinding({ typed, expect }: Target, { candidate, scale, isExact }: Fit): Finding {
   const { place, type, order, words, value } = candidate;
   const letters = words.length > 1 ? `, ${order.letters}` : "";
   const read = `${shown(value)}${expect === undefined ? "" : `, on the display ${expect}`}`;
@@ -184,21 +219,9 @@ function numberFinding({ typed, expect }: Target, { candidate, scale, isExact }:
   return {
     keys: { address: at, type, ...orderKeys(candidate), scale: scale === 1 ? undefined : scale },
     from: `${typed} ${render(place.reading)}${letters}, read ${read} on ${today()}`,
-    told: [
-      numberText(`${type}${letters}`, { at, scale, value: shown(value), expect }),
-      ...(isExact ? [] : [message("workshop.roughly")]),
-      ...(others === 0 ? [] : [message("workshop.others_fit", { count: others })]),
-    ],
+    told: isExact ? [] : [message("workshop.roughly")],
+    read: shown(value),
   };
-}
-
-function numberText(
-  type: string,
-  { at, scale, value, expect }: Readonly<Record<"at" | "value", string>> & Pick<Target, "expect"> & Pick<Fit, "scale">,
-): Message {
-  const read = expect === undefined ? value : message("workshop.read_and_shown", { value, expect });
-  const how = scale === 1 ? type : message("workshop.scaled", { type, scale: String(scale) });
-  return message("workshop.found", { at, how, read });
 }
 
 function nothingFits(

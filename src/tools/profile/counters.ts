@@ -1,7 +1,7 @@
 import { message, type Text } from "../../domain/message.ts";
 import type { PlcTools } from "../../acquisition/port.ts";
 import { MINUTE_MS, SECOND_MS } from "../../domain/time.ts";
-import { type Call, CommandError, type Run } from "../command.ts";
+import { type Call, type Choice, CommandError, type Run } from "../command.ts";
 import { lengthOption } from "../options.ts";
 import {
   type CounterFinding,
@@ -11,11 +11,20 @@ import {
   guessOf,
 } from "../rules/profile-counters.ts";
 import { LEARN_COUNTERS_FOR } from "../rules/usual.ts";
-import { barText } from "../texts.ts";
 import { enter } from "./enter.ts";
-import { type Entered, modesOf, openDraft, protocolOf, quirksOf, tagEntries, type TagEntry, today } from "./file.ts";
+import {
+  type Entered,
+  keyText,
+  modesOf,
+  openDraft,
+  protocolOf,
+  quirksOf,
+  tagEntries,
+  type TagEntry,
+  today,
+} from "./file.ts";
 import { type PlaceValues, placeOf, withPlaceReader } from "./read.ts";
-import { counterIn, meantEntry, type UsualTag, usualFor } from "./usual-tags.ts";
+import { counterIn, meantEntry, type UsualTag, usualFor, usualTags } from "./usual-tags.ts";
 
 const LONGEST_H = 24;
 /** The maximum number of readings to keep: enough to distinguish a counter from a sensor. More would fill the memory of a small box. */
@@ -37,7 +46,7 @@ export function learnCountersCommand(tools: PlcTools): Run {
         const places = await readPlaces();
         const mode = modeIn(places);
         all.push({ at_ms: tools.mono() - began, mode, places });
-        io.progress(`${barText((now - began) / for_ms)}  ${mode ?? ""}`);
+        io.progress(message("workshop.watching", { mode: mode ?? "-" }), (now - began) / for_ms);
         if (now - began >= for_ms) return all;
         await tools.sleep(pause_ms, io.signal);
       }
@@ -79,10 +88,11 @@ async function named({ io, values }: Call, finding: CounterFinding, source: stri
   const guess = guessOf(finding);
   const rate = String(Number(per_h.toPrecision(3)));
   const about = message("workshop.counter", { place, value: String(last), rate });
-  const likely = guess === null ? message("workshop.leave_out") : message("workshop.enter_tag", { tag: guess.tag });
-  const ask = async (question: Text): Promise<string> =>
-    values["yes"] === true ? "" : ((await io.ask(question))?.trim() ?? "");
-  const name = (await ask(message("workshop.which_tag", { about, likely }))) || guess?.tag;
+  const ask = async (question: Text, choices?: readonly Choice[]): Promise<string> =>
+    values["yes"] === true
+      ? ""
+      : ((await io.ask(question, choices === undefined ? undefined : "choose", choices))?.trim() ?? "");
+  const name = (await ask(message("workshop.which_tag", { about }), counterChoices(guess))) || guess?.tag;
   if (name === undefined || name === "-") return [];
   const usual = usualFor(name);
   const shown = await ask(message("workshop.display", { tag: name }));
@@ -98,6 +108,15 @@ async function named({ io, values }: Call, finding: CounterFinding, source: stri
     ...(isPlain ? { counter: counterIn({ step: 1, retained: true }, type, read.scale) } : {}),
   };
   return [{ entry: meantEntry(usual, entry, "slow"), from: `${source}: grew ${grown.join(", ")}${read.said}` }];
+}
+
+/** Returns the usual counters as choices, the likely one first, and one that skips the register. */
+function counterChoices(guess: Guess | null): readonly Choice[] {
+  const counters = [...usualTags().values()].filter(({ isCounter }) => isCounter);
+  const sorted = counters.toSorted((a, b) => Number(b.name === guess?.tag) - Number(a.name === guess?.tag));
+  const named = sorted.map(({ name, meaning }) => ({ value: name, text: keyText(meaning, "label") }));
+  const skip = { value: "-", text: message("workshop.leave_out") };
+  return guess === null ? [skip, ...named] : [...named, skip];
 }
 
 interface Known {

@@ -2,7 +2,7 @@ import { message, type Message, type Text } from "../../domain/message.ts";
 import { ConfigError, type Problem } from "../../config/config-error.ts";
 import { unitOf } from "../../domain/engineering-units.ts";
 import { TAG_ROLES } from "../../domain/parameters.ts";
-import { type Call, CommandError, EXIT, mustAgree } from "../command.ts";
+import { type Call, CommandError, EXIT, mustAgree, type TableRow } from "../command.ts";
 import { print } from "../print.ts";
 import { joinedTexts, textLines } from "../texts.ts";
 import { unitTrouble } from "../unit-texts.ts";
@@ -11,6 +11,7 @@ import {
   type Entered,
   type EnteredMode,
   entryOf,
+  keyText,
   missingIn,
   problemsIn,
   saveDraft,
@@ -25,6 +26,8 @@ export interface Change {
   readonly modes?: readonly EnteredMode[];
   /** Lines about the findings, shown before the question. */
   readonly told: readonly Text[];
+  /** True if a person has already agreed. */
+  readonly agreed?: boolean;
   /** Further fields of the command's JSON answer. */
   readonly answer?: object;
 }
@@ -34,19 +37,22 @@ export interface Change {
  */
 export async function enter(call: Call, draft: Draft, change: Change): Promise<number> {
   const { values, io } = call;
-  const { modes = [], told } = change;
+  const { modes = [], told, agreed = false } = change;
   const file = draft.path;
   const tags = change.tags.map(withKnownUnit);
   const text = withModes(withTags(draft.text, tags), modes);
   const problems = problemsIn({ path: file, text });
   if (text !== draft.text) refuseWrong(problems, { file, names: tags.map(({ entry }) => entry.name) });
-  const lines = [
-    ...told,
-    ...tags.map(({ entry, from }) => `  ${entryText(entry)}  # ${from}`),
-    ...modes.map(({ entry, from }) => `  "${entry.code}": ${entry.mode}  # ${from}`),
-  ];
-  if (values["json"] !== true) io.table(lines.map((line) => [line]));
-  if (values["yes"] !== true) {
+  if (values["json"] !== true && !agreed) {
+    if (told.length > 0) io.table(told.map((line) => [line]));
+    const heads = [message("test.tag"), message("workshop.head_address"), message("workshop.counter_type")];
+    io.table([
+      [...heads, message("workshop.head_role"), message("workshop.head_source")],
+      ...tags.map(tagRow),
+      ...modes.map(({ entry, from }) => [entry.mode, entry.code, "", "", from]),
+    ]);
+  }
+  if (values["yes"] !== true && !agreed) {
     await mustAgree(io, {
       question: message("workshop.write", { file }),
       nobody: "run it again with --yes",
@@ -94,9 +100,31 @@ function refuseWrong(
   if (own.length > 0) throw new ConfigError(file, own);
 }
 
-function entryText(entry: TagEntry): string {
-  const pairs = Object.entries(entry).map(
-    ([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`,
-  );
-  return `{ ${pairs.join(", ")} }`;
+function tagRow({ entry, from }: Entered<TagEntry>): TableRow {
+  const { name, path } = entry;
+  const at = Array.isArray(path) ? path.join(" / ") : keyText(entry, "address") || keyText(entry, "node");
+  return [name, at, `${keyText(entry, "type")} ${keyText(entry, "unit")}`, keyText(entry, "role"), from];
+}
+
+/** A possible answer to a search, with its text. */
+export interface Match<T> {
+  readonly value: T;
+  readonly text: Text;
+}
+
+const MOST_MATCHES = 6;
+
+/** Asks whether the first match is right, with the others as choices. Returns the chosen one. Throws a CommandError for a no. */
+export async function chosenMatch<T>({ values, io }: Call, question: Text, matches: readonly Match<T>[]): Promise<T> {
+  const [first, ...others] = matches.slice(0, MOST_MATCHES);
+  if (first === undefined) throw new Error("no match to choose from");
+  if (values["yes"] === true) return first.value;
+  const choices = others.map(({ text }, i) => ({ value: String(i + 2), text }));
+  const reply = (await io.ask(question, "match", choices))?.trim();
+  if (reply === undefined)
+    throw new CommandError(message("command.nobody_to_ask", { advice: "run it again with --yes" }));
+  if (/^y(es)?$/i.test(reply)) return first.value;
+  const other = choices.some(({ value }) => value === reply) ? matches[Number(reply) - 1] : undefined;
+  if (other === undefined) throw new CommandError(message("workshop.not_written"));
+  return other.value;
 }

@@ -1,12 +1,13 @@
 import { isMessage, message, type Text } from "../../domain/message.ts";
 import { errorText } from "../../domain/messages/message-error.ts";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Document, isMap, isScalar, isSeq, parse, parseDocument, Scalar } from "yaml";
 import { loadConfig } from "../../config/config.ts";
 import { ConfigError, type Problem } from "../../config/config-error.ts";
 import { problemsOf, refuseIfAny } from "../../config/explain.ts";
 import { didYouMean } from "../../config/nearest.ts";
+import { manualAddress } from "../../config/profile-address.ts";
 import { parseProfile, profileNames, SHIPPED_PROFILES } from "../../config/profile.ts";
 import { modbusProfileSchema } from "../../config/profile-schema.ts";
 import { openYaml, readSource } from "../../config/yaml-source.ts";
@@ -34,6 +35,12 @@ type DraftText = Pick<Draft, "path" | "text">;
 /** Keys and values as in the file of a profile. */
 export type Keys = Readonly<Record<string, unknown>>;
 export type TagEntry = Keys & { readonly name: string };
+
+/** Returns the text of a tag's key; "" if the tag has no such key, or a value that is no text and no number. */
+export function keyText(keys: Keys, key: string): string {
+  const value = keys[key];
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
 
 /** A line of the file, and its origin, which becomes the comment after the line. */
 export interface Entered<T> {
@@ -94,19 +101,81 @@ export function openDraft(values: Values): Draft {
   return draftAt(folder, name);
 }
 
-/** A draft, with the parts that it lacks. */
+/** A draft as the page shows it: its tags, and the parts that it lacks. */
 export interface MadeProfile {
   readonly name: string;
+  readonly protocol: Profile["protocol"];
   readonly tags: number;
   readonly missing: readonly Text[];
+  /** The tags; `at` is the address as manuals write it. */
+  readonly entries: readonly (TagEntry & { readonly at: string })[];
+  readonly modes: Readonly<Record<string, string>>;
+  readonly text: string;
+  readonly can_undo: boolean;
 }
 
 /** Lists the drafts in a folder. */
 export function madeProfilesIn(folder: string): readonly MadeProfile[] {
   return draftNames(folder).map((name) => {
     const draft = draftAt(folder, name);
-    return { name, tags: tagEntries(draft.text).length, missing: missingIn(problemsIn(draft)) };
+    const { text } = draft;
+    const entries = tagEntries(text).map((entry) => {
+      const at = keyText(entry, "address");
+      return { ...entry, at: at === "" ? keyText(entry, "node") : manualAddress(at) };
+    });
+    const missing = missingIn(problemsIn(draft));
+    const can_undo = earlierTexts(draft).length > 0;
+    return {
+      name,
+      protocol: protocolOf(draft),
+      tags: entries.length,
+      missing,
+      entries,
+      modes: modesOf(text),
+      text,
+      can_undo,
+    };
   });
+}
+
+/** The maximum number of changes that can be undone. */
+const MOST_UNDONE = 20;
+
+/** The file next to a draft with the texts before its last changes, the newest last. */
+function undoFile({ path }: Pick<Draft, "path">): string {
+  return `${path}.undo`;
+}
+
+function earlierTexts(draft: Pick<Draft, "path">): readonly string[] {
+  try {
+    return JSON.parse(readFileSync(undoFile(draft), "utf8")) as readonly string[];
+  } catch {
+    return []; // the file does not exist, or a power cut left it incomplete
+  }
+}
+
+function keepEarlier(draft: Pick<Draft, "path">, texts: readonly string[]): void {
+  writeFileSync(undoFile(draft), JSON.stringify(texts.slice(-MOST_UNDONE)), { mode: 0o644 });
+}
+
+/** Brings back the draft's text before its last change. Throws a CommandError if no change is known. */
+export function undoneDraft(draft: Draft): Draft {
+  const texts = earlierTexts(draft);
+  const text = texts.at(-1);
+  if (text === undefined) throw new CommandError(message("workshop.nothing_to_undo"));
+  replaceFile(draft, text);
+  keepEarlier(draft, texts.slice(0, -1));
+  return { ...draft, text };
+}
+
+/** Deletes a draft with its files. */
+export function removeDraft(draft: Pick<Draft, "path">): void {
+  for (const file of [draft.path, undoFile(draft), staysFile(draft)]) rmSync(file, { force: true });
+}
+
+/** The file next to a draft with the readings of an interrupted run that learns modes. */
+export function staysFile({ path }: Pick<Draft, "path">): string {
+  return `${path}.learning`;
 }
 
 /**
@@ -118,6 +187,11 @@ export function saveDraft({ path }: Pick<Draft, "path">, text: string): void {
   if (fault !== undefined)
     throw new CommandError(message("workshop.not_yaml", { file: path, why: oneLine(fault.message) }));
   mkdirSync(dirname(path), { recursive: true });
+  if (existsSync(path)) keepEarlier({ path }, [...earlierTexts({ path }), readFileSync(path, "utf8")]);
+  replaceFile({ path }, text);
+}
+
+function replaceFile({ path }: Pick<Draft, "path">, text: string): void {
   writeFileSync(`${path}.new`, text, { mode: 0o644 });
   renameSync(`${path}.new`, path);
 }
@@ -187,7 +261,7 @@ export function today(): string {
 }
 
 /**
- * Returns the text of a new draft: the protocol settings, groups and filters of the named profile, without tags and modes. Throws a
+ * Returns the text of a new draft: the word order, limits, groups and filters of the named profile, without tags, modes and holes. Throws a
  * CommandError for an unknown name.
  */
 export function newDraft(name: string, family: string, unit?: string): string {
@@ -200,6 +274,8 @@ export function newDraft(name: string, family: string, unit?: string): string {
     document.set(key, value);
   document.set("modes", document.createNode({}, { flow: true }));
   document.set("tags", document.createNode([], { flow: true }));
+  // Drops the holes and tables of the shipped profile's machine: another machine of the family has other ones.
+  for (const key of ["holes", "tables"]) if (document.hasIn(["modbus", key])) document.deleteIn(["modbus", key]);
   const pairs = isMap(document.contents) ? document.contents.items : [];
   for (const { key } of pairs) {
     if (isScalar(key) && key.value === "modbus") key.commentBefore ??= ` as ${family} has it`;
@@ -216,6 +292,12 @@ function familyDocument(family: string): Document {
   if (name !== undefined) return parsed(readFileSync(join(SHIPPED_PROFILES, `${name}.yaml`), "utf8"));
   const hint = didYouMean(family, familyNames()) ?? message("workshop.there_are", { names: familyNames().join(", ") });
   throw new CommandError(message("workshop.no_family", { family, hint }), EXIT.usage);
+}
+
+/** Returns the further keys of a tag: from --with, or as JSON from the page. Throws a CommandError. */
+export function givenKeys(values: Values): Keys {
+  const { keys, with: pairs } = values;
+  return typeof keys === "string" ? (JSON.parse(keys) as Keys) : pairsIn(typeof pairs === "string" ? pairs : "");
 }
 
 /** Parses --with: KEY=VALUE separated by commas, with values as in YAML. Throws a CommandError. */
@@ -265,6 +347,14 @@ export function withTags(text: string, tags: readonly Entered<TagEntry>[]): stri
     places.set(entry.name, index);
   }
   document.set("tags", list);
+  return textOf(document);
+}
+
+/** Returns the draft's text without the tag of that name. */
+export function withoutTag(text: string, name: string): string {
+  const document = parsed(text);
+  const tags: unknown = document.get("tags");
+  if (isSeq(tags)) tags.items = tags.items.filter((one) => !isMap(one) || one.get("name") !== name);
   return textOf(document);
 }
 

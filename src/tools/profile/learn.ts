@@ -3,13 +3,23 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { PlcTools } from "../../acquisition/port.ts";
 import { MODES_LISTED, type ProfileMode } from "../../domain/booth.ts";
 import { HOUR_MS } from "../../domain/time.ts";
-import { agrees, CommandError, EXIT, type Call, type Run } from "../command.ts";
+import { agrees, CommandError, EXIT, type Call, type Io, type Run } from "../command.ts";
 import { lengthOption, textOption } from "../options.ts";
 import { codeWithout, type ModeFinding, modeFindings, type Stay } from "../rules/profile-modes.ts";
 import { LEARN_MODE_FOR, LEARNED_MODES } from "../rules/usual.ts";
-import { textLines, withNearest } from "../texts.ts";
-import { type Change, enter } from "./enter.ts";
-import { type Draft, type Entered, entryOf, modeNamed, openDraft, tagEntries, type TagEntry, today } from "./file.ts";
+import { withNearest } from "../texts.ts";
+import { type Change, chosenMatch, enter } from "./enter.ts";
+import {
+  type Draft,
+  type Entered,
+  entryOf,
+  modeNamed,
+  openDraft,
+  staysFile,
+  tagEntries,
+  type TagEntry,
+  today,
+} from "./file.ts";
 import { type PlaceValues, placeOf, withPlaceReader } from "./read.ts";
 import { meantEntry, usualTags } from "./usual-tags.ts";
 
@@ -20,6 +30,8 @@ import { meantEntry, usualTags } from "./usual-tags.ts";
 const SETTLING_READINGS = 3;
 const READINGS = 5;
 const LONGEST_H = 1;
+/** The maximum number of candidates that are listed while learning. */
+const MOST_SHOWN = 5;
 
 /**
  * Makes the command `profile learn modes`: finds the registers that tell the mode, by reading all registers while a person brings the booth
@@ -33,32 +45,112 @@ export function learnModesCommand(tools: PlcTools): Run {
     const for_ms = lengthOption({ for: LEARN_MODE_FOR, ...values }, "for", LONGEST_H) ?? 0;
     const wish = `${modes.join()} ${textOption(values, "range") ?? ""}`;
     const done = await resumedStays(call, draft, wish);
+    const known = tagEntries(draft.text).find(({ role }) => role === "mode");
+    const place = known === undefined ? undefined : placeOf(known);
+    // Repeats the first mode at the end: a register that reads the same again is no counter.
+    const plan = [...modes, ...modes.slice(0, 1)];
     await withPlaceReader(tools, call, async (readPlaces) => {
-      // Repeats the first mode at the end: a register that reads the same again is no counter.
-      for (const [index, mode] of [...modes, ...modes.slice(0, 1)].entries()) {
-        if (done.has(index)) continue;
-        const code = index === modes.length ? "workshop.set_mode_again" : "workshop.set_mode";
-        const reply = await io.ask(message(code, { mode }), "ready");
-        if (reply === null) throw new CommandError(message("workshop.nobody_sets"));
-        if (/^s/i.test(reply.trim())) continue;
-        const readings: PlaceValues[] = [];
-        for (let i = 0; i < SETTLING_READINGS; i++) await readPlaces();
-        for (let i = 0; i < READINGS; i++) {
-          io.progress(message("workshop.look", { mode, number: i + 1, of: READINGS }));
-          readings.push(await readPlaces());
-          await tools.sleep(for_ms / READINGS, io.signal);
-        }
-        io.progress("");
-        done.set(index, { mode, readings });
-        keepStays(draft, done, wish);
+      const record = (mode: ProfileMode) => recorded({ tools, io, readPlaces, for_ms }, mode);
+      for (let open: readonly number[] = [...plan.keys()]; open.length > 0;) {
+        await fillStays(io, { plan, open, done }, async (index, mode) => {
+          done.set(index, { mode, readings: await record(mode) });
+          keepStays(draft, done, wish);
+          io.table([[message("workshop.candidates")], ...candidateRows(inOrder(done), place)]);
+        });
+        open = modeFindings(inOrder(done), place).length > 0 ? [] : await toRepeat(io, plan, done);
+        for (const index of open) done.delete(index);
       }
     });
     rmSync(staysFile(draft), { force: true });
-    const stays = [...done.values()];
-    const known = tagEntries(draft.text).find(({ role }) => role === "mode");
-    const finding = await chosen(call, modeFindings(stays, known === undefined ? undefined : placeOf(known)));
-    return enter(call, draft, changeOf(finding, { draft, stays, known }));
+    const stays = inOrder(done);
+    const findings = modeFindings(stays, place);
+    if (findings.length === 0) throw new CommandError(message("workshop.no_place"));
+    const matches = findings.map((value) => ({ value, text: findingText(value) }));
+    const question = message("workshop.modes_correct", { found: matches[0]?.text ?? "" });
+    const finding = await chosenMatch(call, question, matches);
+    return enter(call, draft, { ...changeOf(finding, { draft, stays, known }), agreed: true });
   };
+}
+
+/** The modes to record, the indices that are still to be recorded, and the readings so far. */
+interface Recording {
+  readonly plan: readonly ProfileMode[];
+  readonly open: readonly number[];
+  readonly done: StaysDone;
+}
+
+/** Asks a person to set each open mode and records it. With the reply "r", the mode before is recorded once more. */
+async function fillStays(
+  io: Io,
+  { plan, open, done }: Recording,
+  record: (index: number, mode: ProfileMode) => Promise<void>,
+): Promise<void> {
+  const waiting = open.filter((index) => !done.has(index));
+  for (let at = 0; at < waiting.length;) {
+    const index = waiting[at] ?? 0;
+    const mode = plan[index] ?? "idle";
+    const code = index === plan.length - 1 ? "workshop.set_mode_again" : "workshop.set_mode";
+    const reply = await io.ask(message(code, { mode }), "ready");
+    if (reply === null) throw new CommandError(message("workshop.nobody_sets"));
+    if (/^r/i.test(reply.trim())) at = Math.max(0, at - 1);
+    else {
+      if (!/^s/i.test(reply.trim())) await record(index, mode);
+      at += 1;
+    }
+  }
+}
+
+interface Reader extends Pick<Call, "io"> {
+  readonly tools: PlcTools;
+  readonly readPlaces: () => Promise<PlaceValues>;
+  readonly for_ms: number;
+}
+
+/** Reads all places while the booth stays in a mode. */
+async function recorded({ tools, io, readPlaces, for_ms }: Reader, mode: ProfileMode): Promise<readonly PlaceValues[]> {
+  const readings: PlaceValues[] = [];
+  const total = SETTLING_READINGS + READINGS;
+  for (let i = 0; i < total; i++) {
+    io.progress(message("workshop.look", { mode }), i / total);
+    const places = await readPlaces();
+    if (i < SETTLING_READINGS) continue;
+    readings.push(places);
+    await tools.sleep(for_ms / READINGS, io.signal);
+  }
+  io.progress("");
+  return readings;
+}
+
+/** Returns the stays in the order of the questions. */
+function inOrder(done: StaysDone): readonly Stay[] {
+  return [...done].toSorted(([a], [b]) => a - b).map(([, stay]) => stay);
+}
+
+/** Describes the places that can still be the mode, or says that there is none yet. */
+function candidateRows(stays: readonly Stay[], place: string | undefined): readonly [Text][] {
+  if (new Set(stays.map(({ mode }) => mode)).size < 2) return [[message("workshop.one_mode_yet")]];
+  const findings = modeFindings(stays, place);
+  if (findings.length === 0) return [[message("workshop.no_candidate")]];
+  const more = findings.length - MOST_SHOWN;
+  const rows = findings.slice(0, MOST_SHOWN).map((one): [Text] => [candidateText(one, stays)]);
+  return more > 0 ? [...rows, [message("workshop.and_more", { count: more })]] : rows;
+}
+
+function candidateText(finding: ModeFinding, stays: readonly Stay[]): Text {
+  if (finding.kind === "bits") return findingText(finding);
+  const codes = stays.map(({ mode }) => String(finding.codes.find((one) => one.mode === mode)?.code ?? "?"));
+  return message("workshop.candidate", { place: finding.place, codes });
+}
+
+/** Asks which mode to record once more, because no place fits. Returns its indices; empty: the person ends the search. */
+async function toRepeat(io: Io, plan: readonly ProfileMode[], done: StaysDone): Promise<readonly number[]> {
+  const modes = [...new Set(inOrder(done).map(({ mode }) => mode))];
+  const choices = [
+    ...modes.map((value) => ({ value, text: "" })),
+    { value: "-", text: message("workshop.end_search") },
+  ];
+  const reply = await io.ask(message("workshop.repeat_which"), "choose", choices);
+  return [...plan.keys()].filter((index) => plan[index] === reply?.trim());
 }
 
 /** The readings of each mode that is done, by the mode's index in the order of the questions. */
@@ -77,10 +169,6 @@ interface KeptStays {
     mode: Stay["mode"],
     readings: readonly (readonly [string, number][])[],
   ])[];
-}
-
-function staysFile({ path }: Draft): string {
-  return `${path}.learning`;
 }
 
 function keepStays(draft: Draft, done: StaysDone, wish: string): void {
@@ -124,24 +212,6 @@ function modesIn(text: string | undefined): readonly ProfileMode[] {
   throw new CommandError(message("workshop.two_modes"), EXIT.usage);
 }
 
-const MOST_SHOWN = 5;
-
-/** Returns the only finding, or the finding that the user chooses. Throws a CommandError if nothing was found. */
-async function chosen({ values, io }: Call, findings: readonly ModeFinding[]): Promise<ModeFinding> {
-  const [first, ...others] = findings;
-  if (first === undefined) throw new CommandError(message("workshop.no_place"));
-  if (others.length === 0 || values["yes"] === true) return first;
-  const shown = findings
-    .slice(0, MOST_SHOWN)
-    .map((one, i) => message("text.at", { place: `  ${i + 1}`, text: findingText(one) }));
-  const places = textLines([message("workshop.several"), ...shown]);
-  const reply = await io.ask(message("workshop.which_one", { places }));
-  const text = reply?.trim() ?? "";
-  const found = findings[text === "" ? 0 : Number(text) - 1];
-  if (found === undefined) throw new CommandError(message("workshop.none_of_them", { text: reply ?? "" }));
-  return found;
-}
-
 function findingText(finding: ModeFinding): Message {
   if (finding.kind === "code") {
     const codes = finding.codes.map(({ code, mode }) => message("workshop.code_in", { code: String(code), mode }));
@@ -165,10 +235,9 @@ interface Learned {
 function changeOf(finding: ModeFinding, { draft, stays, known }: Learned): Change {
   const count = stays.reduce((sum, { readings }) => sum + readings.length, 0);
   const from = `learned on ${today()} from ${count} readings in ${stays.length} modes`;
-  const told = [findingText(finding)];
   if (finding.kind === "code") {
     const modes = finding.codes.map(({ code, mode }) => ({ entry: { code: String(code), mode }, from }));
-    return { told, modes, tags: known === undefined ? [{ entry: codeEntry(draft, finding.place), from }] : [] };
+    return { told: [], modes, tags: known === undefined ? [{ entry: codeEntry(draft, finding.place), from }] : [] };
   }
   const none = codeWithout(finding);
   const modes = none === null ? [] : [{ entry: none, from }];
@@ -176,7 +245,7 @@ function changeOf(finding: ModeFinding, { draft, stays, known }: Learned): Chang
     const at = { address: place, type: "bool", bit: bit ?? undefined, group: "fast" };
     return { entry: entryOf({ name: `mode_${mode}`, role: "mode_bit", mode, ...at }), from };
   });
-  return { told, modes, tags };
+  return { told: [], modes, tags };
 }
 
 /** Makes a tag for the register that holds the mode. Over OPC UA, `place` is the name of a tag in the draft, which gets the role. */

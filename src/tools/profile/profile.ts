@@ -13,7 +13,7 @@ import { judge, type Judgement } from "../rules/profile-test.ts";
 import { TEST_FOR } from "../rules/usual.ts";
 import { styleOf, textLines, withNearest } from "../texts.ts";
 import { missingText } from "./enter.ts";
-import { missingIn, newDraft, openDraft, ownFolder, problemsIn, saveDraft } from "./file.ts";
+import { missingIn, newDraft, openDraft, ownFolder, problemsIn, saveDraft, variablesOf } from "./file.ts";
 import { pollLive, pollTrace } from "./read.ts";
 
 /** Makes the command `booth-gateway profile`: makes a user's own profile step by step at the PLC. Each action loads only its own code. */
@@ -32,6 +32,14 @@ export function profileCommand(tools: PlcTools): Run {
         return (await import("./export.ts")).exportCommand(call);
       case "learn":
         return learn(tools, call);
+      case "set":
+        return (await import("./edit.ts")).setTag(call);
+      case "remove":
+        return (await import("./edit.ts")).removeTag(call);
+      case "undo":
+        return (await import("./edit.ts")).undo(call);
+      case "delete":
+        return (await import("./edit.ts")).deleteProfile(call);
       case "test":
         return testProfile(tools, call);
       default:
@@ -80,8 +88,9 @@ const LONGEST_TEST_H = 24;
 
 async function testProfile(tools: PlcTools, call: Call): Promise<number> {
   const { values, io } = call;
-  const { text, path } = openDraft(values);
-  const profile = parseProfile(text, path);
+  const draft = openDraft(values);
+  // Tests the tags of an unfinished profile too, for example before any mode is known.
+  const profile = problemsIn(draft).length === 0 ? parseProfile(draft.text, draft.path) : variablesOf(draft);
   const trace = textOption(values, "trace");
   if (trace !== undefined && profile.protocol !== "modbus")
     throw new CommandError(message("workshop.trace_modbus"), EXIT.usage);
@@ -91,7 +100,7 @@ async function testProfile(tools: PlcTools, call: Call): Promise<number> {
       ? pollTrace(trace, profile)
       : await pollLive({ tools, link: deviceLink(values, profile.protocol), io }, profile, for_ms);
   const judgement = judge(profile, polls);
-  if (values["json"] === true) print(call, { file: path, ...judgement }, () => "");
+  if (values["json"] === true || io.answer !== undefined) print(call, { file: draft.path, ...judgement }, () => "");
   else showJudgement(profile, judgement, io);
   return judgement.ok ? EXIT.ok : EXIT.failed;
 }

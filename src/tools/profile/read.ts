@@ -9,7 +9,6 @@ import { plcAddress } from "../../domain/plc-address.ts";
 import {
   isBitTable,
   LAST_ADDRESS,
-  MODBUS_TABLES,
   type ModbusProfile,
   type ModbusQuirks,
   type ModbusTable,
@@ -22,10 +21,11 @@ import type { TraceLine } from "../../domain/trace.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import { type Call, CommandError, EXIT, type Io, type Values } from "../command.ts";
 import { textOption } from "../options.ts";
-import { deviceLink, numberOption, polledGroups, unreachable } from "../plc-tools.ts";
+import { deviceAddress, deviceLink, numberOption, polledGroups, unitOption, unreachable } from "../plc-tools.ts";
 import type { Poll } from "../rules/profile-test.ts";
-import { barText, textLines } from "../texts.ts";
-import { namedFile, openDraft, protocolOf, quirksOf, type TagEntry, variablesOf } from "./file.ts";
+import { textLines } from "../texts.ts";
+import { type Draft, namedFile, openDraft, protocolOf, quirksOf, type TagEntry, variablesOf } from "./file.ts";
+import { type Range, servedRanges } from "./served-ranges.ts";
 
 interface DeviceReading {
   readonly tools: PlcTools;
@@ -78,7 +78,7 @@ export async function pollLive(
     for (;;) {
       const next = Math.min(...due.values());
       if (next >= began + for_ms) break;
-      io.progress(barText((tools.mono() - began) / for_ms));
+      io.progress(message("workshop.testing"), (tools.mono() - began) / for_ms);
       await tools.sleep(Math.max(0, next - tools.mono()), io.signal);
       await read(groups.filter(([group]) => (due.get(group) ?? 0) <= tools.mono()));
     }
@@ -131,47 +131,23 @@ function traceLines(file: string): readonly TraceLine[] {
   });
 }
 
-/** A range of addresses in a table, both ends included. */
-interface Range {
-  readonly table: ModbusTable;
-  readonly first: number;
-  readonly last: number;
-}
-
 /**
  * The maximum number of addresses in a scan, more than any booth's program uses. At 100 registers per request, reading all of them takes
  * some seconds.
  */
 const MOST_PLACES = 8_000;
-/** The last address to read in each table if neither --range nor the profile names it. */
-const USUAL_LAST = 499;
-
-/** Parses the option --range: TABLE:FIRST-LAST separated by commas. Throws a CommandError. */
+/** Parses the option --range: FIRST-LAST or TABLE:FIRST-LAST, separated by commas. Throws a CommandError. */
 export function rangesIn(text: string): readonly Range[] {
   const ranges = text.split(",").map((one) => {
-    const [, first = "", last = ""] = /^\s*([a-z]+:\w+)-(\w+)\s*$/i.exec(one) ?? [];
+    const [, first = "", last = ""] = /^([^-]+)-([^-]+)$/.exec(one.trim()) ?? [];
     const from = parseAddress(first);
-    const to = Number(last);
-    if ("table" in from && to >= from.address && to <= LAST_ADDRESS)
-      return { table: from.table, first: from.address, last: to };
+    const end = parseAddress(last);
+    // Both ends are numbers as in the manual (40001-40100), or the last end is an address of the named table (holding:0-99).
+    const to =
+      !first.includes(":") && "table" in end ? end : { table: "table" in from && from.table, address: Number(last) };
+    if ("table" in from && to.table === from.table && to.address >= from.address && to.address <= LAST_ADDRESS)
+      return { table: from.table, first: from.address, last: to.address };
     throw new CommandError(message("workshop.not_range", { text: one.trim() }), EXIT.usage);
-  });
-  return bounded(ranges);
-}
-
-/**
- * Returns the addresses that the profile's device serves: those between its holes (addresses that it refuses), else the first of each
- * table.
- */
-export function rangesOf({ holes, tables = MODBUS_TABLES }: ModbusQuirks): readonly Range[] {
-  const ranges = tables.flatMap((table): Range[] => {
-    const known = (holes[table] ?? []).filter(([first, last]) => last >= first).toSorted((a, b) => a[0] - b[0]);
-    if (known.length === 0) return [{ table, first: 0, last: USUAL_LAST }];
-    const starts = [0, ...known.map(([, last]) => last + 1)];
-    const ends = [...known.map(([first]) => first - 1), LAST_ADDRESS];
-    return starts
-      .map((first, i) => ({ table, first, last: ends[i] ?? first }))
-      .filter(({ first, last }) => first <= last);
   });
   return bounded(ranges);
 }
@@ -185,8 +161,8 @@ function bounded(ranges: readonly Range[]): readonly Range[] {
 /** The values of all addresses by table:address, or of all tags by name. Addresses that don't answer are missing. Bits are 0 and 1. */
 export type PlaceValues = ReadonlyMap<string, number>;
 
-/** The number of readings until the driver knows which addresses answer. Each reading splits the refused blocks further. */
-const WARM_UP_READINGS = 3;
+/** The maximum number of readings until the driver knows which addresses answer. Each reading splits the refused blocks further. */
+const MOST_WARM_UP_READINGS = 8;
 const GROUP = "all";
 
 /** The usual number of requests per second. It is low because the PLC has a machine to run. A higher rate must be asked for. */
@@ -201,7 +177,7 @@ export function requestRate(values: Values): number {
 /**
  * Calls `use` with a function that reads every register and bit of the ranges, or all variables of an OPC UA draft (an unfinished profile).
  */
-export function withPlaceReader<T>(
+export async function withPlaceReader<T>(
   tools: PlcTools,
   { values, io }: Call,
   use: (readPlaces: () => Promise<PlaceValues>) => Promise<T>,
@@ -211,16 +187,23 @@ export function withPlaceReader<T>(
   const rate = requestRate(values);
   const reading = { tools: tools.paced(rate), link: deviceLink(values, protocol), io };
   // Needs no scan for OPC UA, because the draft already has the server's variables.
-  const profile = protocol === "opcua" ? variablesOf(draft) : scanProfile(quirksOf(draft), textOption(values, "range"));
+  const profile =
+    protocol === "opcua"
+      ? variablesOf(draft)
+      : scanProfile(quirksOf(draft), await rangesFor({ tools: reading.tools, values, io }, draft));
   const count = profile.tags.length;
   if (profile.protocol === "modbus") io.err(textLines([message("workshop.reads", { ranges: profile.document, rate })]));
   return withDriver(reading, profile, async (driver) => {
     const groups = polledGroups({ profile }).map(([group]) => group);
     const readPlaces = async (): Promise<PlaceValues> => placeValues([...(await driver.read(groups)).values()].flat());
-    for (let i = 0; i < WARM_UP_READINGS && protocol === "modbus"; i++) {
-      io.progress(message("workshop.finding_out", { count }));
-      await readPlaces();
+    let answering = 0;
+    for (let i = 0; i < MOST_WARM_UP_READINGS && protocol === "modbus" && answering < count; i++) {
+      io.progress(message("workshop.finding_out", { count }), i / MOST_WARM_UP_READINGS);
+      const { size } = await readPlaces();
+      if (size > 0 && size === answering) break;
+      answering = size;
     }
+    if (answering === 0 && protocol === "modbus") throw new CommandError(message("workshop.no_ranges"), EXIT.failed);
     return use(readPlaces);
   });
 }
@@ -238,9 +221,19 @@ function placeTag(table: ModbusTable, address: number): ModbusTag {
   return { name, label: name, ...meaning, point: { table, address, type, scale: 1, offset: 0, sentinels: [] } };
 }
 
+/** Returns the ranges that --range names, else the ranges that the device serves. */
+async function rangesFor(
+  { tools, values, io }: Pick<Call, "values" | "io"> & { readonly tools: PlcTools },
+  draft: Draft,
+) {
+  const range = textOption(values, "range");
+  if (range !== undefined) return rangesIn(range);
+  const quirks = quirksOf(draft);
+  return servedRanges({ tools, device: deviceAddress(values), unit: unitOption(values) ?? quirks.unit_id, io }, quirks);
+}
+
 /** Makes a profile with a tag for each address of the ranges. `document` names the ranges. */
-function scanProfile(quirks: ModbusQuirks, range: string | undefined): ModbusProfile {
-  const ranges = range === undefined ? rangesOf(quirks) : rangesIn(range);
+function scanProfile(quirks: ModbusQuirks, ranges: readonly Range[]): ModbusProfile {
   return {
     name: "scan",
     version: "",

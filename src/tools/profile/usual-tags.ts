@@ -132,6 +132,15 @@ function inUnit(key: string, value: unknown, conversion: Conversion): unknown {
   return key === "min" || key === "max" ? Number(converted(value, conversion).toPrecision(LIMIT_DIGITS)) : value;
 }
 
+/** Returns the changed keys of a tag. If its unit changes, they include its limits and deadband in the new unit. */
+export function inNewUnit(tag: TagEntry, keys: Keys): Keys {
+  const [from, to] = [tag["unit"], keys["unit"]].map((one) => (typeof one === "string" ? unitOf(one) : undefined));
+  const conversion = from === undefined || to === undefined ? undefined : conversionOf(from, to);
+  if (conversion === undefined) return keys;
+  const limits = Object.entries(tag).filter(([key]) => IN_UNIT.includes(key));
+  return { ...Object.fromEntries(limits.map(([key, value]) => [key, inUnit(key, value, conversion)])), ...keys };
+}
+
 function counterTimes({ step, modulus, max_rate_per_h, retained }: CounterParameters, scale: number) {
   return {
     step: rounded(step * scale),

@@ -26,6 +26,8 @@ export interface TagVerdict {
   readonly verdict: Verdict;
   /** The range of plausible values for the tag, as text; or why the tag has no such range. */
   readonly usual: Text;
+  /** The limits of plausible values in the tag's unit; null if they aren't numbers or have no upper limit. */
+  readonly limits: { readonly min: number; readonly max: number } | null;
 }
 
 export interface RankedProfile {
@@ -92,8 +94,11 @@ function reasonsOf(profile: Profile, values: readonly TagVerdict[], named: strin
   const tags: readonly ProfileTag[] = profile.tags;
   const mode = values.find(({ verdict }, i) => tags[i]?.role === "mode" && verdict !== "silent");
   const reasons = named === undefined ? [] : [message("fit.named", { name: named })];
+  const zero = values.filter(({ verdict, value }) => verdict === "open" && value !== true).length;
+  const plausible = count("plausible") + count("open") - zero;
   const answering = values.length - count("silent");
-  reasons.push(message("fit.tags", { answering, count: values.length, plausible: count("plausible") }));
+  const all = answering === values.length ? "yes" : "no";
+  reasons.push(message("fit.tags", { all, answering, count: values.length, plausible, zero, odd: count("odd") }));
   if (mode !== undefined)
     reasons.push(message("fit.mode", { label: mode.label, value: String(mode.value), mode: mode.usual }));
   for (const { label, value, unit, usual } of values
@@ -112,14 +117,14 @@ function shown(value: Sample["value"]): string {
 export function verdictOf(profile: Profile, tag: ProfileTag, sample: Sample | undefined): TagVerdict {
   const { name, label, unit } = tag;
   const value = sample?.value ?? null;
-  const [verdict, usual] =
+  const [verdict, usual, limits = null]: Judged =
     value === null || sample?.quality === "bad"
-      ? (["silent", sample?.reason ?? message("test.never_read")] as const)
+      ? ["silent", sample?.reason ?? message("test.never_read")]
       : judged(profile, tag, value);
-  return { tag: name, label, unit, value, verdict, usual };
+  return { tag: name, label, unit, value, verdict, usual, limits };
 }
 
-type Judged = readonly [verdict: Verdict, usual: Text];
+type Judged = readonly [verdict: Verdict, usual: Text, limits?: TagVerdict["limits"]];
 
 function judged({ modes }: Profile, tag: ProfileTag, value: NonNullable<Sample["value"]>): Judged {
   if (typeof value === "string") {
@@ -140,9 +145,10 @@ function judgedNumber({ unit, between, point, counter }: ProfileTag, value: numb
   const max = between?.max ?? point.max ?? high;
   const open = min < 0 ? message("fit.any") : message("fit.not_below");
   const usual = max >= USUAL_ELSE[1] ? open : message("fit.range", { min: String(min), max: String(max) });
-  if (value === 0 && min <= 0 && max >= 0) return ["open", usual];
+  const limits = max >= USUAL_ELSE[1] ? null : { min, max };
+  if (value === 0 && min <= 0 && max >= 0) return ["open", usual, limits];
   const isPlausible = Number.isFinite(value) && value >= min && value <= max && Math.abs(value) >= LEAST;
-  return [isPlausible ? "plausible" : "odd", usual];
+  return [isPlausible ? "plausible" : "odd", usual, limits];
 }
 
 /** Returns the usual range of values in a unit, converted from another unit of its dimension if the table lacks the unit. */

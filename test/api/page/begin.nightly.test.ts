@@ -64,13 +64,12 @@ it("a new gateway can be set up from a phone until its booth is bound, and a sec
   expect(await values.innerText()).toContain("BOOTH-24");
   await mustBeUsable(other);
   await screenshot(other, "begin-5-values");
-  await press(other, "Yes, these are correct");
   const zone = other.getByLabel("Time zone of the booth");
   expect(await zone.inputValue()).toBe(await other.evaluate("Intl.DateTimeFormat().resolvedOptions().timeZone"));
   await zone.fill("America/Denver");
   await mustBeUsable(other);
   await screenshot(other, "begin-6-zone");
-  await press(other, "Test these settings");
+  await press(other, "Yes, these are correct");
 
   // The PLC answers, so the settings are kept; the serial number is next.
   await other.getByLabel("Serial number on the booth's nameplate").waitFor();

@@ -25,6 +25,8 @@ export function openBrowser(): Promise<Browser> {
 export interface Look {
   readonly viewport?: { readonly width: number; readonly height: number };
   readonly colorScheme?: "light" | "dark";
+  /** Whether the device has a touch screen, which `person` needs for taps. */
+  readonly isTouched?: boolean;
   /** The browser's language and region. */
   readonly locale?: string;
 }
@@ -72,12 +74,14 @@ export function useBrowser() {
 
 export async function openTab(
   browser: Browser,
-  { viewport = DESK, colorScheme = "light", locale = "en-GB" }: Look = {},
+  { viewport = DESK, colorScheme = "light", locale = "en-GB", isTouched = false }: Look = {},
 ): Promise<Tab> {
   const context = await browser.newContext({
     viewport,
     colorScheme,
     locale,
+    hasTouch: isTouched,
+    isMobile: isTouched,
     ignoreHTTPSErrors: true,
     acceptDownloads: true,
   });

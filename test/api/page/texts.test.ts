@@ -57,11 +57,33 @@ it("the web page's version of a message has only placeholders of the message's u
   for (const [key, pattern] of Object.entries(english).filter(([name]) => name.endsWith(".page"))) {
     const usual = argsOf(english[key.replace(/\.page$/, "")]);
     expect([key, argsOf(pattern).filter((arg) => !usual.includes(arg))]).toEqual([key, []]);
-    expect(pattern, key).not.toMatch(/booth-gateway|systemctl|sudo/);
+    expect(pattern, key).not.toMatch(COMMAND);
   }
 });
 
-it("the type declarations of message values match the English catalogue", async () => {
+/** The program, tools of an administrator, options, and actions of commands. A name of a file on the gateway is no help on a phone either. */
+const COMMAND =
+  /booth-gateway|systemctl|sudo|(?<![-\w])--[a-z]|"?profile (?:new|add|import|browse|learn|test|set)\b|\/etc\/|\.yaml\b/;
+
+it.each(["en", "es", "de"])(
+  "the page's texts and the agent's messages for the page name no command in language %s",
+  (language) => {
+    const texts = Object.entries(parsed(CATALOGUES["the page's texts"](language)));
+    const messages = Object.entries(parsed(CATALOGUES["the agent's messages"](language)));
+    const named = [...texts, ...messages.filter(([key]) => key.endsWith(".page"))].filter(([, text]) =>
+      COMMAND.test(text),
+    );
+    expect(named).toEqual([]);
+  },
+);
+
+it("each message of the profile workshop that names a command has another text for the page", () => {
+  const english = parsed(CATALOGUES["the agent's messages"]("en"));
+  const named = Object.entries(english).filter(([key, text]) => key.startsWith("workshop.") && COMMAND.test(text));
+  expect(named.map(([key]) => key).filter((key) => !key.endsWith(".page") && !(`${key}.page` in english))).toEqual([]);
+});
+
+it("the type declarations of message values are up to date with the English catalogue", async () => {
   const english = parsed(CATALOGUES["the agent's messages"]("en"));
   expect(read("args.d.ts", MESSAGES)).toBe(await argTypes(english));
 });

@@ -92,6 +92,14 @@ it("a booth id that a person gives must belong to the booth that has the serial 
   expect(render(row.reason)).toBe("in the service, serial number ABCD-123-123 belongs to booth b-1, not to b-9");
 });
 
+it("a serial number that differs only in dashes, case, O and 0 or I and 1 gets the service's spelling, and a person confirms it", () => {
+  const typed = { ...entered, serial: "ABCDI23123" } as const;
+  const row = after([typed, looking, lookedUp(ok(record))]);
+  expect(row).toMatchObject({ state: "awaiting_confirm", serial: "ABCD-123-123", confirmed: null });
+  const other = after([{ ...entered, serial: "ABCD-123-124" }, looking, lookedUp(ok(record))]);
+  expect(other.serial).toBe("ABCD-123-124");
+});
+
 describe("a rejection by a service without generations (binding numbers)", () => {
   const plain = { ...record, generation: null, gateway: null };
   const refusal = { kind: "conflict", reason: "exists already (409)" } as const;

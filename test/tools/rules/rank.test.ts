@@ -57,7 +57,7 @@ describe("rankProfiles", () => {
       [],
     );
     expect([first?.profile, second?.profile]).toEqual(["click-booth", "micro800-booth"]);
-    expect(textsOf(first?.reasons)[0]).toBe(`2 of ${click.tags.length} tags can be read, 2 with a plausible value`);
+    expect(textsOf(first?.reasons)[0]).toBe(`2 of ${click.tags.length} tags answer; 2 have plausible values`);
     expect(textsOf(first?.reasons)).toContain("Mode is 3: spray");
     expect(second).toMatchObject({ fit: 0, reasons: [message("fit.unread", { reason: "no answer" })] });
     expect(first?.values).toHaveLength(click.tags.length);

@@ -16,7 +16,7 @@ import { freeName, trialStep, zoneStep } from "./trial.js";
 
 /** @typedef {{ nodes: readonly (HTMLElement | false | null)[], close: () => void }} StepView */
 
-const STEPS = /** @type {const} */ (["service", "plc", "profile", "zone", "trial"]);
+const STEPS = /** @type {const} */ (["service", "plc", "profile", "trial", "serial"]);
 /** Interval at which the page asks whether settings on trial were accepted. */
 const LOOK_EVERY_MS = 1_000;
 
@@ -68,7 +68,7 @@ export function beginCard(context) {
   const draw = () => {
     const { draft, trial } = status;
     const lacks = context.status().lacks;
-    const step = stepOf(status, { lacks, wantsService });
+    const step = stepOf(status, { lacks, wantsService, isUnbound: isUnbound(context) });
     node.hidden = false;
     title.textContent = t(lacks.length > 0 || step !== "" ? "begin.title" : "begin.more");
     drawSteps(list, step, draft);
@@ -94,6 +94,7 @@ export function beginCard(context) {
   const update = () => {
     const isDue = performance.now() - asked >= LOOK_EVERY_MS;
     if (isDue && !isOver && (status === null || status.trial !== null)) void refresh();
+    else if (status !== null && !isOver) draw();
   };
   return { node, update, close: () => open?.close() };
 }
@@ -111,19 +112,21 @@ function viewOf(step, here, change) {
   if (step === "plc") return leaving(plcStep(here));
   if (step === "profile") return leaving(programStep(here));
   if (step === "zone") return leaving(still(zoneStep(here)));
+  if (step === "serial")
+    return still([el("p", { className: "advice" }, t("begin.serialNow")), ...summary(here, change)]);
   return still(step === "trial" ? trialStep(here) : summary(here, change));
 }
 
 /**
  * Returns the next step of the set-up; "" if it is complete.
- * @param {any} status @param {{ lacks: readonly string[], wantsService: boolean }} now
+ * @param {any} status @param {{ lacks: readonly string[], wantsService: boolean, isUnbound: boolean }} now
  */
-function stepOf({ trial, draft, service, booths }, { lacks, wantsService }) {
+function stepOf({ trial, draft, service, booths }, { lacks, wantsService, isUnbound: lacksSerial }) {
   if (trial !== null) return "trial";
   const lacksService =
     service.said_by !== "file" && (service.url === null || !service.has_key) && draft.service !== "later";
   if (wantsService || (lacksService && (lacks.length > 0 || booths.length === 0))) return "service";
-  if (draft.id === undefined && !lacks.includes("booth")) return "";
+  if (draft.id === undefined && !lacks.includes("booth")) return lacksSerial && lacks.length === 0 ? "serial" : "";
   if (!hasLink(draft)) return "plc";
   return typeof draft.profile === "string" ? "zone" : "profile";
 }
@@ -139,7 +142,9 @@ function drawSteps(list, step, draft) {
 
 /** Draws a step of the list: done, current or still to come. @param {typeof STEPS[number]} name @param {string} step @param {any} draft */
 function stepItem(name, step, draft) {
-  const [here, index] = [STEPS.indexOf(/** @type {any} */ (step)), STEPS.indexOf(name)];
+  // The time zone is asked right before the test.
+  const here = STEPS.indexOf(/** @type {any} */ (step === "zone" ? "trial" : step));
+  const index = STEPS.indexOf(name);
   const done = index < here;
   const mark = done ? "✓" : index === here ? "…" : "·";
   return el(
@@ -157,7 +162,7 @@ function stepItem(name, step, draft) {
 /** Returns the person's answer to a step as text; "": no answer yet. @param {string} name @param {any} draft */
 function answerText(name, draft) {
   if (name === "plc") return linkText(draft.link ?? {});
-  return name === "profile" ? String(draft.profile ?? "") : name === "zone" ? String(draft.tz ?? "") : "";
+  return name === "profile" ? String(draft.profile ?? "") : "";
 }
 
 /** Returns the PLC's address as text; "": no address yet. @param {any} link */
@@ -223,6 +228,11 @@ function wayBack({ status, draft, answer, run }) {
     typeof draft.profile === "string" && button("begin.other", () => answer({ profile: null })),
     (status.booths.length > 0 || hasLink(draft)) && button("begin.leave", leave),
   );
+}
+
+/** Returns whether the shown booth waits for its serial number. @param {Context} context */
+export function isUnbound(context) {
+  return context.booth()?.provisioning.state === "unprovisioned";
 }
 
 /** Returns whether the draft has a link to a PLC. @param {any} draft */

@@ -18,8 +18,8 @@ export function plcStep({ status, answer }) {
   /** @param {object} link @param {readonly string[]} said */
   const use = (link, said) => void answer({ link, said, profile: null });
 
-  /** @param {string} address */
-  const look = async (address) => {
+  /** Probes an address. A PLC that a person has chosen from the list is used at once. @param {string} address @param {boolean} [isChosen] */
+  const look = async (address, isChosen = false) => {
     found.replaceChildren();
     if (address.startsWith("opc.tcp:")) {
       const done = await work.run("/setup/find", { where: "opcua", endpoint: address });
@@ -32,6 +32,7 @@ export function plcStep({ status, answer }) {
     const done = await work.run("/plc/probe", { address });
     if (done === null) return;
     const link = linkIn(done.answer);
+    if (link !== null && isChosen) return use(link.link, link.said);
     found.replaceChildren(
       ...probeResult(done),
       ...(link === null ? [] : [useButton(address, () => use(link.link, link.said))]),
@@ -50,7 +51,7 @@ export function plcStep({ status, answer }) {
     if (done === null) return;
     list(done.answer.found, ({ host, port, protocol }) => {
       const at = `${host}:${port}`;
-      return [at, () => void look(protocol === "opcua" ? `opc.tcp://${at}` : at)];
+      return [at, () => void look(protocol === "opcua" ? `opc.tcp://${at}` : at, true)];
     });
   };
   const lookOnLines = async () => {

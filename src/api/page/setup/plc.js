@@ -1,6 +1,7 @@
 import { converse } from "../kit/api.js";
 import { buttonRow, card, el, errorText, field, pushButton, redraw, sentence, table } from "../kit/dom.js";
 import { number } from "../kit/format.js";
+import { progressLine } from "../kit/progress.js";
 import { t } from "../texts/texts.js";
 import { withSession } from "../kit/session.js";
 
@@ -52,8 +53,9 @@ export function plcCard(context) {
 /** Runs a tool of the box, with its progress and a stop button. `run` resolves with the result, or null after it has shown an error. */
 export function atWork() {
   const said = el("div", { role: "status" });
+  const work = progressLine();
   const stop = pushButton(t("plc.stop"), () => ending.abort(), { hidden: true });
-  const node = el("div", {}, buttonRow(stop), said);
+  const node = el("div", {}, work.node, said, buttonRow(stop));
   let ending = new AbortController();
   /** @param {string} path @param {object} body @returns {Promise<any>} */
   const run = async (path, body) => {
@@ -62,15 +64,15 @@ export function atWork() {
     const { signal } = ending;
     /** @type {any} */
     let done = null;
-    said.replaceChildren(t("plc.working"));
+    said.replaceChildren();
+    work.show(t("plc.working"));
     stop.hidden = false;
     try {
       await withSession(() =>
         converse(path, { body, signal }, (name, data) => {
-          if (name === "progress" && data.text !== "") said.replaceChildren(t("plc.step", data));
+          if (name === "progress" && data.text !== "") work.show(t("plc.step", data), data.share);
           if (name === "failed") said.replaceChildren(el("div", { className: "note bad" }, sentence(data.error)));
           if (name !== "done") return;
-          said.replaceChildren();
           done = data;
         }),
       );
@@ -78,8 +80,10 @@ export function atWork() {
       const text = errorText(error);
       said.replaceChildren(signal.aborted ? t("plc.stopped") : el("div", { className: "note bad" }, sentence(text)));
     }
-    if (ending.signal === signal) stop.hidden = true;
-    return ending.signal === signal ? done : null;
+    if (ending.signal !== signal) return null;
+    work.show("");
+    stop.hidden = true;
+    return done;
   };
   return { node, run, stop: () => ending.abort() };
 }

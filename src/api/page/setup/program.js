@@ -1,12 +1,16 @@
 import { t } from "../texts/texts.js";
 import { buttonRow, el, pushButton, sentence, table } from "../kit/dom.js";
-import { number, valueText } from "../kit/format.js";
+import { hasSession } from "../kit/api.js";
+import { valueText } from "../kit/format.js";
 import { atWork } from "./plc.js";
+import { zoneForm } from "./trial.js";
 
 /** @typedef {import("./begin.js").Step} Step */
 
 const MOST_SHOWN = 6;
 const LEAST_SHOWN = 0.1;
+/** Least fit of a profile that the page recommends. */
+const LEAST_GOOD = 0.5;
 const LOOKS = /** @type {const} */ ({ plausible: "good", open: "", odd: "bad", silent: "warn" });
 /** Verdicts on values in the order of the list: values that need attention come first. */
 const ORDER = ["odd", "silent", "plausible", "open"];
@@ -15,7 +19,8 @@ const ORDER = ["odd", "silent", "plausible", "open"];
  * Asks which program runs in the PLC. Lists the known programs by how well they fit, and then their values with the usual ranges.
  * @param {Step} step
  */
-export function programStep({ draft, answer }) {
+export function programStep(step) {
+  const { draft } = step;
   const work = atWork();
   const found = el("div", {});
   const read = async () => {
@@ -27,9 +32,11 @@ export function programStep({ draft, answer }) {
   const showAll = (profiles) => {
     // Leaves out a profile that fits badly if others fit better.
     const likely = profiles.filter(({ fit }, index) => index < MOST_SHOWN && (index === 0 || fit >= LEAST_SHOWN));
+    const fits = (likely[0]?.fit ?? 0) >= LEAST_GOOD;
+    const create = buttonRow(pushButton(t("begin.noneFits"), openWorkshop, fits ? {} : { className: "main" }));
+    const cards = likely.map((one, index) => profileCard(one, fits && index === 0, () => showValues(one, profiles)));
     found.replaceChildren(
-      ...likely.map((one, index) => profileCard(one, index, () => showValues(one, profiles))),
-      buttonRow(pushButton(t("begin.noneFits"), openWorkshop)),
+      ...(fits ? [...cards, create] : [el("p", { className: "advice" }, t("begin.fitsBadly")), create, ...cards]),
     );
   };
   /** @param {any} one @param {readonly any[]} profiles */
@@ -38,15 +45,16 @@ export function programStep({ draft, answer }) {
       el("h3", {}, `${one.profile}: ${t("begin.values")}`),
       el("p", { className: "soft" }, t("begin.compare")),
       valueTable(one.values),
-      el(
-        "div",
-        { className: "buttons sticky" },
-        pushButton(t("begin.right"), () => void answer({ profile: one.profile }), { className: "main" }),
-        pushButton(t("begin.other"), () => showAll(profiles)),
-      ),
+      ...zoneForm(step, {
+        profile: one.profile,
+        yes: t("begin.right"),
+        other: pushButton(t("begin.other"), () => showAll(profiles)),
+      }),
     );
     found.querySelector("h3")?.scrollIntoView({ block: "start" });
   };
+  // Reads at once, unless the person would first have to enter the PIN.
+  if (hasSession()) void read();
   const nodes = [
     el("h3", {}, t("begin.rank")),
     el("p", { className: "soft" }, t("begin.rankText")),
@@ -65,17 +73,22 @@ function openWorkshop() {
 }
 
 /**
- * Draws a profile with its fit, the reasons for this fit, and a button that chooses the profile.
- * @param {any} ranked @param {number} index @param {() => void} choose
+ * Draws a profile, the reasons why it fits or not, and a button that chooses the profile.
+ * @param {any} ranked @param {boolean} isBest @param {() => void} choose
  */
-function profileCard({ profile, fit, reasons }, index, choose) {
-  const percent = number(fit * 100, 0);
+function profileCard({ profile, reasons }, isBest, choose) {
   return el(
     "section",
-    { className: index === 0 ? "ranked first" : "ranked", "aria-label": profile },
-    el("p", {}, el("strong", {}, profile), " ", el("span", { className: "badge" }, t("begin.fits", { percent }))),
+    { className: isBest ? "ranked first" : "ranked", "aria-label": profile },
+    el(
+      "p",
+      {},
+      el("strong", {}, profile),
+      isBest && " ",
+      isBest && el("span", { className: "badge good" }, t("begin.best")),
+    ),
     el("ul", {}, ...reasons.map((/** @type {string} */ reason) => el("li", {}, sentence(reason)))),
-    buttonRow(pushButton(t("begin.choose", { profile }), choose, index === 0 ? { className: "main" } : {})),
+    buttonRow(pushButton(t("begin.choose", { profile }), choose, isBest ? { className: "main" } : {})),
   );
 }
 
@@ -83,7 +96,7 @@ function profileCard({ profile, fit, reasons }, index, choose) {
 function valueTable(values) {
   const heads = [t("begin.value"), t("begin.now"), t("begin.usual")];
   const sorted = values.toSorted((one, other) => ORDER.indexOf(one.verdict) - ORDER.indexOf(other.verdict));
-  const rows = sorted.map(({ label, value, unit, verdict, usual }) => [
+  const rows = sorted.map(({ label, value, unit, verdict, usual, limits }) => [
     label,
     el(
       "span",
@@ -92,7 +105,7 @@ function valueTable(values) {
       " ",
       el("span", { className: `badge ${LOOKS[/** @type {keyof typeof LOOKS} */ (verdict)]}` }, t(`verdict.${verdict}`)),
     ),
-    usual,
+    limits === null ? usual : t("begin.range", { min: valueText(limits.min, unit), max: valueText(limits.max, unit) }),
   ]);
   const made = table(t("begin.values"), heads, rows);
   made.classList.add("paired", "halves");

@@ -1,4 +1,4 @@
-import { beginCard } from "./begin.js";
+import { beginCard, isUnbound } from "./begin.js";
 import { bindingCard } from "./binding.js";
 import { card, el, pushButton, redraw, table } from "../kit/dom.js";
 import { durationText, secondsText, valueText, versionsOf, whenText } from "../kit/format.js";
@@ -32,13 +32,14 @@ export function setupView(context) {
   const look = plcCard(context);
   const network = networkCard(context);
   const workshop = workshopCard(context);
+  const isSettingUp = context.status().lacks.length > 0 || isUnbound(context);
   const node = el(
     "div",
     { className: "grid" },
     // Shows the set-up card first until the set-up is complete, then the binding card.
-    context.status().lacks.length > 0 && begin.node,
+    isSettingUp && begin.node,
     binding.node,
-    context.status().lacks.length === 0 && begin.node,
+    !isSettingUp && begin.node,
     plc,
     size.node,
     look.node,

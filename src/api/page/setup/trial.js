@@ -5,11 +5,20 @@ import { durationText } from "../kit/format.js";
 
 /** @typedef {import("./begin.js").Step} Step */
 
-/** Suggests the phone's time zone for the booth; a person confirms it. @param {Step} step */
-export function zoneStep({ status, draft, answer, run }) {
-  const own = draft.tz ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** Asks for the time zone of a chosen profile's booth, and tests the settings. @param {Step} step */
+export function zoneStep(step) {
+  return zoneForm(step, { profile: step.draft.profile, yes: t("begin.try") });
+}
+
+/**
+ * Draws the form that starts the test of a profile. It suggests the phone's time zone, and asks for a name only if there are several booths.
+ * @param {Step} step @param {{ profile: string, yes: string, other?: HTMLElement }} wish
+ */
+export function zoneForm({ status, draft, answer, run }, { profile, yes, other }) {
+  const id = draft.id ?? freeName(status);
+  const known = status.booths.find((/** @type {any} */ one) => one.booth === id)?.tz;
+  const own = draft.tz ?? known ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const hint = el("p", { className: "soft small", id: "zone-hint" }, zoneText(own));
-  const name = draft.id ?? freeName(status);
   const form = el(
     "form",
     {
@@ -20,9 +29,10 @@ export function zoneStep({ status, draft, answer, run }) {
       onsubmit: async (/** @type {Event} */ event) => {
         event.preventDefault();
         const data = new FormData(/** @type {HTMLFormElement} */ (form));
-        const [id, tz] = [String(data.get("id")).trim(), String(data.get("tz")).trim()];
-        await answer({ id, tz });
-        await run(() => send("/setup/booth", { id, profile: draft.profile, ...draft.link, tz }));
+        const tz = String(data.get("tz")).trim();
+        const entry = { id: String(data.get("id") ?? id).trim(), profile, tz };
+        await answer(entry);
+        await run(() => send("/setup/booth", { ...draft.link, ...entry }));
       },
     },
     field(t("begin.zone"), {
@@ -34,16 +44,17 @@ export function zoneStep({ status, draft, answer, run }) {
       "aria-describedby": "zone-hint",
     }),
     hint,
-    field(t("begin.name"), {
-      name: "id",
-      required: true,
-      maxLength: 32,
-      pattern: "[a-z0-9][a-z0-9\\-]{0,31}",
-      value: name,
-      autocapitalize: "none",
-      spellcheck: false,
-    }),
-    buttonRow(el("button", { className: "main", type: "submit" }, t("begin.try"))),
+    status.booths.length > 0 &&
+      field(t("begin.name"), {
+        name: "id",
+        required: true,
+        maxLength: 32,
+        pattern: "[a-z0-9][a-z0-9\\-]{0,31}",
+        value: id,
+        autocapitalize: "none",
+        spellcheck: false,
+      }),
+    el("div", { className: "buttons sticky" }, el("button", { className: "main", type: "submit" }, yes), other),
   );
   form.querySelector("input")?.setAttribute("list", "zones");
   const zones = el(

@@ -1,65 +1,109 @@
 import { get, saveBlob, send } from "../kit/api.js";
 import { t } from "../texts/texts.js";
-import { buttonRow, el, errorText, field, pushButton, redraw } from "../kit/dom.js";
+import { askUser, buttonRow, el, errorText, field, forget, pushButton, redraw } from "../kit/dom.js";
 import { withSession } from "../kit/session.js";
 import { importList } from "./import-list.js";
+import { pick, tagTable, unitPick } from "./tag-table.js";
 import { talkPanel } from "./workshop-talk.js";
 
 /** @typedef {import("../main.js").Context} Context */
 
 /** Maximum number of a profile's missing parts that are shown. */
 const MOST_MISSING = 3;
+/** Modes of a day, in an order that a booth can go through, and then the others. */
+const MODES = "idle spray flash purge bake off prep cool_down setback maintenance fault estop".split(" ");
+const USUAL_MODES = 5;
+/** Durations of the search for counters. */
+const WATCHED = ["5m", "10m", "30m", "2h"];
 
-/**
- * Actions of the workshop's forms. `run`: runs an action of the workshop and shows its progress.
- * @typedef {{ run: (wish: Readonly<Record<string, string>>) => Promise<any>, refresh: () => Promise<void>, failed: (error: unknown) => void }} Bench
- */
+/** @typedef {Readonly<Record<string, unknown>>} Wish */
 
 /** Makes a profile for the site step by step at the PLC, with the same functions as the command `profile`. @param {Context} context */
 export function workshopCard(context) {
   const talk = talkPanel();
   const body = el("div", {});
+  const forms = el("div", {});
   /** @type {any} */
   let status = null;
   let chosen = "";
+  /** Number of the actions that were begun. */
+  let begun = 0;
+  /** Newest values of the chosen profile's tags. @type {ReadonlyMap<string, any>} */
+  let values = new Map();
+  const booth = () => context.booth()?.booth;
   const refresh = async () => {
-    status = await withSession(() => get("/workshop"));
-    if (!status.profiles.some((/** @type {any} */ { name }) => name === chosen))
-      chosen = status.profiles[0]?.name ?? "";
+    const id = booth();
+    status = await withSession(() => get(`/workshop${id === undefined ? "" : `?booth=${encodeURIComponent(id)}`}`));
+    if (!status.profiles.some((/** @type {any} */ { name }) => name === chosen)) choose(status.profiles[0]?.name ?? "");
     draw();
   };
   /** @param {unknown} error */
   const failed = (error) => talk.fail(errorText(error));
-  /** @type {Bench} */
-  const bench = { run: (wish) => talk.run(wish).finally(() => void refresh().catch(failed)), refresh, failed };
-  const draw = () => {
-    const profile = status.profiles.find((/** @type {any} */ { name }) => name === chosen) ?? null;
-    redraw(body, [status, chosen], () => [
-      choice(status.profiles, chosen, (name) => {
-        chosen = name;
-        draw();
-      }),
-      newForm(status.families, async (name, from) => {
-        const done = await bench.run({ action: "new", what: name, from });
-        if (done === null) return;
-        chosen = name;
-        draw();
-      }),
-      ...(profile === null ? [] : steps(profile, { context, bench })),
-    ]);
+  /** Runs an action, and then reads the values of all tags if the profile was changed. @param {Wish} wish */
+  const run = async (wish) => {
+    const own = (begun += 1);
+    const done = await talk.run({ booth: booth(), profile: chosen || undefined, ...wish });
+    if (wish.action === "test") return keep(done);
+    // Empties the forms, which keep typed texts when they are drawn again.
+    if (done !== null) forms.replaceChildren();
+    if (done !== null) forget(forms);
+    await refresh().catch(failed);
+    const canRead = done !== null && wish.action !== "export" && tagsOf().length > 0 && status.plc !== null;
+    // Does not interrupt an action that was begun in the meantime.
+    if (canRead && own === begun) await read("1s");
+    return done;
   };
-  const node = el(
+  /** @param {string} length */
+  const read = (length) => run({ action: "test", for: length });
+  /** @param {any} done */
+  const keep = (done) => {
+    if (done !== null) values = new Map(done.answer.tags.map((/** @type {any} */ one) => [one.tag, one]));
+    draw();
+    return done;
+  };
+  const tagsOf = () => profileOf()?.entries ?? [];
+  const profileOf = () => status.profiles.find((/** @type {any} */ { name }) => name === chosen) ?? null;
+  /** @param {string} name */
+  const choose = (name) => {
+    chosen = name;
+    values = new Map();
+  };
+  const draw = () => {
+    redraw(body, [status, chosen, [...values]], () => [
+      el("p", { id: "workshop-plc" }, status.plc === null ? t("workshop.noPlc") : t("workshop.plc", status)),
+      choice(status.profiles, chosen, (name) => (choose(name), draw())),
+      newForm(status, async (name, from) => {
+        const done = await run({ action: "new", what: name, from, profile: undefined });
+        if (done !== null) (choose(name), draw());
+      }),
+      ...(profileOf() === null ? [] : overview(profileOf(), { status, values, context, run, read, failed })),
+    ]);
+    // The forms do not depend on values, so that a new value does not clear a choice.
+    const { protocol = "", tags = 0 } = profileOf() ?? {};
+    redraw(forms, [chosen, protocol], () =>
+      chosen === "" ? [] : [...tagSteps(run, { status, protocol, tags, failed }), ...learnSteps(run, protocol)],
+    );
+  };
+  const node = workshopNode(body, forms, talk.node);
+  const open = async () => {
+    await refresh();
+    if (tagsOf().length > 0 && status.plc !== null) await read("1s");
+  };
+  node.addEventListener("toggle", () => {
+    if (/** @type {HTMLDetailsElement} */ (node).open && status === null) void open().catch(failed);
+  });
+  return { node, update: () => undefined, close: () => talk.stop() };
+}
+
+/** @param {...HTMLElement} parts */
+function workshopNode(...parts) {
+  return el(
     "details",
     { className: "card wide no-print", id: "workshop" },
     el("summary", {}, el("h2", {}, t("workshop.title"))),
     el("p", { className: "soft" }, t("workshop.text")),
-    body,
-    talk.node,
+    ...parts,
   );
-  node.addEventListener("toggle", () => {
-    if (/** @type {HTMLDetailsElement} */ (node).open && status === null) void refresh().catch(failed);
-  });
-  return { node, update: () => undefined, close: () => talk.stop() };
 }
 
 /**
@@ -67,7 +111,7 @@ export function workshopCard(context) {
  * @param {readonly any[]} profiles @param {string} chosen @param {(name: string) => void} choose
  */
 function choice(profiles, chosen, choose) {
-  if (profiles.length === 0) return null;
+  if (profiles.length < 2) return null;
   const select = el(
     "select",
     {
@@ -80,29 +124,43 @@ function choice(profiles, chosen, choose) {
 }
 
 /**
- * Draws the form that starts a profile. `from`: the family of the shipped profile that it is based on.
- * @param {readonly string[]} families @param {(name: string, from: string) => Promise<void>} begin
+ * Draws the form that starts a profile. `from`: the family of the shipped profile that gives word order and limits.
+ * @param {any} status @param {(name: string, from: string) => Promise<void>} begin
  */
-function newForm(families, begin) {
+function newForm({ families, profiles, plc }, begin) {
+  const usual = plc?.startsWith("opc.tcp:") ? "opcua" : "modbus";
   const from = el(
     "select",
     { id: "workshop-from", name: "from" },
-    ...families.map((family) => el("option", { value: family }, family)),
+    ...families.map((/** @type {string} */ family) =>
+      el(
+        "option",
+        { value: family, selected: family === usual },
+        FAMILIES.includes(family) ? t(`family.${family}`) : family,
+      ),
+    ),
   );
   const name = {
-    ...{ name: "name", required: true, pattern: "[a-z0-9][a-z0-9._\\-]{0,63}" },
+    ...{ name: "name", required: true, pattern: "[a-z0-9][a-z0-9._\\-]{0,63}", value: `plc-${profiles.length + 1}` },
     ...{ autocapitalize: "none", spellcheck: false },
   };
   const family = el("div", {}, el("label", { for: "workshop-from" }, t("workshop.from")), from);
-  return section("new", [field(t("workshop.name"), name), family], (values) =>
-    begin(values.name ?? "", values.from ?? "modbus"),
+  const form = section("new", [field(t("workshop.name"), name), family], (given) =>
+    begin(given.name ?? "", given.from ?? "modbus"),
   );
+  form.open = profiles.length === 0;
+  return form;
 }
 
-/** Shows the remaining steps of an unfinished profile. @param {any} profile @param {{ context: Context, bench: Bench }} at */
-function steps({ name, tags, missing }, { context, bench }) {
-  /** @param {Readonly<Record<string, string>>} wish */
-  const run = (wish) => bench.run({ ...wish, profile: name });
+/** Families that are a protocol instead of a maker's PLC. */
+const FAMILIES = ["modbus", "opcua"];
+
+/**
+ * Shows a profile: the missing parts, the tags, and the actions on all of them.
+ * @param {any} profile @param {any} at
+ */
+function overview(profile, { status, values, context, run, read, failed }) {
+  const { name, tags, entries, missing, can_undo, text } = profile;
   const isReady = missing.length === 0;
   const how = isReady
     ? t("workshop.ready", { name, tags })
@@ -111,58 +169,136 @@ function steps({ name, tags, missing }, { context, bench }) {
     const done = await run({ action: "export" });
     if (done?.list) saveBlob(new Blob([done.list], { type: "text/csv" }), `${name}.csv`);
   };
-  const take = () => void use(name, context).catch(bench.failed);
+  const drop = async () => {
+    const question = { text: t("workshop.deleteText", { name }), yes: t("workshop.deleteYes"), no: t("workshop.no") };
+    if ((await askUser(t("workshop.delete"), question)) !== null) await run({ action: "delete" });
+  };
+  const bench = {
+    ...{ usual: status.usual, units: status.units, values },
+    set: (/** @type {string} */ what, /** @type {object} */ keys) => run({ action: "set", what, keys }),
+    remove: (/** @type {string} */ what) => run({ action: "remove", what }),
+  };
   return [
     el("p", { className: isReady ? "note good" : "note" }, how),
-    isReady && buttonRow(pushButton(t("workshop.use", { name }), take, { className: "main" })),
-    ...tagSteps(run, bench.failed),
-    ...learnSteps(run),
-    section("test", [input("for", { value: "10s", maxLength: 10 })], (values) => run({ action: "test", ...values })),
-    buttonRow(pushButton(t("workshop.export"), () => void save())),
+    isReady &&
+      buttonRow(
+        pushButton(t("workshop.use", { name }), () => void use(name, context).catch(failed), { className: "main" }),
+      ),
+    entries.length > 0 && tagTable(entries, bench),
+    buttonRow(
+      entries.length > 0 && pushButton(t("workshop.read"), () => void read("10s")),
+      can_undo && pushButton(t("workshop.undo"), () => void run({ action: "undo" })),
+      entries.length > 0 && pushButton(t("workshop.export"), () => void save()),
+      pushButton(t("workshop.delete"), () => void drop()),
+    ),
+    el("details", {}, el("summary", {}, t("workshop.source")), el("pre", { className: "source", tabIndex: 0 }, text)),
   ];
 }
 
 /**
  * Draws the forms that add tags to a profile: a single tag, or the tags of a file.
- * @param {(wish: Readonly<Record<string, string>>) => Promise<any>} run @param {(error: unknown) => void} failed shows an error
+ * @param {(wish: Wish) => Promise<any>} run @param {{ status: any, protocol: string, tags: number, failed: (error: unknown) => void }} at
  */
-function tagSteps(run, failed) {
-  const add = [
-    input("tag", { name: "what", required: true, maxLength: 60 }),
+function tagSteps(run, { status, protocol, tags, failed }) {
+  return [
+    addStep(run, status, tags),
+    importList(run, failed),
+    protocol === "opcua" &&
+      section("browse", [input("part", { name: "what", maxLength: 200 })], (values) =>
+        run({ action: "browse", ...values }),
+      ),
+  ];
+}
+
+/** Draws the form that finds a tag by the value on the display. @param {(wish: Wish) => Promise<any>} run @param {any} status @param {number} tags */
+function addStep(run, { usual, units }, tags) {
+  const own = input("ownName", { name: "own", maxLength: 60 });
+  own.hidden = true;
+  const unit = unitPick(units, usual[0]?.unit, "-add");
+  const choices = [...usual.map((/** @type {any} */ one) => [one.name, one.label]), ["", t("workshop.otherTag")]];
+  const what = pick("what", choices, usual[0]?.name);
+  what.addEventListener("change", () => {
+    const select = what.querySelector("select");
+    const found = usual.find((/** @type {any} */ one) => one.name === select?.value);
+    own.hidden = found !== undefined;
+    /** @type {HTMLSelectElement} */ (unit.querySelector("select")).value = found?.unit ?? "";
+  });
+  const fields = [
+    what,
+    own,
     input("at", { required: true, maxLength: 300 }),
     input("expect", { maxLength: 100 }),
-    input("with", { maxLength: 500 }),
+    unit,
   ];
-  return [
-    section("add", add, (values) => run({ action: "add", ...values })),
-    importList(run, failed),
-    section("browse", [input("part", { name: "what", maxLength: 200 })], (values) =>
-      run({ action: "browse", ...values }),
-    ),
-  ];
+  const form = section("add", fields, ({ what: name = "", own: label = "", at, expect, unit: given }) => {
+    const keys = { ...(given ? { unit: given } : {}), ...(name === "" && label !== "" ? { label } : {}) };
+    return run({ action: "add", what: name || nameFor(label), at, expect, keys });
+  });
+  if (tags === 0) form.open = true;
+  return form;
+}
+
+/** Makes a tag's name from a label. @param {string} label */
+function nameFor(label) {
+  const plain = label.normalize("NFD").replaceAll(/\p{M}/gu, "").toLowerCase();
+  return plain.replaceAll(/[^a-z0-9]+/g, "_").replaceAll(/^_|_$/g, "") || "value";
 }
 
 /**
  * Draws the forms that find the modes and the counters in a PLC's registers.
- * @param {(wish: Readonly<Record<string, string>>) => Promise<any>} run
+ * @param {(wish: Wish) => Promise<any>} run @param {string} protocol
  */
-function learnSteps(run) {
-  const modes = [
-    input("which", { name: "modes", value: "idle,spray,flash,purge,bake", maxLength: 300 }),
-    input("range", { maxLength: 500 }),
-    input("for", { value: "10s", maxLength: 10 }),
-  ];
-  const counters = [input("range", { maxLength: 500 }), input("for", { value: "10m", maxLength: 10 })];
+function learnSteps(run, protocol) {
+  const modes = el(
+    "fieldset",
+    {},
+    el("legend", {}, t("workshop.which")),
+    ...MODES.map((mode, index) =>
+      el(
+        "label",
+        { className: "check" },
+        el("input", { type: "checkbox", name: "mode", value: mode, defaultChecked: index < USUAL_MODES }),
+        t(`mode.${mode}`),
+      ),
+    ),
+  );
+  const isModbus = protocol === "modbus";
+  const range = () =>
+    el("div", { className: "fields" }, input("first", { maxLength: 40 }), input("last", { maxLength: 40 }));
+  const watched = pick(
+    "for",
+    WATCHED.map((value) => [value, t("workshop.minutes", { minutes: minutesIn(value) })]),
+    "10m",
+  );
   return [
-    section("modes", modes, (values) => run({ action: "learn", what: "modes", ...values })),
-    section("counters", counters, (values) => run({ action: "learn", what: "counters", ...values })),
+    section("modes", [modes, ...(isModbus ? [range()] : [])], ({ first, last }, form) => {
+      const chosen = new FormData(form).getAll("mode").join(",");
+      return run({ action: "learn", what: "modes", modes: chosen, ...rangeOf(first, last) });
+    }),
+    isModbus &&
+      section("counters", [range(), watched], ({ first, last, for: length }) =>
+        run({ action: "learn", what: "counters", for: length, ...rangeOf(first, last) }),
+      ),
   ];
+}
+
+/** @param {string} length such as 10m or 2h */
+function minutesIn(length) {
+  return Number.parseInt(length, 10) * (length.endsWith("h") ? 60 : 1);
+}
+
+/** Returns the range to search; without both ends, the box finds the registers that answer. @param {string} [first] @param {string} [last] */
+function rangeOf(first, last) {
+  return first && last ? { range: `${first}-${last}` } : {};
 }
 
 /** @param {string} name of its label, and of what it gives where nothing else is said @param {Readonly<Record<string, unknown>>} more */
 function input(name, more) {
   return field(t(`workshop.${name}`), { name, autocapitalize: "none", spellcheck: false, ...more });
 }
+
+/** Names of the open steps, which stay open when the card is drawn again. @type {Set<string>} */
+const opened = new Set();
 
 /**
  * Draws a step of the workshop, closed at first.
@@ -192,7 +328,11 @@ function section(name, fields, act) {
     form.querySelector(`label[for="${one.id}"]`)?.setAttribute("for", `${one.id}-${name}`);
     one.id = `${one.id}-${name}`;
   }
-  return el("details", {}, el("summary", {}, title), form);
+  const step = /** @type {HTMLDetailsElement} */ (
+    el("details", { open: opened.has(name) }, el("summary", {}, title), form)
+  );
+  step.addEventListener("toggle", () => (step.open ? opened.add(name) : opened.delete(name)));
+  return step;
 }
 
 /**
