@@ -14,6 +14,7 @@ import { OPERATIONS } from "./resources/table.ts";
 import type { Uplinks } from "./storage/port.ts";
 import type { MailWay } from "./accounts/mail.ts";
 import { startFigures } from "./fleet/figures.ts";
+import { watchFleet } from "./fleet/watch.ts";
 import { startIngest } from "./fleet/ingest.ts";
 import { startVitals, type Vital } from "./vitals.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
@@ -149,10 +150,12 @@ async function startWorker({ options, service, reports, started, vitals }: Parts
 /** Starts the computation of facts, events and alerts. */
 function startFolding(parts: Parts): Promise<string> {
   const { options, reports, started, vitals } = parts;
-  const { store: url, keepDays: keep_days, clockOrigin: clock_origin, log } = options;
+  const { store: url, keepDays: keep_days, clockOrigin: clock_origin, clock, log } = options;
   started.push(startFigures({ url, keep_days, clock_origin, log }).stop);
-  started.push(startEvaluator(reports, options.log).stop);
-  vitals.push({ metrics: () => ({ booth_service_evaluates: reports.leads() ? 1 : 0 }) });
+  started.push(startEvaluator(reports, log).stop);
+  const watching = watchFleet(url, () => clock.wall());
+  started.push(watching.stop);
+  vitals.push({ metrics: () => ({ booth_service_evaluates: reports.leads() ? 1 : 0 }) }, { metrics: watching.metrics });
   return Promise.resolve("");
 }
 

@@ -215,6 +215,7 @@ function boothLines(
     log.forked === null
       ? null
       : `  ${style.warn("RENAMED")}   ${render(log.forked.reason)}; ${render(log.forked.advice)}`,
+    log.lacking === null ? null : `  ${style.warn("RESENT")}    ${render(log.lacking.reason)}`,
     reports.refused === null
       ? null
       : `  REFUSED   the report on the booth's devices, ${durationText(at - reports.refused.at)} ago: ${render(reports.refused.reason)}`,

@@ -21,7 +21,7 @@ import type { Config } from "../config/port.ts";
 import { type LoadedConfig, loadUsableOrLastGood } from "../config/usable.ts";
 import type { Clock, Random } from "../domain/machine.ts";
 import type { Wiped } from "../domain/provisioning.ts";
-import { DAY_MS } from "../domain/time.ts";
+import { DAY_MS, YEAR_MS } from "../domain/time.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import { monotonicMs } from "../monotonic.ts";
 import { retryingIdentity } from "../provisioning/binding.ts";
@@ -75,7 +75,11 @@ async function openProcess(config: Config, outer: LongIo, file: string) {
   const thread = openStoreThread({
     dataDir: config.data_dir,
     standbyDir: join(config.runtime_dir, "standby"),
-    budget: { max_bytes: config.store.max_bytes, max_age_ms: config.store.max_age_days * DAY_MS },
+    budget: {
+      max_bytes: config.store.max_bytes,
+      max_age_ms: config.store.max_age_days * DAY_MS,
+      records_age_ms: config.retention.records_years * YEAR_MS,
+    },
   });
   /** Functions that end each thread at once, in case the process hangs after a fatal error. */
   const threads: (() => Promise<unknown>)[] = [thread.terminate];

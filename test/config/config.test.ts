@@ -43,6 +43,7 @@ describe("the gateway configuration", () => {
       page: { port: 8470, lan_port: 8443 },
       runtime_dir: "/run/booth-gateway",
       store: { max_bytes: 64_000_000, max_age_days: 30 },
+      retention: { records_years: 5 },
       profile_dirs: ["/etc/profiles", "/var/lib/booth-gateway/profiles", SHIPPED_PROFILES],
       log_level: "info",
       commit_interval_ms: 10_000,

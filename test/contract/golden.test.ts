@@ -50,6 +50,7 @@ it("protocol messages of rare kinds, such as an ack with a rejected record, matc
       generation: 2,
       oldest_seq: 41,
       newest_seq: 99,
+      acked_seq: 40,
       predecessor: { stream_id: "stream-1", last_seq: 40 },
       config_revision: 3,
     },

@@ -37,11 +37,11 @@ const RECORDS: readonly Placed[] = [
 
 it("the gateway's hello, heartbeat and batch fit their schemas", () => {
   const booth = { serial: "ABCD1234", generation: 2 };
-  const hello = { ...booth, stream: "s", oldest_seq: 41, newest_seq: 99, config_revision: 3 };
+  const hello = { ...booth, stream: "s", oldest_seq: 41, newest_seq: 99, acked_seq: 60, config_revision: 3 };
   expectFit("hello", JSON.parse(helloText("a", [{ ...hello, predecessor: null }])));
   expectFit("hello", JSON.parse(helloText("a", [{ ...hello, predecessor: { stream_id: "r", last_seq: 40 } }])));
   const versions = { firmware_version: "1", plc_program: null, plc_program_revision: null };
-  const beat = { ...booth, ...versions, stream: "s", link: "up" as const, mode: "Spray", waiting_records: 1 };
+  const beat = { ...booth, ...versions, stream: "s", link: "up" as const, mode: "Spray", acked_seq: 60, waiting_records: 1 };
   const saying = { clock: virtualClock({ wall: EPOCH }), agentVersion: "0.0.0", service_time: TIMES };
   const state = { session: "a", since: EPOCH, online: true };
   for (const rest of [{ oldest_at: null, hours_to_full: null }, { oldest_at: EPOCH, hours_to_full: 1.5 }])

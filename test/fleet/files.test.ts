@@ -49,19 +49,23 @@ describe("the configuration files of a fleet service on several machines", () =>
 
   it("contain systemd units that start each role with valid arguments under the example settings", async () => {
     const env = new Map(
-      textOf("systemd/fleet/fleet.env.example")
+      textOf("systemd/fleet/service.env")
         .split("\n")
         .filter((line) => /^[A-Z_]+=/.test(line))
         .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
     );
-    for (const role of ROLES) {
-      const unit = textOf(`systemd/fleet/booth-service-${role}@.service`);
-      const start = /^ExecStart=\S+ simulators\/main\.ts service (.*)$/m.exec(unit)?.[1] ?? "";
+    for (const [name, does] of [
+      ...ROLES.map((role) => [`service-${role}`, `--role ${role}`] as const),
+      ["broker-users", "brokers "] as const,
+    ]) {
+      const unit = textOf(`systemd/fleet/booth-${name}@.service`);
+      const start = /^ExecStart=\/usr\/lib\/booth-service\/booth-service (.*)$/m.exec(unit)?.[1] ?? "";
       const filled = start
         .replaceAll("%i", "1")
-        .replace(/\$\{?([A-Z]+)\}?/g, (_, name: string) => env.get(name) ?? "?");
-      expect(filled).toContain(`--role ${role}`);
-      expect(await saidOf(filled.split(" "))).toBe("0");
+        .replace(/\$\{?([A-Z_]+)\}?/g, (_, variable: string) => env.get(variable) ?? "?");
+      expect(filled).toContain(does);
+      const words = filled.split(" ").filter((word) => word !== "");
+      expect(await saidOf(words), filled).toBe("0");
     }
   });
 

@@ -4,13 +4,13 @@ import { type RanFleet, runFleet } from "../../simulators/fleet/fleet.ts";
 import { ofTest } from "../support/temporary.ts";
 import type { BrokerProcess } from "../system/broker-outages.ts";
 import { freePort } from "../system/mosquitto.ts";
-import { mosquittoPart, type Part, postgresPart, type ServicePart, servicePart } from "./parts.ts";
+import { mosquittoPart, postgresPart, type ServicePart, servicePart } from "./parts.ts";
 
 const ADMIN_KEY = "fleet-admin";
 
 /** PostgreSQL, two workers and HTTP over one broker, for up to a hundred gateways. All parts end with the test. */
 export interface SmallSite {
-  readonly postgres: Part & { readonly url: string };
+  readonly postgres: Awaited<ReturnType<typeof postgresPart>>;
   readonly workers: readonly ServicePart[];
   readonly http: ServicePart;
   readonly url: string;

@@ -20,18 +20,25 @@ function resending() {
       begun.push({ order, signal, end: () => resolve(sums) });
       signal.addEventListener("abort", () => reject(new Error("ended")));
     });
-  const binding = { waiting_backfills: [], resending: null, backfills: new Map<string, unknown>() };
-  const booth = { state: {}, binding, gateway: { clock, resend, news: createSignal(clock) } } as unknown as BoundBooth;
+  const binding = {
+    waiting_backfills: [],
+    resending: null,
+    lacking: null as object | null,
+    backfills: new Map<string, unknown>(),
+  };
+  const log = { warn: () => undefined };
+  const gateway = { clock, log, resend, news: createSignal(clock) };
+  const booth = { state: {}, binding, gateway } as unknown as BoundBooth;
   const stop = new AbortController();
   const order = (
     ranges: readonly SeqRange[],
-    { digest = null as string | null, minutes = 60, stream_id = "s" } = {},
+    { digest = null as string | null, minutes = 60, stream_id = "s", lacks = null as number | null } = {},
   ) => {
     const call = {
       id: "id",
       expires_at: minutes * MINUTE_MS,
       resumed: false,
-      order: { type: "backfill" as const, serial: "A", stream_id, ranges, digest },
+      order: { type: "backfill" as const, serial: "A", stream_id, ranges, digest, lacks },
     };
     return backfill(booth, { call, now: 0 }, stop.signal).catch((error: unknown) => String(error));
   };
@@ -97,4 +104,18 @@ it("mergeRanges merges overlapping ranges, but not ranges that only touch", () =
     range(10, 12),
   ]);
   expect(mergeRanges(Array.from({ length: 1_000 }, () => range(1, 7)))).toEqual([range(1, 7)]);
+});
+
+it("a backfill of records that the service has lost shows its progress until it ends", async () => {
+  const { clock, begun, binding, order } = resending();
+  const whole = order([range(21, 50)], { lacks: 30 });
+  const other = order([range(1, 5)]);
+  expect(binding.lacking).toEqual({ records: 30, resent: 0, since: 0 });
+  await clock.run(GATHER_MS);
+  begun[0]?.order.progress?.(0, 12);
+  begun[0]?.order.progress?.(1, 5);
+  expect(binding.lacking).toEqual({ records: 30, resent: 12, since: 0 });
+  begun[0]?.end();
+  await Promise.all([whole, other]);
+  expect(binding.lacking).toBeNull();
 });

@@ -15,7 +15,7 @@ import type { Clock } from "../../src/domain/machine.ts";
 import { createWaiters } from "../../src/domain/waiters.ts";
 import { chunkMessage, factLines } from "../../src/contract/chunk.ts";
 import { sha256 } from "../../src/contract/hash.ts";
-import { batchOf, TAKES } from "../../src/contract/telemetry.ts";
+import { batchOf, type BoothHeartbeat, type HelloBooth, TAKES } from "../../src/contract/telemetry.ts";
 import type { Db } from "../../simulators/service/storage/db.ts";
 import { ingestBatch, ingestChunk, type Ack, type ChunkAck } from "../../simulators/service/ingest/store.ts";
 import { callerOfKey } from "../../simulators/service/accounts/keys.ts";
@@ -65,10 +65,14 @@ export function virtualLinkTo(parts: LinkParts): ServiceLink {
         takesChunks: () => line.acking.takes.includes(TAKES.chunks),
         async hello(booths) {
           await line.pass();
-          const named = booths.map(({ stream, ...booth }) => ({ stream_id: stream, ...booth }));
-          take("hello", { booths: named });
+          take("hello", { booths: booths.map(named) });
         },
-        heartbeat: () => line.pass().catch(() => undefined),
+        async heartbeat(booths) {
+          await line.pass().then(
+            () => take("state", { online: true, booths: booths.map(named) }),
+            () => undefined,
+          );
+        },
         commands: (take_them) => side.commands(take_them),
         say: (message) => side.say(message),
         ...senders(parts, line, gateway),
@@ -80,6 +84,10 @@ export function virtualLinkTo(parts: LinkParts): ServiceLink {
       };
     },
   };
+}
+
+function named({ stream, ...booth }: HelloBooth | BoothHeartbeat): object {
+  return { stream_id: stream, ...booth };
 }
 
 /** A connection to the broker. */

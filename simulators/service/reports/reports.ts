@@ -193,7 +193,7 @@ interface Pending {
 
 function begin(place: Place, { db, ended }: { readonly db: Db; readonly ended: () => void }): Thread {
   const pending = new Map<number, Pending>();
-  const worker = new Worker(new URL("thread.ts", import.meta.url), { workerData: place });
+  const worker = new Worker(new URL("./thread.ts", import.meta.url), { workerData: place });
   worker.unref();
   let last = 0;
   worker.on("message", (said: Said) => {

@@ -166,4 +166,8 @@ CREATE INDEX guesses_by_age ON guesses (since);
 CREATE TABLE link_mails (
   user_id TEXT PRIMARY KEY REFERENCES users(id), kind TEXT NOT NULL, asked_at INTEGER NOT NULL, due_at INTEGER NOT NULL) WITHOUT ROWID;
 `,
+  `
+ALTER TABLE streams ADD COLUMN lacks_below INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE streams ADD COLUMN asked_by TEXT;
+`,
 ];

@@ -89,7 +89,7 @@ function clockFinding({ clock: { synced, offset_ms }, lacks, booths }: AgentStat
 }
 
 function boothFindings({ booth, log, provisioning, plc, serial }: BoothStatus, now: number): Finding[] {
-  const { trouble, storage, refused, too_long, forked } = log;
+  const { trouble, storage, refused, too_long, forked, lacking } = log;
   const { count, newest } = refused;
   const { state, delivery, reason, advice } = provisioning;
   const todo = advice === "" ? message("doctor.status_shows") : advice;
@@ -110,6 +110,7 @@ function boothFindings({ booth, log, provisioning, plc, serial }: BoothStatus, n
     delivery === "none" && ok(`readings of ${booth}`, message("doctor.kept_here")),
     delivery === "broker" && ok(`readings of ${booth}`, message("doctor.unconfirmed")),
     forked !== null && warn(`log of ${booth}`, forked.reason, forked.advice),
+    lacking !== null && warn(`records of ${booth} at the service`, lacking.reason, message("log.lacking_todo")),
     state === "active"
       ? ok(`binding of ${booth}`, message("doctor.active_as", { serial: serial ?? "?" }))
       : warn(`binding of ${booth}`, joined(state.replaceAll("_", " "), reason), todo),

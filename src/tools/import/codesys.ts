@@ -1,6 +1,7 @@
 import { message } from "../../domain/message.ts";
 import { CommandError, EXIT } from "../command.ts";
 import { textOption } from "../options.ts";
+import { MOST_ROWS } from "../rules/csv.ts";
 import { type Point, pointsTable, type Reader } from "./source.ts";
 import { readXml } from "./xml.ts";
 
@@ -30,7 +31,8 @@ interface Types {
 export const readCodesys: Reader = ({ text, name: file }) => {
   if (!/<(\w+:)?Symbolconfiguration\b/.test(text)) return null;
   const { variables, types } = symbolsIn(text);
-  const leaves = variables.flatMap((one) => membersOf(one, types, MOST_LEVELS));
+  const leaves: Variable[] = [];
+  for (const one of variables) addLeaves(one, { types, into: leaves });
   const points = (device: string): readonly Point[] =>
     leaves.map(({ path, type, address, label }) => ({
       name: path.split(".").slice(-2).join(" "),
@@ -76,11 +78,20 @@ function symbolsIn(text: string): { readonly variables: readonly Variable[]; rea
   return { variables, types: { simple, members } };
 }
 
-/** Returns a variable, or for a structure its members. A member's address is not known. */
-function membersOf(one: Variable, types: Types, levels: number): readonly Variable[] {
+/** Adds a variable, or for a structure its members, whose addresses are not known. Ends at the maximum number of rows of a list. */
+function addLeaves(
+  one: Variable,
+  { types, into }: { readonly types: Types; readonly into: Variable[] },
+  levels = MOST_LEVELS,
+): void {
+  if (into.length > MOST_ROWS) return;
   const members = types.members.get(one.type) ?? [];
-  if (members.length === 0 || levels === 0) return [{ ...one, type: types.simple.get(one.type) ?? one.type }];
-  return members.flatMap(([name, type]) =>
-    membersOf({ path: `${one.path}.${name}`, type, address: undefined, label: undefined }, types, levels - 1),
-  );
+  if (members.length === 0 || levels === 0) into.push({ ...one, type: types.simple.get(one.type) ?? one.type });
+  else
+    for (const [name, type] of members)
+      addLeaves(
+        { path: `${one.path}.${name}`, type, address: undefined, label: undefined },
+        { types, into },
+        levels - 1,
+      );
 }

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { message } from "../../domain/message.ts";
 import { type Call, CommandError, EXIT } from "../command.ts";
 import { textOption } from "../options.ts";
@@ -15,13 +16,14 @@ const MOST_LIST_BYTES = 5_000_000;
  * @param live reads the PLC, to complete addresses that the file leaves open; null: they stay open
  */
 export async function listFrom(call: Call, file: string, live: Live | null): Promise<RegisterList> {
+  const name = nameOf(file);
   const bytes = namedFile(file);
   if (bytes.length > MOST_LIST_BYTES)
     throw new CommandError(message("workshop.too_big", { file, size: MOST_LIST_BYTES / 1e6 }), EXIT.usage);
-  const { tables, maker, complete } = await readSource(file, bytes);
+  const { tables, maker, complete } = await readSource(name, bytes);
   const whole = live === null || complete === undefined ? tables : await complete(call, live);
   const list = listOf(whole, chosenColumns(call), maker);
-  if (list === null) throw new CommandError(message("workshop.no_heads", { file }), EXIT.usage);
+  if (list === null) throw new CommandError(message("import.empty", { file: name }), EXIT.usage);
   if (!("excess" in list)) return list;
   const { line } = list;
   const text = {
@@ -30,6 +32,11 @@ export async function listFrom(call: Call, file: string, live: Live | null): Pro
     quote: message("workshop.open_quote", { file, line }),
   };
   throw new CommandError(text[list.excess], EXIT.usage);
+}
+
+/** Returns the name of a file as the user knows it: without its folder, and without the prefix of a file that the page has sent. */
+export function nameOf(file: string): string {
+  return basename(file).replace(/^sent-/, "");
 }
 
 /** Parses the option --columns LETTER=KIND,... The kind `none` leaves a column out. */

@@ -85,7 +85,7 @@ function pointAt(point: ModelPoint, start: number | null, exponent: number | und
 
 /** The registers at which a chain of models may begin, and the text "SunS" there. */
 const CHAIN_STARTS = [40_000, 50_000, 0];
-const MARK = String(0x53756e53);
+const MARK = [String(0x5375), String(0x6e53)];
 const LAST_MODEL = "65535";
 /** The maximum number of models in a chain. Devices have about ten. */
 const MOST_MODELS = 60;
@@ -98,8 +98,8 @@ async function registerValues(live: Live, at: number, types: readonly string[]):
 /** Finds the first register of a model in the device's chain of models. Throws a CommandError if the device does not answer. */
 async function firstRegister(model: string, live: Live): Promise<number> {
   for (const first of CHAIN_STARTS) {
-    const [mark] = await registerValues(live, first, ["uint32"]);
-    if (mark !== MARK) continue;
+    const mark = await registerValues(live, first, ["uint16", "uint16"]);
+    if (mark[0] !== MARK[0] || mark[1] !== MARK[1]) continue;
     for (let at = first + 2, models = 0; models < MOST_MODELS; models += 1) {
       const [id = null, length] = await registerValues(live, at, ["uint16", "uint16"]);
       if (id === model) return at;

@@ -13,7 +13,7 @@ type Given = Readonly<Record<string, unknown>>;
 
 /** Reads the inputs `modbus` of a Telegraf configuration, in its styles "register", "request" and "metric". Telegraf counts from 0. */
 export const readTelegraf: Reader = ({ text }) => {
-  if (!/^\s*\[\[?\s*inputs\.modbus/m.test(text)) return null;
+  if (!/^[ \t]*\[\[?[ \t]*inputs\.modbus/m.test(text)) return null;
   const inputs = objectsOf(objectOf(parse(text)["inputs"])["modbus"]);
   const points = inputs.flatMap((input) => [
     ...Object.entries(LISTS).flatMap(([list, table]) => objectsOf(input[list]).map((field) => listed(field, table))),

@@ -17,7 +17,8 @@ const INPUT_TABLES: Readonly<Record<string, string>> = { discrete_input: "discre
 
 /** Reads Home Assistant's integration `modbus`: the whole configuration, or a file that it includes. */
 export const readHomeAssistant: Reader = ({ text }) => {
-  if (!/^modbus:|^\s*-?\s*(sensors|binary_sensors|switches|climates|covers|lights|fans):\s*$/m.test(text)) return null;
+  if (!/^modbus:|^[ \t-]*(sensors|binary_sensors|switches|climates|covers|lights|fans):[ \t]*\r?$/m.test(text))
+    return null;
   const root: unknown = parse(text, { logLevel: "silent", uniqueKeys: false });
   const hubs = objectsOf(Array.isArray(root) ? root : (objectOf(root)["modbus"] ?? [root]));
   const kinds = Object.keys(ENTITIES) as (keyof typeof ENTITIES)[];
@@ -60,12 +61,12 @@ const EVCC_TABLES: Readonly<Record<string, string>> = { holding: "holding", inpu
 
 /** Reads a device of evcc: a template, or an entry of its configuration. Skips the registers that evcc writes. */
 export const readEvcc: Reader = ({ text }) => {
-  if (!/^\s*(- )?(source|plugin): (modbus|sunspec)\b/m.test(text)) return null;
+  if (!/^[ \t]*(- )?(source|plugin): (modbus|sunspec)\b/m.test(text)) return null;
   const template: unknown = parse(text.includes("render:") ? text : "", { logLevel: "silent" });
   // Drops the lines that control a template. A text in their place makes clear that a value comes from a parameter.
   const plain = (textOf(objectOf(template)["render"]) ?? text)
-    .replace(/^\s*\{\{.*\}\}\s*$/gm, "")
-    .replace(/\{\{[^}]*\}\}/g, '"?"');
+    .replace(/^[ \t]*\{\{.*\}\}[ \t]*$/gm, "")
+    .replace(/\{\{[^{}]*\}\}/g, '"?"');
   const points: Point[] = [];
   const visit = (node: unknown, path: readonly string[]): void => {
     if (isSeq(node)) for (const [i, item] of node.items.entries()) visit(item, [...path, String(i + 1)]);

@@ -3,7 +3,7 @@ import type { ProfileMode } from "../../domain/booth.ts";
 import { isBitTable, type ModbusQuirks, type ModbusTable } from "../../domain/profile.ts";
 import { MOST_TAGS } from "../../config/profile-schema.ts";
 import { CommandError, EXIT, type Call, type Run } from "../command.ts";
-import { chosenLines, listFrom } from "../import/list.ts";
+import { chosenLines, listFrom, nameOf } from "../import/list.ts";
 import { type Named, unitSaid } from "../rules/list-meaning.ts";
 import {
   isCrossed,
@@ -104,7 +104,7 @@ export function importCommand(liveOf: LiveOf): Run {
     const protocol = protocolOf(draft);
     const live = liveOf(call, draft);
     const read = await listFrom(call, file, live);
-    mustHaveColumns(read, { file, protocol });
+    mustHaveColumns(read, { file: nameOf(file), protocol });
     const isChosen = chosenLines(call);
     const all = read.rows.filter(({ cells }) => cells.name !== undefined);
     const list = await withTypes(call, { ...read, rows: all.filter(({ line }) => isChosen(line)) });
@@ -174,7 +174,10 @@ function mustHaveColumns(
       message(`import.only_${protocol === "modbus" ? "nodes" : "registers"}`, { file }),
       EXIT.usage,
     );
-  const heads = all.map(({ letter, head }) => (head === letter ? letter : `${letter} ${head}`)).join(", ");
+  const heads = all
+    .slice(0, MOST_SHOWN)
+    .map(({ letter, head }) => (head === letter ? letter : `${letter} ${head}`))
+    .join(", ");
   throw new CommandError(message("import.which_columns", { file, heads }), EXIT.usage);
 }
 
@@ -196,7 +199,7 @@ function parted(read: readonly (ListTag | SkippedRow)[]): ImportedRows {
 /** Returns the tags of an OPC UA profile: each row names its node. */
 function nodeTags(list: RegisterList): ImportedRows {
   const read = list.rows.map((row): ListTag | SkippedRow => {
-    const known = namedRow(row);
+    const known = namedRow(row, nodeType);
     if ("why" in known) return known;
     const { node } = row.cells;
     if (node === undefined) return { line: row.line, why: message("workshop.wants_node", { tag: known.name }) };
@@ -208,10 +211,19 @@ function nodeTags(list: RegisterList): ImportedRows {
   return parted(read);
 }
 
+/** Returns the type of a node; null for an unknown type. Nodes may also have 8 bits, which registers do not have. */
+export function nodeType(cells: ListRow["cells"]): string | null {
+  const [, unsigned, signed] = /^(byte|usint|uint8)$|^(sint|sbyte|int8)$/i.exec(cells.type ?? "") ?? [];
+  return unsigned !== undefined ? "uint8" : signed !== undefined ? "int8" : typeNamed(cells);
+}
+
 /** Returns the name and type of a row's tag. */
-function namedRow({ cells, line }: ListRow): { readonly name: string; readonly type: string } | SkippedRow {
+function namedRow(
+  { cells, line }: ListRow,
+  typeOf = typeNamed,
+): { readonly name: string; readonly type: string } | SkippedRow {
   const name = tagNameOf(cells.name ?? "");
-  const type = typeNamed(cells);
+  const type = typeOf(cells);
   if (name === "") return { line, why: message("workshop.no_name", { text: cells.name ?? "" }) };
   if (type === null)
     return { line, why: message("workshop.unknown_type", { tag: name, type: cells.type ?? cells.system_id ?? "" }) };
@@ -423,7 +435,7 @@ async function withUnits(call: Call, tags: readonly ListTag[]): Promise<readonly
   throw new CommandError(message("workshop.not_written"));
 }
 
-/** The maximum number of units or names that a question lists. */
+/** The maximum number of units, names or columns that a text lists. */
 const MOST_SHOWN = 10;
 
 /** Gives each tag a unique name. For names that the profile already has, the user decides: replace, keep both or skip. */

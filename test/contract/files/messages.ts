@@ -87,6 +87,7 @@ const hello = z.strictObject({
         generation,
         oldest_seq: count,
         newest_seq: count,
+        acked_seq: count.optional().describe("the cursor; absent: an older gateway"),
         config_revision: count,
         predecessor: z.strictObject({ stream_id, last_seq: count }).nullable(),
       }),
@@ -112,6 +113,7 @@ const state = z.strictObject({
       plc_program_revision: optionalText,
       link: z.enum(["up", "down"]).describe("link to the PLC"),
       mode: z.string(),
+      acked_seq: count.optional().describe("the cursor, as in hello"),
       backlog: z.strictObject({
         records: count,
         oldest_time: epoch_ms.nullable(),
@@ -123,7 +125,13 @@ const state = z.strictObject({
 
 const range = z.tuple([seq, seq]);
 const args = {
-  backfill: z.strictObject({ serial, stream_id, ranges: z.array(range).max(1000), digest: id.nullable().optional() }),
+  backfill: z.strictObject({
+    serial,
+    stream_id,
+    ranges: z.array(range).max(1000),
+    digest: id.nullable().optional(),
+    lacks: count.min(1).optional().describe("set if the service lacks so many records that it had acked"),
+  }),
   digest: z.strictObject({ serial, start: epoch_ms, end: epoch_ms }),
   config_changed: z.strictObject({ serial, revision: count, within_ms: z.int().min(1).max(3_600_000).optional() }),
   rotate_key: z.strictObject({}),

@@ -60,8 +60,8 @@ it("a rebuild corrects and reports facts that contradict the log", () => {
   plant(
     folder,
     `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, whole, prev)
-     SELECT stream_id, ${newest_seq + 1}, kind, start_ms, end_ms, time, 0, body, 2, seq FROM fact
-     WHERE seq = (SELECT max(seq) FROM fact);
+     SELECT stream_id, ${newest_seq + 1}, kind, start_ms, end_ms, time, 0, body, 2, (SELECT max(seq) FROM fact) FROM fact
+     WHERE seq = (SELECT max(seq) FROM fact WHERE kind = 'm');
      UPDATE stream SET newest_seq = newest_seq + 1; ${SEAL};
      UPDATE fact SET version = 0,
      crc = fact_crc(body, stream_id, seq, kind, start_ms, end_ms, time, 2, 0, replaced, prev)`,

@@ -160,4 +160,7 @@ CREATE TABLE leases (name word PRIMARY KEY, holder word NOT NULL, until timestam
 CREATE TABLE link_mails (
   user_id word PRIMARY KEY REFERENCES users(id), kind word NOT NULL, asked_at float8 NOT NULL, due_at float8 NOT NULL);
 `,
+  `
+ALTER TABLE streams ADD lacks_below bigint NOT NULL DEFAULT 0, ADD asked_by word;
+`,
 ];

@@ -148,6 +148,7 @@ function notesOf(status, { log }) {
     ...(status.clock.synced || isUnbound(status) ? [] : [t("note.clock")]),
     ...(log.trouble === "" ? [] : [t("note.store", { reason: log.trouble })]),
     ...(log.forked === null ? [] : [`${sentence(log.forked.reason)}. ${sentence(log.forked.advice)}.`]),
+    ...(log.lacking === null ? [] : [`${sentence(log.lacking.reason)}.`]),
     ...status.disabled.map(
       ({ advice, booth, reason }) => `${t("note.disabled", { booth, reason })}. ${sentence(advice)}.`,
     ),
