@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { parseArgs } from "node:util";
-import { readClockFile, scaledClock } from "../clock.ts";
+import { type ClockOrigin, readClockFile, scaledClock } from "../clock.ts";
 import { seedFullDemo } from "./demo/bar.ts";
 import { startFailure } from "./start-failure.ts";
 import { isPostgres } from "./storage/open.ts";
@@ -9,6 +9,7 @@ import { type CommandIo, OPERATOR_COMMANDS } from "./operator-commands.ts";
 import { type Role, type RoleOptions, ROLES, type RunningRole, startRole } from "./roles.ts";
 import { seedSite } from "./accounts/seed.ts";
 import { type RunningService, startService } from "./start.ts";
+import type { SmtpSettings } from "./accounts/mail.ts";
 import { startFigures } from "./fleet/figures.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
 
@@ -33,11 +34,16 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
   --role R         all (default): the whole service in this process; http, ingest, figures: only this part, any number of processes, needs --store
   --gateways-to URL  broker URL to send to gateways instead of --broker, e.g. of a load balancer or an external name; repeatable
   --keep-days N    with --store: delete older records (default: keep all)
+  --public-url URL address under which people reach the service, for links in mails (https://...)
+  --smtp URL       send mails by this server: smtp://user@host:587 (STARTTLS) or smtps://user@host, with the password in $SMTP_PASSWORD
+  --mail-from A    sender of mails, with --smtp
   --trust-proxy A  address or network (10.0.0.0/8) of a proxy whose X-Forwarded-For is believed; repeatable
   --host H         listen address of a role's HTTP and vitals ports (default 127.0.0.1)
   --vitals-port N  port of a role's /live, /ready and /metrics (default 0: any free port)
   --clock-file F   take simulated time from a JSON file {boot, speed, monotonic_origin_ns, wall_origin_ms}
   --help           show this help`;
+
+const DEFAULT_DATA = "./data/service";
 
 const OPTIONS = {
   port: { type: "string", default: "8080" },
@@ -47,11 +53,14 @@ const OPTIONS = {
   role: { type: "string", default: "all" },
   "gateways-to": { type: "string", multiple: true },
   "keep-days": { type: "string" },
+  "public-url": { type: "string" },
+  smtp: { type: "string" },
+  "mail-from": { type: "string" },
   "trust-proxy": { type: "string", multiple: true },
   host: { type: "string", default: "127.0.0.1" },
   "vitals-port": { type: "string", default: "0" },
   "admin-port": { type: "string" },
-  data: { type: "string", default: "./data/service" },
+  data: { type: "string", default: DEFAULT_DATA },
   "api-key": { type: "string" },
   "admin-key": { type: "string" },
   serial: { type: "string" },
@@ -68,6 +77,9 @@ const USED_BY: Readonly<Record<string, readonly (Role | "all")[]>> = {
   broker: ["all", "http", "ingest"],
   "gateways-to": ["http"],
   "keep-days": ["all", "figures"],
+  "public-url": ["all", "http", "figures"],
+  smtp: ["all", "figures"],
+  "mail-from": ["all", "figures"],
   "trust-proxy": ["all", "http"],
   host: ROLES,
   "vitals-port": ROLES,
@@ -103,7 +115,29 @@ function checked(argv: readonly string[]): Values {
   if (values.seed !== undefined && values.seed !== "demo") throw new Error(`there is no seed "${values.seed}"`);
   for (const name of ["port", "mqtt-port", "admin-port", "vitals-port"] as const) checkPort(name, values[name]);
   for (const proxy of values["trust-proxy"] ?? []) checkNetwork(proxy);
+  mailsOf(values);
+  checkUrl("public-url", values["public-url"], /^https?:$/);
   return values;
+}
+
+/** Returns the server for mails; undefined: --smtp isn't given. */
+function mailsOf({ smtp, "mail-from": from }: Values): SmtpSettings | undefined {
+  checkUrl("smtp", smtp, /^smtps?:$/);
+  if ((smtp === undefined) !== (from === undefined)) throw new Error("--smtp and --mail-from need each other");
+  if (smtp === undefined || from === undefined) return undefined;
+  if (!/^[^\s@]+@[^\s@]+$/.test(from)) throw new Error(`--mail-from must be an e-mail address, not "${from}"`);
+  return { url: smtp, from, password: process.env["SMTP_PASSWORD"] };
+}
+
+function checkUrl(name: string, text: string | undefined, protocol: RegExp): void {
+  if (text === undefined) return;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !protocol.test(url.protocol) || url.hostname === "" || url.password !== "")
+    throw new Error(`--${name} must be a URL without a password`);
+}
+
+function publicUrlOf({ "public-url": url }: Values): string | undefined {
+  return url?.replace(/\/+$/, "");
 }
 
 function checkUsed(name: string, role: Role | "all"): void {
@@ -163,6 +197,7 @@ function roleOf(values: Values): Role | null {
 
 function roleOptions(role: Role, values: Values, io: CommandIo): RoleOptions {
   const { store = "", broker = [], host, data } = values;
+  const hasFolder = data !== DEFAULT_DATA;
   const brokers = broker.map((url) => {
     const shown = new URL(url);
     shown.username = "";
@@ -173,9 +208,13 @@ function roleOptions(role: Role, values: Values, io: CommandIo): RoleOptions {
     store,
     brokers: broker,
     host,
+    // Without --smtp and a folder, mails wait.
+    mails: mailsOf(values) ?? (hasFolder ? "files" : "none"),
     dataDir: data,
+    publicUrl: publicUrlOf(values),
     log: io.err,
     clock: clockOf(values),
+    clockOrigin: originOf(values),
     brokerPassword: process.env["BROKER_PASSWORD"],
     gatewayBrokers: values["gateways-to"] ?? brokers,
     keepDays: daysOf(values),
@@ -225,8 +264,13 @@ async function serve(values: Values, io: CommandIo): Promise<number> {
   return 0;
 }
 
-function clockOf({ "clock-file": file }: Values): { wall(): number } {
-  return file === undefined ? { wall: () => Date.now() } : scaledClock(readClockFile(file));
+function originOf({ "clock-file": file }: Values): ClockOrigin | undefined {
+  return file === undefined ? undefined : readClockFile(file);
+}
+
+function clockOf(values: Values): { wall(): number } {
+  const origin = originOf(values);
+  return origin === undefined ? { wall: () => Date.now() } : scaledClock(origin);
 }
 
 async function start(values: Values, io: CommandIo): Promise<RunningService> {
@@ -249,7 +293,10 @@ async function start(values: Values, io: CommandIo): Promise<RunningService> {
   };
   const service = await startService(options);
   // The only process of the service also does the work of figures workers.
-  const folding = store === undefined ? null : startFigures({ url: store, keep_days: daysOf(values), log: io.err });
+  const folding =
+    store === undefined
+      ? null
+      : startFigures({ url: store, keep_days: daysOf(values), clock_origin: originOf(values), log: io.err });
   const stop = async (): Promise<void> => {
     await folding?.stop();
     await service.stop();

@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client } from "pg";
+import type { ClockOrigin } from "../clock.ts";
 import { faultPlan } from "./faults/faults.ts";
 import { openDb } from "./storage/open.ts";
 import { startEvaluator } from "./events/evaluator.ts";
@@ -12,10 +12,10 @@ import type { Downlink } from "./ingest/uplink.ts";
 import { type Reports, reportsThreads } from "./reports/reports.ts";
 import { OPERATIONS } from "./resources/table.ts";
 import type { Uplinks } from "./storage/port.ts";
+import type { MailWay } from "./accounts/mail.ts";
 import { startFigures } from "./fleet/figures.ts";
 import { watchFleet } from "./fleet/watch.ts";
 import { startIngest } from "./fleet/ingest.ts";
-import { settingsOf } from "./storage/postgres/settings.ts";
 import { startVitals, type Vital } from "./vitals.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
 
@@ -30,9 +30,6 @@ export type Role = (typeof ROLES)[number];
 const THREADS: Readonly<Record<Role, number>> = { http: 4, ingest: 2, figures: 1 };
 /** Interval at which the store is asked whether it answers. */
 const LOOK_MS = 2_000;
-/** Database lock of the one figures process that evaluates events and alerts. */
-const EVALUATOR_LOCK = 7_021_966;
-const LEAD_AGAIN_MS = 5_000;
 /** Longer than two checks of config/fleet/haproxy.cfg, one second apart. */
 const LINGER_MS = 4_000;
 
@@ -54,9 +51,15 @@ export interface RoleOptions {
   readonly vitalsPort: number;
   /** Retention of records, by the figures role; absent: all are kept. */
   readonly keepDays?: number | undefined;
-  /** Folder of the mails. */
-  readonly dataDir: string;
+  /** The destination of mails. Only figures processes send them. */
+  readonly mails: MailWay;
+  /** Folder of mails that are files. */
+  readonly dataDir: string | undefined;
+  /** URL under which people reach the service, for links in mails; absent: that of this process. */
+  readonly publicUrl?: string | undefined;
   readonly clock: { wall(): number };
+  /** Origin of the clock if its time is simulated, for threads. */
+  readonly clockOrigin?: ClockOrigin | undefined;
   readonly log?: ((line: string) => void) | undefined;
 }
 
@@ -87,8 +90,10 @@ export async function startRole(options: RoleOptions): Promise<RunningRole> {
     strict: false,
     now: () => clock.wall(),
     mqttUrl: () => options.gatewayBrokers.join(" "),
+    publicUrl: () => options.publicUrl ?? "",
+    queuesMails: true,
   };
-  const reports = reportsThreads(service, { where: store, folder: dataDir }, THREADS[role]);
+  const reports = reportsThreads(service, { where: store, folder: dataDir, mails: options.mails }, THREADS[role]);
   const closed = (): Promise<void> => {
     db.close();
     return Promise.resolve();
@@ -145,12 +150,12 @@ async function startWorker({ options, service, reports, started, vitals }: Parts
 /** Starts the computation of facts, events and alerts. */
 function startFolding(parts: Parts): Promise<string> {
   const { options, reports, started, vitals } = parts;
-  started.push(startFigures({ url: options.store, keep_days: options.keepDays, log: options.log }).stop);
-  const leading = lead(options.store, () => startEvaluator(reports, options.log));
-  started.push(leading.stop);
-  const watching = watchFleet(options.store, () => options.clock.wall());
+  const { store: url, keepDays: keep_days, clockOrigin: clock_origin, clock, log } = options;
+  started.push(startFigures({ url, keep_days, clock_origin, log }).stop);
+  started.push(startEvaluator(reports, log).stop);
+  const watching = watchFleet(url, () => clock.wall());
   started.push(watching.stop);
-  vitals.push({ metrics: () => ({ booth_service_evaluates: leading.leads() ? 1 : 0 }) }, { metrics: watching.metrics });
+  vitals.push({ metrics: () => ({ booth_service_evaluates: reports.leads() ? 1 : 0 }) }, { metrics: watching.metrics });
   return Promise.resolve("");
 }
 
@@ -206,48 +211,4 @@ function watchStore({ options, reports, started, vitals }: Parts): void {
     return looking;
   });
   vitals.push({ trouble: () => trouble, metrics: () => ({ booth_service_store_up: trouble === "" ? 1 : 0 }) });
-}
-
-/** Runs work in only one of several processes: the one that has a lock of the database while its connection is open. */
-function lead(
-  store: string,
-  act: () => { readonly stop: () => Promise<void> },
-): { readonly leads: () => boolean; readonly stop: () => Promise<void> } {
-  const ending = new AbortController();
-  let leads = false;
-  const once = async (): Promise<void> => {
-    const client = new Client(settingsOf(store));
-    const lost = new Promise<void>((resolve) => client.once("end", resolve));
-    client.on("error", () => undefined);
-    try {
-      await client.connect();
-      const { rows } = await client.query<{ ours: string }>("SELECT pg_try_advisory_lock($1)::text AS ours", [
-        EVALUATOR_LOCK,
-      ]);
-      if (rows[0]?.ours !== "true") return;
-      leads = true;
-      const acting = act();
-      const ended = new Promise<void>((resolve) => ending.signal.addEventListener("abort", () => resolve()));
-      await Promise.race([lost, ended]);
-      await acting.stop();
-    } catch {
-      // The store can't be reached; its own monitoring reports that.
-    } finally {
-      leads = false;
-      await client.end().catch(() => undefined);
-    }
-  };
-  const leading = (async () => {
-    while (!ending.signal.aborted) {
-      await once();
-      await sleep(LEAD_AGAIN_MS, undefined, { signal: ending.signal, ref: false }).catch(() => undefined);
-    }
-  })();
-  return {
-    leads: () => leads,
-    stop() {
-      ending.abort();
-      return leading;
-    },
-  };
 }

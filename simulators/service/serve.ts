@@ -10,6 +10,7 @@ import { LIMITS, readJson } from "./http/limits.ts";
 import type { Answer, Call, Operation, Service } from "./http/operation.ts";
 import { strike } from "./http/strike.ts";
 import type { Reports } from "./reports/reports.ts";
+import { PAGE_OPERATIONS } from "./resources/table.ts";
 
 const NEEDS_KEY = "a valid Authorization header is needed";
 /** Time in which requests that are under way may finish when the server stops. */
@@ -78,7 +79,7 @@ export function buildHttp({
     const headers = texts(request.headers);
     return { service, caller, now: service.now(), address, params, query, headers, body };
   };
-  serveOwner(app, { operations, perform, call: callOf });
+  serveOwner(app, { operations, own: PAGE_OPERATIONS, perform, call: callOf });
   app.get("/api/openapi.json", () => openApi(operations));
   addOperations(app, { operations, faults, perform, callOf });
   refuseOtherMethods(app, [...operations, { method: "GET", path: "/api/openapi.json" }]);

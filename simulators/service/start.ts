@@ -11,6 +11,7 @@ import { buildHttp } from "./serve.ts";
 import { startBroker } from "./mqtt/broker.ts";
 import type { RunningBroker } from "./mqtt/deliver.ts";
 import { joinBrokers } from "./mqtt/external.ts";
+import type { MailWay } from "./accounts/mail.ts";
 import { type Downlink, uplinksHere } from "./ingest/uplink.ts";
 import { type Place, type Reports, reportsHere, reportsThread, reportsThreads } from "./reports/reports.ts";
 import { OPERATIONS } from "./resources/table.ts";
@@ -39,6 +40,10 @@ interface ServiceOptions {
    * that it may reject.
    */
   readonly plain?: boolean | "strict";
+  /** The destination of mails; absent: files. */
+  readonly mails?: MailWay | undefined;
+  /** URL under which people reach the service, for links in mails; absent: its own. */
+  readonly publicUrl?: string | undefined;
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies?: readonly string[] | undefined;
   /** Called with a line per notable event, without secrets. */
@@ -79,10 +84,10 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   }
 }
 
-function placeOf({ store, dataDir }: ServiceOptions): Place {
-  if (store === undefined) return { where: dataDir, folder: undefined };
+function placeOf({ store, dataDir, mails = "files" }: ServiceOptions): Place {
+  if (store === undefined) return { where: dataDir, folder: undefined, mails };
   if (!isPostgres(store)) throw new Error(`the store is no postgres:// URL: ${store}`);
-  return { where: store, folder: dataDir === ":memory:" ? undefined : dataDir };
+  return { where: store, folder: dataDir === ":memory:" ? undefined : dataDir, mails };
 }
 
 /** Returns the parts that answer requests and take messages in, as the store allows. */
@@ -92,7 +97,8 @@ function storeParts(service: Service, place: Place): { reports: Reports; uplinks
     return { reports, uplinks: startIngest({ url: place.where, alone: reports.uplink }) };
   }
   const { db } = service;
-  const reports = place.where === ":memory:" ? reportsHere(service) : reportsThread(service, place.where);
+  const reports =
+    place.where === ":memory:" ? reportsHere(service, place.mails) : reportsThread(service, place.where, place.mails);
   return { reports, uplinks: uplinksHere(db) };
 }
 
@@ -106,10 +112,13 @@ interface Parts {
 async function startParts(options: ServiceOptions, { db, place, started, stop }: Parts): Promise<RunningService> {
   const faults = faultPlan();
   let mqttUrl = "";
+  let ownUrl = "";
   const service: Service = {
     db,
     now: () => options.clock.wall(),
     mqttUrl: () => mqttUrl,
+    publicUrl: () => options.publicUrl ?? ownUrl,
+    queuesMails: place.mails !== "files",
     plain: options.plain !== undefined && options.plain !== false,
     strict: options.plain === "strict",
   };
@@ -129,6 +138,7 @@ async function startParts(options: ServiceOptions, { db, place, started, stop }:
     port: options.port,
     started,
   });
+  ownUrl = url;
   const admin = { service, faults, broker };
   const adminUrl =
     options.adminPort === undefined ? "" : await listen(buildAdmin(admin), { port: options.adminPort, started });

@@ -2,7 +2,7 @@ import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import { type Db, row, run } from "../storage/db.ts";
 import { hashOf } from "./keys.ts";
-import { sendMail } from "./mail.ts";
+import { type Mail, writeToOutbox } from "./mail.ts";
 
 /** Validity of an invitation's link: a week. */
 const INVITATION_MS = 7 * 86_400_000;
@@ -34,16 +34,60 @@ export async function isPassword(stored: string | null | undefined, password: st
   return expected.length === HASH_BYTES && timingSafeEqual(found, expected);
 }
 
-/** Sends a new link. All older links of the user end. */
-export function invite(db: Db, user: { readonly id: string; readonly email: string }, now: number): void {
-  const token = randomBytes(32).toString("base64url");
+/** An invitation, or a link with which a user sets a new password. */
+export type LinkKind = "invitation" | "reset";
+
+/** The database and settings for sending mails. */
+export interface Mailing {
+  readonly db: Db;
+  /** URL under which people reach the service, for links; "": unknown. */
+  readonly publicUrl: string;
+  /** Whether mails wait for the process that sends them by SMTP. Otherwise they are written to files at once. */
+  readonly queuesMails: boolean;
+}
+
+interface Invited {
+  readonly id: string;
+  readonly email: string;
+}
+
+/** Sends a new link, or asks the sending process to. All older links of the user end. */
+export function invite(mailing: Mailing, user: Invited, { kind, now }: { kind: LinkKind; now: number }): void {
+  const { db } = mailing;
   run(db, "DELETE FROM user_tokens WHERE user_id = ?", user.id);
+  if (mailing.queuesMails) {
+    const sql = `INSERT INTO link_mails (user_id, kind, asked_at, due_at) VALUES (?, ?, ?, ?) ON CONFLICT (user_id)
+      DO UPDATE SET kind = excluded.kind, asked_at = excluded.asked_at, due_at = excluded.due_at`;
+    run(db, sql, user.id, kind, now, now);
+    return;
+  }
+  writeToOutbox(db, linkMail(mailing, user, { kind, now }), now);
+  run(db, "UPDATE users SET invitation_sent_at = ? WHERE id = ?", now, user.id);
+}
+
+/** Returns a mail with a new link. The link is only in the mail: the database has its hash. */
+export function linkMail(
+  { db, publicUrl }: Pick<Mailing, "db" | "publicUrl">,
+  user: Invited,
+  { kind, now }: { kind: LinkKind; now: number },
+): Mail {
+  const token = randomBytes(32).toString("base64url");
   const sql = "INSERT INTO user_tokens (hash, user_id, expires_at) VALUES (?, ?, ?)";
   run(db, sql, hashOf(token), user.id, now + INVITATION_MS);
-  run(db, "UPDATE users SET invitation_sent_at = ? WHERE id = ?", now, user.id);
-  const text = `You are invited. Set your password within a week, with this link:\n\n/set_password?token=${token}`;
-  sendMail(db, { id: `invitation-${hashOf(token).slice(0, 16)}`, to: user.email, subject: "Invitation", text }, now);
+  // Browsers don't send the part after #, so that the token is in no log of a proxy.
+  const link = `${publicUrl}/owner/#token=${token}`;
+  const [subject, reason] = LINK_TEXTS[kind];
+  const text = `${reason}\n\n${link}\n\nThe link works once, for a week.`;
+  return { id: `${kind}-${hashOf(token).slice(0, 16)}`, to: user.email, subject, text };
 }
+
+const LINK_TEXTS: Readonly<Record<LinkKind, readonly [subject: string, text: string]>> = {
+  invitation: ["Invitation", "You are invited to the booth monitoring service. Set your password here:"],
+  reset: [
+    "New password",
+    "Somebody, probably you, asked for a new password. Set it here, or ignore this mail to keep the old one:",
+  ],
+};
 
 /** Returns the user of a link that is neither used nor expired. */
 export function userOfToken(db: Db, token: string, now: number): UserRow | undefined {

@@ -1,7 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { type Db, inTransaction, rows, run } from "../storage/db.ts";
-import { sendMail } from "../accounts/mail.ts";
-import { formatTime } from "../base/time.ts";
 import { dueAfter, FINAL_MS } from "./periods.ts";
 
 interface Due {
@@ -39,44 +37,4 @@ function insert(db: Db, due: Due, now: number): void {
   const { user_id, definition_id, name, description, period_start, period_end } = due;
   const email = due.send_email === 1 ? dueAfter(period_end, due.send_notification_at) : null;
   run(db, sql, randomUUID(), user_id, definition_id, name, description, period_start, period_end, email, now, now);
-}
-
-interface Unsent {
-  readonly id: string;
-  readonly email: string;
-  readonly definition_id: string;
-  readonly definition_name: string;
-  readonly definition_description: string | null;
-  readonly period_start: number;
-  readonly period_end: number;
-}
-
-/** Sends each due e-mail once: its file has the notification's name, so that a crash causes no duplicate. */
-export function sendDueMails(db: Db, now: number): void {
-  const sql = `SELECT n.id, u.email, n.definition_id, n.definition_name, n.definition_description, n.period_start, n.period_end
-    FROM notifications n JOIN users u ON u.id = n.user_id WHERE n.email_sent_at IS NULL AND n.email_due_at <= ? ORDER BY n.id`;
-  for (const unsent of rows<Unsent>(db, sql, now)) {
-    sendMail(
-      db,
-      { id: `notification-${unsent.id}`, to: unsent.email, subject: unsent.definition_name, text: textOf(db, unsent) },
-      now,
-    );
-    run(db, "UPDATE notifications SET email_sent_at = ?, updated_at = ? WHERE id = ?", now, now, unsent.id);
-  }
-}
-
-function textOf(
-  db: Db,
-  { definition_id, definition_name, definition_description, period_start, period_end }: Unsent,
-): string {
-  const sql = `SELECT b.name, count(*) AS events FROM events e JOIN booths b ON b.id = e.booth_id
-    WHERE e.definition_id = ? AND e.period_start = ? GROUP BY b.id ORDER BY b.name, b.id`;
-  const booths = rows<{ name: string; events: number }>(db, sql, definition_id, period_start);
-  return [
-    definition_name,
-    ...(definition_description === null ? [] : [definition_description]),
-    "",
-    `From ${formatTime(period_start)} to ${formatTime(period_end)}:`,
-    ...booths.map(({ name, events }) => `${name}: ${events} ${events === 1 ? "event" : "events"}`),
-  ].join("\n");
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
+import { scaledClock } from "../../clock.ts";
 import { openDb } from "../storage/open.ts";
 import type { FiguresOptions } from "./figures.ts";
 import { isUnavailable } from "../storage/postgres/line.ts";
@@ -10,15 +11,15 @@ const REST_MS = 5_000;
 
 const port = parentPort;
 if (port === null) throw new Error("this is the entry of a thread");
-const { url, keep_days, clock_offset_ms = 0 } = workerData as FiguresOptions;
+const { url, keep_days, clock_origin } = workerData as FiguresOptions;
+const clock = clock_origin === undefined ? { wall: Date.now } : scaledClock(clock_origin);
 const end = new AbortController();
 port.on("message", () => end.abort());
 const db = openDb(url);
 let told = "";
 while (!end.signal.aborted) {
   try {
-    const now = (): number => Date.now() + clock_offset_ms;
-    await figuresRound(db, { now, keep_days, signal: end.signal });
+    await figuresRound(db, { now: clock.wall, keep_days, signal: end.signal });
     told = "";
   } catch (error) {
     const text = isUnavailable(error) ? "the database can't be reached" : String(error);

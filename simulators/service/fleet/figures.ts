@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import type { ClockOrigin } from "../../clock.ts";
 
 /** How long it may take with the booth it is at. */
 const END_WITHIN_MS = 10_000;
@@ -7,8 +8,8 @@ export interface FiguresOptions {
   readonly url: string;
   /** Older records go, thirty days at a time; absent: none. */
   readonly keep_days?: number | undefined;
-  /** The service's clock less the machine's, ms. */
-  readonly clock_offset_ms?: number | undefined;
+  /** Origin of the service's clock; absent: the machine's clock. */
+  readonly clock_origin?: ClockOrigin | undefined;
   /** A line for each change worth telling. */
   readonly log?: ((line: string) => void) | undefined;
 }

@@ -24,6 +24,10 @@ const PASSWORDS: GuessRules = { kind: "password", free: 10, window_ms: 15 * 60_0
 /** Several people of a shop share one network address. */
 const SIGN_INS: GuessRules = { kind: "sign-in", free: 30, window_ms: 15 * 60_000 };
 
+/** Requests for a link are counted like wrong guesses: each sends a mail to somebody. */
+const RESETS: GuessRules = { kind: "reset", free: 10, window_ms: 15 * 60_000 };
+const RESETS_OF_USER: GuessRules = { kind: "reset-of", free: 3, window_ms: 15 * 60_000 };
+
 /**
  * Returns the caller of a request's Authorization header; undefined: not valid. Counts a wrong key. Throws 429 if the
  * address sent too many, unless the key was used before: a limit never blocks a key that was good. Counts are in the
@@ -70,14 +74,46 @@ export function passwordGuesses(
   };
 }
 
+/** Counts the wrong tokens of links from a network address, together with its wrong passwords. */
+export function tokenGuesses(db: Db, address: string): PasswordGuesses {
+  const one: Guesser = [SIGN_INS, networkOf(address)];
+  return { check: (now) => check(db, one, now), wrong: (now) => countWrong(db, one, now) };
+}
+
+interface ResetRequests {
+  /** Throws 429 if the address asked too often. */
+  check(now: number): void;
+  /** Whether the user got too many mails. The answer doesn't tell it, because it would tell which users exist. */
+  isTooMany(now: number): boolean;
+  count(now: number): void;
+}
+
+/** Counts the requests for a link to a new password. */
+export function resetRequests(db: Db, { email, address }: { email: string; address: string }): ResetRequests {
+  const here: Guesser = [RESETS, networkOf(address)];
+  const user: Guesser = [RESETS_OF_USER, email];
+  return {
+    check: (now) => check(db, here, now),
+    isTooMany: (now) => waitOf(db, user, now) > 0,
+    count: (now) => {
+      for (const one of [here, user]) countWrong(db, one, now);
+    },
+  };
+}
+
 type Guesser = readonly [rules: GuessRules, name: string];
 
-function check(db: Db, [{ kind, free, window_ms }, name]: Guesser, now: number): void {
+function check(db: Db, guesser: Guesser, now: number): void {
+  const wait_s = waitOf(db, guesser, now);
+  if (wait_s > 0) throw new HttpError(429, "too many wrong keys or passwords: wait, then try again", wait_s);
+}
+
+/** Returns the seconds for which the guesser is blocked; 0: it isn't. */
+function waitOf(db: Db, [{ kind, free, window_ms }, name]: Guesser, now: number): number {
   const sql = "SELECT since, wrong FROM guesses WHERE guesser = ?";
   const found = row<{ since: number; wrong: number }>(db, sql, `${kind} ${name}`);
-  if (found === undefined || found.wrong < free || now < found.since || now - found.since >= window_ms) return;
-  const wait_s = Math.ceil((found.since + window_ms - now) / 1000);
-  throw new HttpError(429, "too many wrong keys or passwords: wait, then try again", wait_s);
+  if (found === undefined || found.wrong < free || now < found.since || now - found.since >= window_ms) return 0;
+  return Math.ceil((found.since + window_ms - now) / 1000);
 }
 
 function countWrong(db: Db, [{ kind, window_ms }, name]: Guesser, now: number): void {

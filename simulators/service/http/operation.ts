@@ -14,6 +14,10 @@ export interface Service {
   readonly mqttUrl: () => string;
   /** URL of the same broker over WebSocket. Absent: not available. */
   readonly mqttWsUrl?: () => string;
+  /** URL under which people reach the service, for links in mails; absent or "": unknown. */
+  readonly publicUrl?: () => string;
+  /** Whether another process sends mails by SMTP. Otherwise they are written to files at once. */
+  readonly queuesMails?: boolean;
   /** Offers only what the interface document states and what was observed; no generation, acks or broker. */
   readonly plain: boolean;
   /**

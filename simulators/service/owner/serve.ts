@@ -16,6 +16,8 @@ const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   ...Object.fromEntries(SCRIPTS.split(" ").map((name) => [`${PATH}${name}.js`, [`${name}.js`, JS] as const])),
 };
 const SESSION = `${PATH}session`;
+/** Requests without a key that send data: sign-in, a new password, and a link to one. */
+const OPEN: readonly string[] = [SESSION, `${PATH}password`, `${PATH}reset`];
 
 /** Allows scripts, styles and data from this service only: no inline code, no frames, no forms to other sites. */
 const HEADERS = {
@@ -29,15 +31,17 @@ const HEADERS = {
   "cache-control": "no-cache",
 } as const;
 
-/** Whether the request is for the page's files or its sign-in, which need no key. */
+/** Whether the request is for the page's files, its sign-in or a new password, which need no key. */
 export function isOwnersPage({ url }: Pick<FastifyRequest, "url">): boolean {
   const [path = ""] = url.split("?");
-  return path === "/" || path === "/owner" || path === SESSION || Object.hasOwn(FILES, path);
+  return path === "/" || path === "/owner" || OPEN.includes(path) || Object.hasOwn(FILES, path);
 }
 
 /** Functions of the server that the page's own requests need. */
 interface OwnerParts {
   readonly operations: readonly Operation[];
+  /** Operations of the page itself. */
+  readonly own: readonly Operation[];
   readonly perform: (operation: Operation, call: Call) => Answer | Promise<Answer>;
   readonly call: (request: FastifyRequest, caller: Caller) => Call;
 }
@@ -49,7 +53,7 @@ const NOBODY: Caller = { key_id: "", account_id: "", scope: "user", gateway_id: 
  * Serves the owner's page, which is read-only and gets all data from /api with the owner's key. Users with e-mail and
  * password sign in here, because /api requires a key even for that.
  */
-export function serveOwner(app: FastifyInstance, { operations, perform, call }: OwnerParts): void {
+export function serveOwner(app: FastifyInstance, { operations, own, perform, call }: OwnerParts): void {
   const signIn = operations.find(({ path }) => path === "/api/authenticate");
   for (const path of ["/", "/owner"]) app.get(path, (_, reply) => reply.redirect(PATH));
   for (const [path, [file, type]] of Object.entries(FILES)) {
@@ -67,4 +71,10 @@ export function serveOwner(app: FastifyInstance, { operations, perform, call }: 
     const answer = await perform(signIn, call(request, NOBODY));
     return reply.headers(HEADERS).code(answer.status).send(answer.body);
   });
+  for (const operation of own) {
+    app.post(operation.path, async (request, reply) => {
+      const answer = await perform(operation, call(request, NOBODY));
+      return reply.headers(HEADERS).code(answer.status).send(answer.body);
+    });
+  }
 }

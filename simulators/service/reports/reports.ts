@@ -5,7 +5,8 @@ import type { Db } from "../storage/db.ts";
 import type { Answer, Call, Operation, Service } from "../http/operation.ts";
 import { type Caller, callerOf } from "../accounts/keys.ts";
 import { admit } from "../http/guesses.ts";
-import { keepMail, type Mail } from "../accounts/mail.ts";
+import { keepMail, type Mail, type MailWay } from "../accounts/mail.ts";
+import { sendDueMails } from "../events/mails.ts";
 import { type Downlink, takeUplink } from "../ingest/uplink.ts";
 import type { Uplink } from "../storage/port.ts";
 
@@ -25,8 +26,11 @@ export type Asked =
       readonly strict: boolean;
       readonly mqttUrl: string;
       readonly mqttWsUrl: string | undefined;
+      readonly publicUrl: string;
+      readonly queuesMails: boolean;
     }
   | { readonly kind: "evaluate"; readonly now: number }
+  | { readonly kind: "mails"; readonly now: number; readonly publicUrl: string }
   | { readonly kind: "caller"; readonly authorization: string | undefined; readonly now: number }
   | { readonly kind: "admit"; readonly request: Requester; readonly now: number }
   | { readonly kind: "uplink"; readonly uplink: Uplink };
@@ -69,13 +73,17 @@ export interface Reports {
   readonly uplink: (uplink: Uplink) => Downlink | Promise<Downlink>;
   /** Runs a round over all watched booths. Returns a line for each failure. */
   readonly evaluate: (signal: AbortSignal) => Promise<string[]>;
+  /** Sends all due mails. Returns a line for each that was given up. */
+  readonly sendMails: (signal: AbortSignal) => Promise<string[]>;
+  /** Whether this process does the work that one process of a store does: evaluation and mails. */
+  readonly leads: () => boolean;
   readonly stop: () => Promise<void>;
 }
 
 /** Runs in the caller's thread, for a database in memory, which other threads can't access. */
-export function reportsHere(service: Service): Reports {
+export function reportsHere(service: Service, way: MailWay = "files"): Reports {
   return {
-    ...rowsHere(service.db),
+    ...rowsHere(service, way),
     answer: (operation, call) => operation.handle(call),
     evaluate: (signal) => evaluateRound(service, signal),
     stop: () => Promise.resolve(),
@@ -83,9 +91,14 @@ export function reportsHere(service: Service): Reports {
 }
 
 /** Answers that need few rows and are made in this thread. */
-function rowsHere(db: Db): Pick<Reports, "takes_all" | "callerOf" | "admit" | "uplink"> {
+function rowsHere(
+  { db, now, publicUrl = () => "" }: Service,
+  way: MailWay,
+): Pick<Reports, "takes_all" | "callerOf" | "admit" | "uplink" | "sendMails" | "leads"> {
   return {
     takes_all: false,
+    sendMails: (signal) => sendDueMails({ db, way, now, publicUrl: publicUrl(), signal }),
+    leads: () => true,
     callerOf: (authorization, now) => callerOf(db, authorization, now),
     admit: (request, now) => admit(db, request, now),
     uplink: (uplink) => takeUplink(db, uplink),
@@ -97,14 +110,17 @@ function rowsHere(db: Db): Pick<Reports, "takes_all" | "callerOf" | "admit" | "u
  * gateways without acks meanwhile would resend their records. After a crash of the thread the next report starts a new
  * one.
  */
-export function reportsThread(service: Service, dataDir: string): Reports {
+export function reportsThread(service: Service, dataDir: string, way: MailWay = "files"): Reports {
   let running: Thread | undefined;
   const ask = (asked: Asked): Promise<unknown> => {
-    running ??= begin({ where: dataDir, folder: undefined }, { db: service.db, ended: () => (running = undefined) });
+    running ??= begin(
+      { where: dataDir, folder: undefined, mails: "none" },
+      { db: service.db, ended: () => (running = undefined) },
+    );
     return running.ask(asked);
   };
   return {
-    ...rowsHere(service.db),
+    ...rowsHere(service, way),
     answer: (operation, call) => ask(askedOf(service, operation, call)) as Promise<Answer>,
     evaluate: async () =>
       watchesAnything(service.db) ? ((await ask({ kind: "evaluate", now: service.now() })) as string[]) : [],
@@ -116,6 +132,7 @@ export function reportsThread(service: Service, dataDir: string): Reports {
 export interface Place {
   readonly where: string;
   readonly folder: string | undefined;
+  readonly mails: MailWay;
 }
 
 /**
@@ -124,6 +141,16 @@ export interface Place {
  */
 export function reportsThreads(service: Service, place: Place, count: number): Reports {
   const running = new Set<Thread>();
+  let leads = false;
+  /** Asks for work that one process does. An answer of null means that another process does it. */
+  const askLeader = async (asked: Asked): Promise<string[]> => {
+    const lines = (await ask(asked).catch((error: unknown) => {
+      leads = false;
+      throw error;
+    })) as string[] | null;
+    leads = lines !== null;
+    return lines ?? [];
+  };
   const ask = (asked: Asked): Promise<unknown> => {
     const [idlest] = [...running].sort((one, other) => one.pending() - other.pending());
     if (idlest !== undefined && (idlest.pending() === 0 || running.size >= count)) return idlest.ask(asked);
@@ -137,7 +164,9 @@ export function reportsThreads(service: Service, place: Place, count: number): R
     callerOf: (authorization, now) => ask({ kind: "caller", authorization, now }) as Promise<Caller | undefined>,
     admit: (request, now) => ask({ kind: "admit", request, now }) as Promise<Caller | undefined>,
     uplink: (uplink) => ask({ kind: "uplink", uplink }) as Promise<Downlink>,
-    evaluate: async () => (await ask({ kind: "evaluate", now: service.now() })) as string[],
+    evaluate: () => askLeader({ kind: "evaluate", now: service.now() }),
+    sendMails: () => askLeader({ kind: "mails", now: service.now(), publicUrl: service.publicUrl?.() ?? "" }),
+    leads: () => leads,
     stop: async () => {
       await Promise.all(Array.from(running, (one) => one.stop()));
     },
@@ -146,9 +175,9 @@ export function reportsThreads(service: Service, place: Place, count: number): R
 
 function askedOf(service: Service, { method, path }: Operation, call: Call): Asked {
   const { service: _, ...copied } = call;
-  const { plain, strict = false } = service;
+  const { plain, strict = false, publicUrl = () => "", queuesMails = false } = service;
   const urls = { mqttUrl: service.mqttUrl(), mqttWsUrl: service.mqttWsUrl?.() };
-  return { kind: "answer", method, path, call: copied, plain, strict, ...urls };
+  return { kind: "answer", method, path, call: copied, plain, strict, publicUrl: publicUrl(), queuesMails, ...urls };
 }
 
 interface Thread {

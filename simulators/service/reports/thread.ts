@@ -1,5 +1,4 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { row } from "../storage/db.ts";
 import { openDb } from "../storage/open.ts";
 import { evaluateRound } from "../events/evaluator.ts";
 import { HttpError } from "../base/errors.ts";
@@ -9,21 +8,26 @@ import { admit } from "../http/guesses.ts";
 import { tellOfMails } from "../accounts/mail.ts";
 import { takeUplink } from "../ingest/uplink.ts";
 import { isUnavailable } from "../storage/postgres/line.ts";
-import { OPERATIONS } from "../resources/table.ts";
+import { OPERATIONS, PAGE_OPERATIONS } from "../resources/table.ts";
+import { sendDueMails } from "../events/mails.ts";
+import { type Lease, leaseOf } from "../storage/postgres/lease.ts";
 import type { Asked, Place, Said } from "./reports.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this is the entry of a thread");
-const { where, folder } = workerData as Place;
+const { where, folder, mails } = workerData as Place;
 const db = openDb(where, folder);
 const end = new AbortController();
 tellOfMails((mail) => port.postMessage({ kind: "mail", mail } satisfies Said));
-/** The number of the lock that evaluation goes by. */
-const EVALUATORS = 7_303;
+const leases = {
+  evaluate: leaseOf(db, "evaluate", end.signal),
+  mails: leaseOf(db, "mails", end.signal),
+};
 
 port.on("message", (message: "end" | { readonly id: number; readonly asked: Asked }) => {
   if (message === "end") {
     end.abort();
+    for (const lease of Object.values(leases)) release(lease);
     db.close();
     port.close();
     return;
@@ -39,27 +43,39 @@ port.on("message", (message: "end" | { readonly id: number; readonly asked: Aske
 });
 
 async function carryOut(asked: Asked): Promise<unknown> {
-  if (asked.kind === "evaluate") return alone(() => evaluateRound({ db, now: () => asked.now }, end.signal));
+  if (asked.kind === "evaluate")
+    return alone(leases.evaluate, (signal) => evaluateRound({ db, now: () => asked.now }, signal));
+  if (asked.kind === "mails") {
+    const { publicUrl, now } = asked;
+    const since = performance.now();
+    const clock = (): number => Math.floor(now + performance.now() - since);
+    return alone(leases.mails, (signal) => sendDueMails({ db, way: mails, publicUrl, now: clock, signal }));
+  }
   if (asked.kind === "caller") return callerOf(db, asked.authorization, asked.now);
   if (asked.kind === "admit") return admit(db, asked.request, asked.now);
   if (asked.kind === "uplink") return takeUplink(db, asked.uplink);
-  const { method, path, call, plain, strict, mqttUrl, mqttWsUrl } = asked;
-  const operation = OPERATIONS.find((one) => one.method === method && one.path === path);
+  const { method, path, call, plain, strict, mqttUrl, mqttWsUrl, publicUrl, queuesMails } = asked;
+  const operation = [...OPERATIONS, ...PAGE_OPERATIONS].find((one) => one.method === method && one.path === path);
   if (operation === undefined) throw new Error(`no operation ${method} ${path}`);
   const ws = mqttWsUrl === undefined ? {} : { mqttWsUrl: () => mqttWsUrl };
-  const service: Service = { db, now: () => call.now, mqttUrl: () => mqttUrl, plain, strict, ...ws };
+  const mailing = { publicUrl: () => publicUrl, queuesMails };
+  const service: Service = { db, now: () => call.now, mqttUrl: () => mqttUrl, plain, strict, ...ws, ...mailing };
   return operation.handle({ ...call, service });
 }
 
-/** Runs the round in one program only if several share a database. */
-async function alone(round: () => Promise<string[]>): Promise<string[]> {
-  if (db.engine === "sqlite") return round();
-  const taken = row<{ taken: string }>(db, `SELECT pg_try_advisory_lock(${EVALUATORS})::text AS taken`);
-  if (taken?.taken !== "true") return [];
+type EndSignal = Pick<AbortSignal, "aborted">;
+
+/** Runs the round in one process only if several share a database. Returns null if another process does the work. */
+async function alone(lease: Lease, round: (signal: EndSignal) => Promise<string[]>): Promise<string[] | null> {
+  if (db.engine === "sqlite") return round(end.signal);
+  return lease.take() ? round(lease.signal) : null;
+}
+
+function release(lease: Lease): void {
   try {
-    return await round();
-  } finally {
-    row(db, `SELECT pg_advisory_unlock(${EVALUATORS})`);
+    lease.release();
+  } catch {
+    // The database can't be reached. The lease ends by itself.
   }
 }
 

@@ -4,6 +4,7 @@ import { row, rows } from "../storage/db.ts";
 import { type BoothFigures, boothFigures } from "../figures/booth.ts";
 import type { Calendar } from "../figures/summary.ts";
 import { notFound } from "../base/errors.ts";
+import type { Mailing } from "../accounts/users.ts";
 import type { Call } from "../http/operation.ts";
 import type { BoothRow } from "../provisioning/rows.ts";
 
@@ -20,6 +21,12 @@ export function accountOf({ service, caller }: Call, id: string): AccountRow {
   const found = row<AccountRow>(service.db, sql, id, caller.account_id);
   if (found === undefined) throw notFound("account");
   return found;
+}
+
+/** Returns what sending a mail needs. */
+export function mailingOf({ service }: Call): Mailing {
+  const { db, publicUrl = () => "", queuesMails = false } = service;
+  return { db, publicUrl: publicUrl(), queuesMails };
 }
 
 /** The booth of the path's id, if the caller's account has it. */

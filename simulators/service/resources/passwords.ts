@@ -2,9 +2,10 @@ import { z } from "zod";
 import { inTransaction, row } from "../storage/db.ts";
 import { parseBody } from "../http/body.ts";
 import { badRequest, HttpError } from "../base/errors.ts";
-import { passwordGuesses } from "../http/guesses.ts";
+import { passwordGuesses, resetRequests, tokenGuesses } from "../http/guesses.ts";
 import { type Answer, type Call, NO_CONTENT, ok, type Operation } from "../http/operation.ts";
-import { hashPassword, isPassword, setPassword, userOfToken, type UserRow } from "../accounts/users.ts";
+import { mailingOf } from "./common.ts";
+import { hashPassword, invite, isPassword, setPassword, userOfToken, type UserRow } from "../accounts/users.ts";
 
 const password = z.string().min(10).max(200);
 const changeShape = z.union([
@@ -24,12 +25,19 @@ export const passwords: readonly Operation[] = [
 ];
 
 async function change(call: Call): Promise<Answer> {
-  const { db } = call.service;
   const body = parseBody(changeShape, call.body);
-  const find = (): UserRow | undefined => {
-    const user = "token" in body ? userOfToken(db, String(body.token), call.now) : signedIn(call);
+  return changeTo(call, body, () => {
+    const user = "token" in body ? userOfToken(call.service.db, String(body.token), call.now) : signedIn(call);
     return user?.account_id === call.caller.account_id ? user : undefined;
-  };
+  });
+}
+
+async function changeTo(
+  call: Call,
+  body: z.output<typeof changeShape>,
+  find: () => UserRow | undefined,
+): Promise<Answer> {
+  const { db } = call.service;
   const user = find();
   const isGood = "token" in body || (await isCurrent(call, user, body.current_password));
   const hash = await hashPassword(body.new_password);
@@ -42,6 +50,43 @@ async function change(call: Call): Promise<Answer> {
     setPassword(db, user.id, { hash, now: call.now });
     return NO_CONTENT;
   });
+}
+
+const tokenShape = z.looseObject({ token: z.string().min(1).max(200), new_password: password });
+const resetShape = z.looseObject({ email: z.string().max(200) });
+
+/**
+ * Requests of the owner's page without a key. POST password: with a link's `token`; 204, or 401. POST reset: sends a
+ * link for a new password to the user with this `email`; 204 whether there is one or not.
+ */
+export const pageOperations: readonly Operation[] = [
+  { method: "POST", path: "/owner/password", body: tokenShape, hashes: () => true, handle: setByToken },
+  { method: "POST", path: "/owner/reset", body: resetShape, handle: reset },
+];
+
+async function setByToken(call: Call): Promise<Answer> {
+  const body = parseBody(tokenShape, call.body);
+  const guesses = tokenGuesses(call.service.db, call.address);
+  guesses.check(call.now);
+  const find = (): UserRow | undefined => userOfToken(call.service.db, body.token, call.now);
+  if (find() === undefined) {
+    guesses.wrong(call.now);
+    throw new HttpError(401, "the link was used or has ended");
+  }
+  return changeTo(call, body, find);
+}
+
+function reset(call: Call): Answer {
+  const { db } = call.service;
+  const email = parseBody(resetShape, call.body).email.toLowerCase();
+  const asked = resetRequests(db, { email, address: call.address });
+  asked.check(call.now);
+  const isTooMany = asked.isTooMany(call.now);
+  asked.count(call.now);
+  const user = row<UserRow>(db, "SELECT * FROM users WHERE email = ?", email);
+  if (user !== undefined && !isTooMany)
+    inTransaction(db, () => invite(mailingOf(call), user, { kind: "reset", now: call.now }));
+  return NO_CONTENT;
 }
 
 async function isCurrent({ service, address, now }: Call, user: UserRow | undefined, given: string): Promise<boolean> {

@@ -8,7 +8,7 @@ import { eventDefinitions } from "./event-definitions.ts";
 import { notifications } from "./notifications.ts";
 import { apiKeys } from "./api-keys.ts";
 import { users } from "./users.ts";
-import { passwords } from "./passwords.ts";
+import { pageOperations, passwords } from "./passwords.ts";
 import { boothOverview } from "./booth-overview.ts";
 import { boothUsage } from "./booth-usage.ts";
 import { exportCsv } from "./export-csv.ts";
@@ -78,3 +78,6 @@ export const OPERATIONS: readonly Operation[] = underContract([
   ...RECORDS,
   ...REPORTS.map((one) => ({ ...one, is_report: true })),
 ]);
+
+/** Requests of the owner's page that need no key. They aren't part of the interface. */
+export const PAGE_OPERATIONS: readonly Operation[] = pageOperations;

@@ -7,6 +7,7 @@ import { listAnswer } from "../http/list.ts";
 import { type Answer, type Call, created, NO_CONTENT, ok, type Operation } from "../http/operation.ts";
 import { formatOptional } from "../base/time.ts";
 import { invite, type UserRow } from "../accounts/users.ts";
+import { mailingOf } from "./common.ts";
 
 const shape = z.looseObject({
   user_name: z.string().trim().min(1).max(200),
@@ -55,7 +56,7 @@ function create(call: Call): Answer {
     refuseTaken(call, email, id);
     const sql = "INSERT INTO users (id, account_id, user_name, email, role, created_at) VALUES (?, ?, ?, ?, ?, ?)";
     run(db, sql, id, call.caller.account_id, user_name, email.toLowerCase(), role, call.now);
-    invite(db, { id, email }, call.now);
+    invite(mailingOf(call), { id, email }, { kind: "invitation", now: call.now });
   });
   return created(fieldsOf(userOf(call, id)));
 }
@@ -77,14 +78,15 @@ function updateInvitation(call: Call): Answer {
   const invited = pendingUser(call);
   return inTransaction(call.service.db, () => {
     change(call, invited);
-    invite(call.service.db, userOf(call), call.now);
+    invite(mailingOf(call), userOf(call), { kind: "invitation", now: call.now });
     return ok(fieldsOf(userOf(call)));
   });
 }
 
 function resendInvitation(call: Call): Answer {
   const user = userOf(call);
-  inTransaction(call.service.db, () => invite(call.service.db, user, call.now));
+  const kind = user.password === null ? "invitation" : "reset";
+  inTransaction(call.service.db, () => invite(mailingOf(call), user, { kind, now: call.now }));
   return NO_CONTENT;
 }
 

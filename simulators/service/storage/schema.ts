@@ -163,7 +163,6 @@ UPDATE api_keys SET created_by = user_id, created_in = coalesce(
   CASE WHEN user_id IS NULL AND gateway_id IS NULL THEN (SELECT parent_id FROM accounts WHERE id = account_id) END, account_id);
 CREATE TABLE guesses (guesser TEXT PRIMARY KEY, since INTEGER NOT NULL, wrong INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX guesses_by_age ON guesses (since);
-CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE link_mails (
   user_id TEXT PRIMARY KEY REFERENCES users(id), kind TEXT NOT NULL, asked_at INTEGER NOT NULL, due_at INTEGER NOT NULL) WITHOUT ROWID;
 `,

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { sendDueMails, makeNotifications } from "../../../simulators/service/events/notify.ts";
+import { makeNotifications } from "../../../simulators/service/events/notify.ts";
+import { sendDueMails } from "../../../simulators/service/events/mails.ts";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { outbox } from "../../../simulators/service/accounts/mail.ts";
 import { claim, type Running, signedIn, startBench } from "./service-http.ts";
@@ -179,7 +180,8 @@ describe("event definitions", () => {
       bench.clock.now = now;
       await notifications(key);
       makeNotifications(db, now);
-      sendDueMails(db, now);
+      const { signal } = new AbortController();
+      await sendDueMails({ db, way: "files", publicUrl: "https://booths.example.com", now: () => now, signal });
       return outbox(db).filter(({ id }) => id.startsWith("notification-")).length;
     };
     const due = Date.UTC(2026, 2, 3, 13, 30);
@@ -188,7 +190,12 @@ describe("event definitions", () => {
     expect(await round(due)).toBe(1);
     expect(await round(due + DAY_MS)).toBe(1);
     expect(outbox(db).at(-1)).toMatchObject({ to: "ann@example.com" });
-    expect(outbox(db).at(-1)?.text).toContain("Booth ABCD1234: 1 event");
+    const text = outbox(db).at(-1)?.text ?? "";
+    expect(text).toContain("From Mon, 2 Mar 2026, 00:00 GMT-6 to Tue, 3 Mar 2026, 00:00 GMT-6:");
+    expect(text).toMatch(
+      /^Booth ABCD1234 \(Main Street\): 1 event, \d+ min in total, from Mon, 2 Mar 2026, \d\d:\d\d/m,
+    );
+    expect(text).toMatch(/\nhttps:\/\/booths\.example\.com\/owner\/$/);
     expect(await notifications(key)).toMatchObject([{ email_sent_at: "2026-03-03 13:30:00Z" }]);
     const shown = await fetch(`${bench.running.adminUrl}/outbox`).then((answer) => answer.json());
     expect(shown).toMatchObject({ mails: [{ subject: "Invitation" }, { to: "ann@example.com" }] });

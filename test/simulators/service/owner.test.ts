@@ -1,7 +1,10 @@
 import { readdirSync } from "node:fs";
 import { expect, it, onTestFinished } from "vitest";
 import { seedDemo } from "../../../simulators/service/demo/seed-demo.ts";
+import { outbox } from "../../../simulators/service/accounts/mail.ts";
 import { startService } from "../../../simulators/service/start.ts";
+
+import { lastToken, startBench } from "./service-http.ts";
 
 const NOW = Date.UTC(2026, 5, 10, 18);
 
@@ -52,6 +55,30 @@ it("the owner's page accepts a sign-in with e-mail and password only", async () 
   expect((await signIn({ api_key: "demo-admin" })).status).toBe(400);
   expect((await signIn({ email: 7, password: {} })).status).toBe(400);
   expect((await signIn(null)).status).toBe(400);
+});
+
+it("the owner's page sets a password by a mail's link without a key, and sends a link to a known address only", async () => {
+  const bench = await startBench();
+  onTestFinished(() => bench.running.stop());
+  const send = async (path: string, body: unknown): Promise<number> =>
+    (await bench.call("POST", `/owner/${path}`, { key: null, body })).status;
+  const email = "ann@example.com";
+  await bench.call("POST", "/api/users", { body: { user_name: "Ann", email } });
+  expect(outbox(bench.running.db).at(-1)?.text).toContain(`${bench.running.url}/owner/#token=`);
+  const token = lastToken(bench);
+  const new_password = "long enough to be one";
+  expect(await send("password", { token, new_password: "short" })).toBe(400);
+  expect(await send("password", { token, new_password })).toBe(204);
+  expect(await send("password", { token, new_password })).toBe(401);
+  expect(await send("session", { email, password: new_password })).toBe(200);
+  const count = outbox(bench.running.db).length;
+  expect([await send("reset", { email: "nobody@example.com" }), await send("reset", { email })]).toEqual([204, 204]);
+  expect(outbox(bench.running.db).length).toBe(count + 1);
+  expect(await send("password", { token: lastToken(bench), new_password: `${new_password} too` })).toBe(204);
+  for (let i = 0; i < 4; i += 1) expect(await send("reset", { email })).toBe(204);
+  expect(outbox(bench.running.db).length).toBe(count + 3);
+  for (let i = 0; i < 4; i += 1) await send("reset", { email: "nobody@example.com" });
+  expect(await send("reset", { email: "nobody@example.com" })).toBe(429);
 });
 
 it.each(["es", "de"])(

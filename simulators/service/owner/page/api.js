@@ -65,3 +65,16 @@ export async function get(path, query = {}) {
   if (!answer.ok) throw new Error(t("answered", { status: answer.status }));
   return answer.json();
 }
+
+/**
+ * Sends data that needs no key: a link's token with the new password, or the e-mail address that asks for a link.
+ * @param {"password" | "reset"} path @param {Readonly<Record<string, string>>} body
+ */
+export async function send(path, body) {
+  const answer = await fetch(path, {
+    ...{ method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  if (answer.ok) return;
+  throw new Error(answer.status === 401 ? t("linkOver") : t("answered", { status: answer.status }));
+}

@@ -1,4 +1,4 @@
-import { isSignedIn, SignedOut, signIn, signOut } from "./api.js";
+import { isSignedIn, send, SignedOut, signIn, signOut } from "./api.js";
 import { card, el } from "./dom.js";
 import { loadFleet } from "./fleet.js";
 import { momentText, zoneText } from "./format.js";
@@ -157,6 +157,7 @@ function ask(why = "") {
         field("email", t("email"), { type: "email", autocomplete: "username" }),
         field("password", t("password"), { type: "password", autocomplete: "current-password" }),
         el("button", { type: "submit" }, t("signIn")),
+        el("button", { type: "button", onclick: () => void askForLink() }, t("forgot")),
       ),
     ),
     card(
@@ -166,6 +167,44 @@ function ask(why = "") {
         { onsubmit: byKey },
         field("key", t("key"), { type: "password", autocomplete: "off" }),
         el("button", { type: "submit" }, t("signInKey")),
+      ),
+    ),
+  );
+}
+
+/** Has a link for a new password sent to the e-mail address of the form. */
+async function askForLink() {
+  const email = document.getElementById("email");
+  if (!(email instanceof HTMLInputElement) || !email.reportValidity()) return;
+  try {
+    await send("reset", { email: email.value });
+    tell(t("linkSent"));
+  } catch (error) {
+    tell(reasonOf(error));
+  }
+}
+
+/** Asks for the password that the link sets. @param {string} token */
+function askPassword(token) {
+  /** @param {SubmitEvent} event */
+  const save = async (event) => {
+    event.preventDefault();
+    try {
+      await send("password", { token, new_password: valueOf("new") });
+      ask(t("passwordSet"));
+    } catch (error) {
+      tell(reasonOf(error));
+    }
+  };
+  const rules = { type: "password", autocomplete: "new-password", minLength: "10", maxLength: "200" };
+  main.replaceChildren(
+    card(
+      t("setPassword"),
+      el(
+        "form",
+        { onsubmit: (/** @type {SubmitEvent} */ event) => void save(event) },
+        field("new", t("newPassword"), rules),
+        el("button", { type: "submit" }, t("setPassword")),
       ),
     ),
   );
@@ -194,8 +233,13 @@ document.addEventListener("visibilitychange", () => {
 translate();
 
 // A link may bring the key behind its #, which never leaves the browser; it doesn't stay in the address either.
-const key = new URLSearchParams(location.hash.slice(1)).get("key");
-if (key !== null) {
+const given = new URLSearchParams(location.hash.slice(1));
+const key = given.get("key");
+const token = given.get("token");
+if (token !== null) {
+  history.replaceState(null, "", location.pathname);
+  askPassword(token);
+} else if (key !== null) {
   history.replaceState(null, "", location.pathname);
   void enter({ api_key: key });
 } else if (isSignedIn()) {
