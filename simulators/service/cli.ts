@@ -38,6 +38,7 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
   --store URL      store all data in this PostgreSQL database (postgres://...) instead of the folder's SQLite file
   --role R         all (default): the whole service in this process; http, ingest, figures: only this part, any number of processes, needs --store
   --gateways-to URL  broker URL to send to gateways instead of --broker, e.g. of a load balancer or an external name; repeatable
+  --broker-auth-port N  with role http or all: port for RabbitMQ's HTTP backend, /broker/user, vhost, resource, topic (default: none)
   --keep-days N    with --store: delete older records (default: keep all)
   --host H         listen address of a role's HTTP and vitals ports (default 127.0.0.1)
   --vitals-port N  port of a role's /live, /ready and /metrics (default 0: any free port)
@@ -54,6 +55,7 @@ const OPTIONS = {
   role: { type: "string", default: "all" },
   "gateways-to": { type: "string", multiple: true },
   "keep-days": { type: "string" },
+  "broker-auth-port": { type: "string" },
   host: { type: "string", default: "127.0.0.1" },
   "vitals-port": { type: "string", default: "0" },
   "admin-port": { type: "string" },
@@ -87,8 +89,14 @@ export async function serviceCommand(argv: readonly string[], io: CommandIo): Pr
     }
     if (values.seed !== undefined && values.seed !== "demo") throw new Error(`there is no seed "${values.seed}"`);
     plainOf(values);
-    roleOf(values);
-    for (const name of ["port", "mqtt-port", "admin-port", "vitals-port"] as const) checkPort(name, values[name]);
+    const role = roleOf(values);
+    if (values["broker-auth-port"] !== undefined) {
+      if (role !== null && role !== "http") throw new Error(`--role ${role} doesn't use --broker-auth-port`);
+      if ((process.env["BROKER_PASSWORD"] ?? "") === "")
+        throw new Error("--broker-auth-port needs $BROKER_PASSWORD: the password of the service's own user");
+    }
+    for (const name of ["port", "mqtt-port", "admin-port", "vitals-port", "broker-auth-port"] as const)
+      checkPort(name, values[name]);
   } catch (error) {
     io.err(`${messageOf(error)} (see --help)`);
     return 2;
@@ -140,6 +148,7 @@ function roleOptions(role: Role, values: Values, io: CommandIo): RoleOptions {
     keepDays: daysOf(values),
     port: Number(values.port),
     vitalsPort: Number(values["vitals-port"]),
+    brokerAuthPort: portOf(values["broker-auth-port"]),
   };
 }
 
@@ -155,6 +164,10 @@ async function serveRole(role: Role, values: Values, io: CommandIo): Promise<num
   await aborted(io.signal);
   await running.stop();
   return 0;
+}
+
+function portOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
 }
 
 function daysOf({ "keep-days": days }: Values): number | undefined {
@@ -195,7 +208,17 @@ async function start(values: Values, io: CommandIo): Promise<RunningService> {
   const password = process.env["BROKER_PASSWORD"];
   const broker = values.broker === undefined ? {} : { broker: { urls: values.broker, password } };
   const { store } = values;
-  const options = { dataDir: values.data, store, ...ports, ...admin, ...broker, clock, plain: plainOf(values) };
+  const brokerAuthPort = portOf(values["broker-auth-port"]);
+  const options = {
+    dataDir: values.data,
+    store,
+    ...ports,
+    ...admin,
+    ...broker,
+    brokerAuthPort,
+    clock,
+    plain: plainOf(values),
+  };
   const service = await startService(options);
   // The only process of the service also does the work of figures workers.
   const folding = store === undefined ? null : startFigures({ url: store, keep_days: daysOf(values), log: io.err });
