@@ -238,10 +238,10 @@ async function connectWithKey(
   const { link, log, new_key } = gateway;
   const candidate = new_key.candidate();
   const connect = (): Promise<LinkSession> =>
-    isNew ? connectPatiently(gateway, account, signal) : link.connect(account, signal);
+    isNew ? connectRetrying(gateway, account, signal) : link.connect(account, signal);
   if (candidate === null) return connect();
   try {
-    const session = await connectPatiently(gateway, { ...account, credential: candidate }, signal);
+    const session = await connectRetrying(gateway, { ...account, credential: candidate }, signal);
     await new_key.connected(candidate);
     return session;
   } catch (error) {
@@ -257,7 +257,7 @@ const KEY_SPREADS_MS: Milliseconds = 60_000;
 const KEY_SPREADS: Backoff = { base_ms: 1_000, cap_ms: 5_000 };
 
 /** Connects with a key that the service knows, although its broker may learn of the key some seconds later. */
-async function connectPatiently(
+async function connectRetrying(
   { link, clock, random, turned }: DeliveryGateway,
   account: LinkAccount,
   signal: AbortSignal,

@@ -84,7 +84,7 @@ export function brokerCredentials(name: string, make: MakeBroker): void {
       await first.publishAsync("bg/v1/gw-1/up/batch", "{}", { qos: 1 });
       return heard.length > 0 ? true : sleep(500).then(() => undefined);
     });
-    await expect(connect("gw-1", "another")).rejects.toThrow(/not authorized/i);
+    await expect(connect("gw-1", "another")).rejects.toThrow(/not authorized|bad user ?name/i);
 
     const rotation = { gateway_id: "gw-1", generation: 1, credential_sha256: hashOf("next credential") };
     expect((await call("PUT", RECORD, { key: "own credential", body: rotation })).status).toBe(200);
@@ -96,7 +96,7 @@ export function brokerCredentials(name: string, make: MakeBroker): void {
     for (const { id } of listed.filter(({ scope }) => scope === "gateway"))
       expect((await call("DELETE", `/api/api_keys/${id}`, { key: "admin" })).status).toBe(204);
     await eventually("the broker ends the session", () => (second.connected ? undefined : true), REVOKED_WITHIN_MS);
-    await expect(connect("gw-1", "next credential")).rejects.toThrow(/not authorized/i);
+    await expect(connect("gw-1", "next credential")).rejects.toThrow(/not authorized|bad user ?name/i);
   });
 
   it(`a gateway can use only its own topics at ${name}`, async () => {
