@@ -59,6 +59,8 @@ export async function runFleetInThreads(count: number, options: ThreadedOptions)
     await passed(threads, "claimed");
     await passed(threads, "draining", draining);
     const figures = await Promise.race([Promise.all(threads.map(({ ran }) => ran)), failureOf(threads)]);
+    // The account may never be asked for, and then the waiting threads must not keep the process alive.
+    for (const { worker } of threads) worker.unref();
     return { ...merged(figures), account: (store, contents) => accountIn(threads, { store, contents }) };
   } catch (error) {
     await Promise.all(threads.map(({ worker }) => worker.terminate()));
@@ -139,7 +141,10 @@ async function accountIn(
   threads: readonly FleetThread[],
   wanted: { readonly store: string; readonly contents: number },
 ): Promise<Account> {
-  for (const { send } of threads) send({ kind: "account", ...wanted });
+  for (const { worker, send } of threads) {
+    worker.ref();
+    send({ kind: "account", ...wanted });
+  }
   const accounts = await Promise.race([Promise.all(threads.map(({ account }) => account)), failureOf(threads)]);
   return summed(accounts);
 }
