@@ -38,7 +38,11 @@ const STATIONS = {
     ...pkg("nodemailer"),
   ],
   config: [...whole("domain"), ...pkg("zod", "yaml")],
-  tools: [...whole("domain", "contract", "config", "reports", "acquisition"), ANY_DOOR, ...pkg("uqr", "yaml")],
+  tools: [
+    ...whole("domain", "contract", "config", "reports", "acquisition"),
+    ANY_DOOR,
+    ...pkg("fflate", "read-excel-file", "saxes", "smol-toml", "uqr", "yaml"),
+  ],
   api: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
   cli: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
   runtime: ["^src/", ...pkg("pino")],
@@ -66,7 +70,8 @@ const SERVICE = {
     ...pkg("zod"),
   ],
   reports: layers("base", "storage", "accounts", "ingest", "http", "events", "resources"),
-  owner: [...layers("base", "http"), ...pkg("fastify")],
+  owner: [...layers("base", "accounts", "http"), ...pkg("fastify")],
+  operate: [...layers("base", "storage", "accounts", "http", "provisioning", "resources"), ...pkg("zod", "csv-parse")],
   admin: [...layers("faults", "storage", "accounts", "ingest", "http", "mqtt"), ...pkg("zod", "fastify")],
   // It plays a booth's history with the PLC's model.
   demo: [...layers("base", "storage", "accounts", "ingest"), "^simulators/plc/"],
@@ -135,6 +140,13 @@ module.exports = {
       from: { path: src("runtime/"), pathNot: src("runtime/commands\\.ts$") },
       to: { path: src("cli/") },
     },
+    {
+      name: "conform-not-to-service",
+      comment: "The kit tests any service, so it knows the contract's files and nothing of a service's code.",
+      severity: "error",
+      from: { path: "^simulators/conform/" },
+      to: { path: "^simulators/service/", reachable: true },
+    },
     ...STRANGERS.flatMap(([one, other]) => [between(one, other), between(other, one)]),
   ],
   allowedSeverity: "error",
@@ -171,7 +183,7 @@ module.exports = {
       to: { path: [service(`${name}/`), ...to] },
     })),
     {
-      from: { path: service("[a-z]+\\.ts$") },
+      from: { path: service("[a-z-]+\\.ts$") },
       to: { path: [service(""), "^simulators/[a-z-]+\\.ts$", ...pkg("fastify", "pg")] },
     },
     // It plays gateways by the agent's own sending, cursor, wire and rows.
@@ -179,11 +191,16 @@ module.exports = {
       from: { path: "^simulators/fleet/" },
       to: { path: [...whole("domain", "contract", "delivery"), ...door("store"), src("store/log/pack\\.ts$")] },
     },
+    // It plays a gateway by the agent's own wire and rows.
+    {
+      from: { path: "^simulators/conform/" },
+      to: { path: [...whole("domain", "contract"), src("store/log/(pack|chunk)\\.ts$")] },
+    },
     { from: { path: "^simulators/" }, to: { dependencyTypes: ["core"] } },
     // It runs the gateway itself, whole, under virtual time.
     { from: { path: "^simulators/virtual/" }, to: { path: "^src/" } },
     // It reads and packs the rest as files, and runs nothing of it.
-    { from: { path: "^systemd/" }, to: { path: ["^systemd/", ...pkg("rolldown")] } },
+    { from: { path: "^systemd/" }, to: { path: ["^systemd/", ...pkg("better-sqlite3", "rolldown")] } },
     { from: { path: "^systemd/" }, to: { dependencyTypes: ["core"] } },
     { from: { path: "^test/" }, to: {} },
   ],

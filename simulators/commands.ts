@@ -1,9 +1,11 @@
 import { join } from "node:path";
 import { loadProfile, SHIPPED_PROFILES } from "../src/config/profile.ts";
+import { conformCommand } from "./conform/cli.ts";
 import { plcCommand } from "./plc/cli.ts";
 import { replayCommand } from "./plc/replay/cli.ts";
 import { fleetCommand } from "./fleet/cli.ts";
 import { serviceCommand } from "./service/cli.ts";
+import { runCommand, type RunningIo } from "./service/run-command.ts";
 import { siteCommand } from "./site/cli.ts";
 
 const OVERVIEW = `booth-sim: the simulators for development and tests of booth-gateway
@@ -15,27 +17,18 @@ Usage: booth-sim COMMAND [options]
   replay    a PLC that replays a session of "booth-gateway record"
   service   the Booth Monitoring Service: HTTP, MQTT, SQLite
   fleet     thousands of simulated gateways of a service
+  conform   tests a service or a broker against the contract
 
 booth-sim COMMAND --help shows a command's options.
 `;
 
 /** Runs the command line of the simulators and sets the process's exit code. Rejects only for a bug of its own. */
 export async function main(argv: readonly string[]): Promise<void> {
-  const stopping = new AbortController();
-  const stop = (): void => stopping.abort(new Error("stopped"));
-  // SIGINT may arrive several times: from the terminal, and again from npm or node --watch, while the parts are
-  // stopping.
-  process.on("SIGINT", stop);
-  process.on("SIGTERM", stop);
-  // The reader of the output has closed it, as in "| head".
-  process.stdout.once("error", stop);
-  process.exitCode = await run(argv, stopping.signal);
+  await runCommand((io) => run(argv, io));
 }
 
-async function run([name, ...rest]: readonly string[], signal: AbortSignal): Promise<number> {
-  const out = (line: string): void => void process.stdout.write(`${line}\n`);
-  const err = (line: string): void => void process.stderr.write(`${line}\n`);
-  const bar = (text: string): void => void process.stderr.write(`\r${text}${/ (\d+) of \1 /.test(text) ? "\n" : ""}`);
+async function run([name, ...rest]: readonly string[], io: RunningIo): Promise<number> {
+  const { out, err, signal } = io;
   switch (name) {
     case "site":
       return siteCommand(rest, { out: process.stdout, err: process.stderr, signal });
@@ -51,9 +44,11 @@ async function run([name, ...rest]: readonly string[], signal: AbortSignal): Pro
     case "replay":
       return replayCommand(rest, { out, err, signal });
     case "service":
-      return serviceCommand(rest, { out, err, signal, ...(process.stderr.isTTY ? { show: bar } : {}) });
+      return serviceCommand(rest, io);
     case "fleet":
       return fleetCommand(rest, { out, err, signal });
+    case "conform":
+      return conformCommand(rest, { out, err, signal });
     case "--help":
     case "-h":
     case "help":

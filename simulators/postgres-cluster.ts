@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -29,6 +29,10 @@ export interface Cluster {
   readonly start: () => Promise<void>;
   /** Stops the server. fast: connections are cut, and no data is lost. kill: like a power cut. */
   readonly stop: (how?: "fast" | "kill") => Promise<void>;
+  /** Copies the running server's data into this folder, which must not exist, as an operator does (`pg_basebackup`). */
+  readonly backUp: (folder: string) => Promise<void>;
+  /** Replaces the data of the stopped server by such a copy. */
+  readonly restore: (folder: string) => void;
   /** Stops the server and deletes its files. */
   readonly remove: () => Promise<void>;
 }
@@ -74,7 +78,19 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     await stop();
     rmSync(folder, { recursive: true, force: true });
   };
-  return { url, folder, port, pid: () => server?.pid ?? 0, start, stop, remove };
+  const backUp = async (to: string): Promise<void> => {
+    const connection = ["-h", "127.0.0.1", "-p", port.toString(), "-U", "booth"];
+    const copying = spawn(join(bin, "pg_basebackup"), [...connection, "-D", to, "-X", "stream", "-c", "fast"], as);
+    const [code] = (await once(copying, "exit")) as [number | null];
+    if (code !== 0) throw new Error(`pg_basebackup ended with ${String(code)}`);
+  };
+  const restore = (from: string): void => {
+    rmSync(data, { recursive: true });
+    cpSync(from, data, { recursive: true, preserveTimestamps: true });
+    if (owner !== undefined) execFileSync("chown", ["-R", `${owner.uid}:${owner.gid}`, data]);
+    chmodSync(data, 0o700);
+  };
+  return { url, folder, port, pid: () => server?.pid ?? 0, start, stop, backUp, restore, remove };
 }
 
 /** Returns the folder of the newest version from Debian. */

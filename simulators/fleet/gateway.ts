@@ -1,7 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { DeliveryGateway } from "../../src/delivery/context.ts";
 import type { BatchOutcome, LinkAccount, LinkSession, ServiceLink } from "../../src/delivery/port.ts";
+import { resend } from "../../src/delivery/resend.ts";
 import { sessionLoop } from "../../src/delivery/session.ts";
+import type { HeardCommand } from "../../src/domain/command.ts";
 import { newServiceState } from "../../src/domain/link-status.ts";
 import type { Clock, Logger, Random } from "../../src/domain/machine.ts";
 import { KIND } from "../../src/domain/record.ts";
@@ -76,6 +78,8 @@ export function virtualGateway(parts: GatewayParts, { id, seed, booths: of }: Ne
       for (const booth of booths) booth.commit();
     },
   };
+  const resending = { clock, store, news: signals.news, backlog_rate: null, session: () => session };
+  const backfill = backfiller(booths, resending);
   const gateway: DeliveryGateway = {
     ...signals,
     clock,
@@ -95,7 +99,7 @@ export function virtualGateway(parts: GatewayParts, { id, seed, booths: of }: Ne
     backlog_rate: null,
     firstKey: () => Promise.resolve(null),
     new_key: { candidate: () => null, connected: () => Promise.resolve(), refused: () => undefined },
-    commands: { setSession: () => undefined },
+    commands: { setSession: (now) => now?.commands((heard) => void backfill(heard, running?.stopping.signal)) },
     rename(delivered, from_seq, forked) {
       const booth = booths.find((one) => one.state === delivered.state);
       booth?.rename({ from_seq, ...(forked === undefined ? {} : { forked }) });
@@ -104,6 +108,26 @@ export function virtualGateway(parts: GatewayParts, { id, seed, booths: of }: Ne
     turned: () => undefined,
   };
   return own;
+}
+
+/** Returns a function that sends records again that the service requests, once for each command. */
+function backfiller(booths: readonly VirtualBooth[], resending: Parameters<typeof resend>[0]) {
+  const begun = new Set<string>();
+  return async (heard: HeardCommand, signal: AbortSignal | undefined): Promise<void> => {
+    if (heard.kind !== "command" || heard.command.order.type !== "backfill" || signal === undefined) return;
+    const { id: cmd_id, order } = heard.command;
+    const booth = booths.find((one) => one.serial === order.serial);
+    if (booth === undefined || begun.has(cmd_id)) return;
+    begun.add(cmd_id);
+    try {
+      const wanted = { state: booth.state, stream: order.stream_id, wanted: [order.ranges] };
+      const [sum = null] = await resend(resending, wanted, signal);
+      await resending.session()?.say({ kind: "result", result: { cmd_id, state: "done", result: sum, error: "" } });
+    } catch {
+      // The gateway stopped or lost its session. The service repeats the command in the next one.
+      begun.delete(cmd_id);
+    }
+  };
 }
 
 /** Returns random numbers for the seed. */

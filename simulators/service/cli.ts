@@ -1,28 +1,22 @@
+import { isIPv4, isIPv6 } from "node:net";
 import { parseArgs } from "node:util";
 import { readClockFile, scaledClock } from "../clock.ts";
-import { portSentence } from "../port-taken.ts";
 import { seedFullDemo } from "./demo/bar.ts";
+import { startFailure } from "./start-failure.ts";
 import { isPostgres } from "./storage/open.ts";
 import { brokersCommand } from "./brokers.ts";
+import { type CommandIo, OPERATOR_COMMANDS } from "./operator-commands.ts";
 import { type Role, type RoleOptions, ROLES, type RunningRole, startRole } from "./roles.ts";
 import { seedSite } from "./accounts/seed.ts";
 import { type RunningService, startService } from "./start.ts";
 import { startFigures } from "./fleet/figures.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
 
-interface CommandIo {
-  readonly out: (line: string) => void;
-  readonly err: (line: string) => void;
-  /**
-   * Shows progress on one line of a terminal that is overwritten. Absent: there is no terminal, so no progress is
-   * shown.
-   */
-  readonly show?: (text: string) => void;
-  /** Aborted when the command must end. */
-  readonly signal: AbortSignal;
-}
-
 const HELP = `booth-sim service: the reference Booth Monitoring Service, on loopback.
+
+  init             create tables, first account and admin key of a database; init --help
+  import           import accounts, facilities and booths from CSV files; import --help
+  brokers          keep the users of MQTT brokers equal to the gateways' credentials; brokers --help
 
   --port N         HTTP port (default 8080; 0: any free port)
   --mqtt-port N    MQTT port (default 1883; 0: any free port)
@@ -40,12 +34,11 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
   --gateways-to URL  broker URL to send to gateways instead of --broker, e.g. of a load balancer or an external name; repeatable
   --broker-auth-port N  with role http or all: port for RabbitMQ's HTTP backend, /broker/user, vhost, resource, topic (default: none)
   --keep-days N    with --store: delete older records (default: keep all)
+  --trust-proxy A  address or network (10.0.0.0/8) of a proxy whose X-Forwarded-For is believed; repeatable
   --host H         listen address of a role's HTTP and vitals ports (default 127.0.0.1)
   --vitals-port N  port of a role's /live, /ready and /metrics (default 0: any free port)
   --clock-file F   take simulated time from a JSON file {boot, speed, monotonic_origin_ns, wall_origin_ms}
-  --help           show this help
-
-booth-sim service brokers --help: keeps the users of MQTT brokers equal to the gateways' credentials`;
+  --help           show this help`;
 
 const OPTIONS = {
   port: { type: "string", default: "8080" },
@@ -56,6 +49,7 @@ const OPTIONS = {
   "gateways-to": { type: "string", multiple: true },
   "keep-days": { type: "string" },
   "broker-auth-port": { type: "string" },
+  "trust-proxy": { type: "string", multiple: true },
   host: { type: "string", default: "127.0.0.1" },
   "vitals-port": { type: "string", default: "0" },
   "admin-port": { type: "string" },
@@ -69,36 +63,80 @@ const OPTIONS = {
   help: { type: "boolean", default: false },
 } as const;
 
-type Values = ReturnType<typeof parse>;
+/** Options that not every role uses, each with the roles that use it. */
+const USED_BY: Readonly<Record<string, readonly (Role | "all")[]>> = {
+  port: ["all", "http"],
+  "mqtt-port": ["all"],
+  broker: ["all", "http", "ingest"],
+  "gateways-to": ["http"],
+  "keep-days": ["all", "figures"],
+  "broker-auth-port": ["all", "http"],
+  "trust-proxy": ["all", "http"],
+  host: ROLES,
+  "vitals-port": ROLES,
+  "admin-port": ["all"],
+  data: ["all", "http", "figures"],
+  "api-key": ["all"],
+  "admin-key": ["all"],
+  serial: ["all"],
+  seed: ["all"],
+  plain: ["all"],
+};
+/** Options that add data. */
+const SEEDS = ["api-key", "admin-key", "serial", "seed"];
+
+type Values = ReturnType<typeof parse>["values"];
 
 function parse(argv: readonly string[]) {
   // The option without a value is a switch.
   const args = argv.map((arg) => (arg === "--plain" ? "--plain=tolerant" : arg));
-  return parseArgs({ args, options: OPTIONS, strict: true }).values;
+  return parseArgs({ args, options: OPTIONS, strict: true, tokens: true });
+}
+
+/** Parses and checks the arguments. Throws an Error with the reason if they are wrong. */
+function checked(argv: readonly string[]): Values {
+  const { values, tokens } = parse(argv);
+  plainOf(values);
+  const role = roleOf(values) ?? "all";
+  for (const token of tokens) if (token.kind === "option") checkUsed(token.name, role);
+  for (const name of ["api-key", "admin-key"] as const) {
+    if (values[name] !== undefined && values.serial === undefined)
+      throw new Error(`--${name} needs --serial, because a key belongs to the site of that booth`);
+  }
+  if (values.seed !== undefined && values.seed !== "demo") throw new Error(`there is no seed "${values.seed}"`);
+  for (const name of ["port", "mqtt-port", "admin-port", "vitals-port", "broker-auth-port"] as const)
+    checkPort(name, values[name]);
+  if (values["broker-auth-port"] !== undefined && (process.env["BROKER_PASSWORD"] ?? "") === "")
+    throw new Error("--broker-auth-port needs $BROKER_PASSWORD: the password of the service's own user");
+  for (const proxy of values["trust-proxy"] ?? []) checkNetwork(proxy);
+  return values;
+}
+
+function checkUsed(name: string, role: Role | "all"): void {
+  const users = USED_BY[name];
+  if (users === undefined || users.includes(role)) return;
+  const instead = SEEDS.includes(name) ? "prepare the database with booth-sim service init and import" : "leave it out";
+  throw new Error(`--role ${role} doesn't use --${name}: ${instead}`);
+}
+
+function checkNetwork(text: string): void {
+  const [, address = "", length] = /^([\da-f.:]+?)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
+  const bits = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;
+  if (bits < 0 || Number(length ?? bits) > bits)
+    throw new Error(`--trust-proxy must be an IP address or a network such as 10.0.0.0/8, not "${text}"`);
 }
 
 /** Runs the service until the signal. Returns the exit code: 0, 1 it couldn't start, 2 wrong arguments. */
 export async function serviceCommand(argv: readonly string[], io: CommandIo): Promise<number> {
-  if (argv[0] === "brokers") return brokersCommand(argv.slice(1), io);
+  const [name = "", ...rest] = argv;
+  if (name === "brokers") return brokersCommand(rest, io);
+  const command = Object.hasOwn(OPERATOR_COMMANDS, name) ? OPERATOR_COMMANDS[name] : undefined;
+  if (command !== undefined) return command(rest, io);
   let values: Values;
   try {
-    values = parse(argv);
-    for (const name of ["api-key", "admin-key"] as const) {
-      if (values[name] !== undefined && values.serial === undefined)
-        throw new Error(`--${name} needs --serial, because a key belongs to the site of that booth`);
-    }
-    if (values.seed !== undefined && values.seed !== "demo") throw new Error(`there is no seed "${values.seed}"`);
-    plainOf(values);
-    const role = roleOf(values);
-    if (values["broker-auth-port"] !== undefined) {
-      if (role !== null && role !== "http") throw new Error(`--role ${role} doesn't use --broker-auth-port`);
-      if ((process.env["BROKER_PASSWORD"] ?? "") === "")
-        throw new Error("--broker-auth-port needs $BROKER_PASSWORD: the password of the service's own user");
-    }
-    for (const name of ["port", "mqtt-port", "admin-port", "vitals-port", "broker-auth-port"] as const)
-      checkPort(name, values[name]);
+    values = checked(argv);
   } catch (error) {
-    io.err(`${messageOf(error)} (see --help)`);
+    io.err(`${errorMessage(error)} (see --help)`);
     return 2;
   }
   if (values.help) {
@@ -119,6 +157,7 @@ function roleOf(values: Values): Role | null {
   const { "keep-days": days } = values;
   if (days !== undefined && !/^[1-9]\d*$/.test(days))
     throw new Error("--keep-days must be a number of days of at least 1");
+  if (days !== undefined && store === undefined) throw new Error("--keep-days needs --store");
   if (role === undefined) return null;
   if (store === undefined)
     throw new Error(`--role ${role} needs --store, because processes of a fleet share a PostgreSQL database`);
@@ -146,6 +185,7 @@ function roleOptions(role: Role, values: Values, io: CommandIo): RoleOptions {
     brokerPassword: process.env["BROKER_PASSWORD"],
     gatewayBrokers: values["gateways-to"] ?? brokers,
     keepDays: daysOf(values),
+    trustedProxies: values["trust-proxy"],
     port: Number(values.port),
     vitalsPort: Number(values["vitals-port"]),
     brokerAuthPort: portOf(values["broker-auth-port"]),
@@ -157,7 +197,7 @@ async function serveRole(role: Role, values: Values, io: CommandIo): Promise<num
   try {
     running = await startRole(roleOptions(role, values, io));
   } catch (error) {
-    io.err(sentenceOf(error, values));
+    io.err(startFailure(error, values));
     return 1;
   }
   io.out(`service ${role}${running.url === "" ? "" : ` ${running.url}`}, vitals ${running.vitalsUrl}`);
@@ -186,7 +226,7 @@ async function serve(values: Values, io: CommandIo): Promise<number> {
   try {
     running = await start(values, io);
   } catch (error) {
-    io.err(sentenceOf(error, values));
+    io.err(startFailure(error, values));
     return 1;
   }
   const admin = running.adminUrl === "" ? "" : `, admin ${running.adminUrl}`;
@@ -218,6 +258,7 @@ async function start(values: Values, io: CommandIo): Promise<RunningService> {
     brokerAuthPort,
     clock,
     plain: plainOf(values),
+    trustedProxies: values["trust-proxy"],
   };
   const service = await startService(options);
   // The only process of the service also does the work of figures workers.
@@ -259,22 +300,4 @@ function plainOf({ plain }: Values): boolean | "strict" {
 function checkPort(name: string, text: string | undefined): void {
   if (text !== undefined && !(/^\d{1,5}$/.test(text) && Number(text) <= 65_535))
     throw new Error(`--${name} must be a port from 0 to 65535`);
-}
-
-/** Returns a sentence with the error and its remedy. */
-function sentenceOf(error: unknown, values: Values): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const port = portSentence(error, "--port, --mqtt-port, --admin-port or --vitals-port");
-  if (port !== null) return port;
-  if (values.store !== undefined && code === "ECONNREFUSED") {
-    return "The database of --store, or a broker, can't be reached. Check that it runs, then start again.";
-  }
-  if (["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "SQLITE_CANTOPEN", "SQLITE_READONLY"].includes(code)) {
-    return `The folder ${values.data} can't be written; choose another with --data.`;
-  }
-  return `The service can't start: ${messageOf(error)}.`;
-}
-
-function messageOf(error: unknown): string {
-  return errorMessage(error);
 }

@@ -15,6 +15,7 @@ import { type Reports, reportsThreads } from "./reports/reports.ts";
 import { OPERATIONS } from "./resources/table.ts";
 import type { Uplinks } from "./storage/port.ts";
 import { startFigures } from "./fleet/figures.ts";
+import { watchFleet } from "./fleet/watch.ts";
 import { startIngest } from "./fleet/ingest.ts";
 import { settingsOf } from "./storage/postgres/settings.ts";
 import { startVitals, type Vital } from "./vitals.ts";
@@ -34,6 +35,8 @@ const LOOK_MS = 2_000;
 /** Database lock of the one figures process that evaluates events and alerts. */
 const EVALUATOR_LOCK = 7_021_966;
 const LEAD_AGAIN_MS = 5_000;
+/** Longer than two checks of config/fleet/haproxy.cfg, one second apart. */
+const LINGER_MS = 4_000;
 
 export interface RoleOptions {
   readonly role: Role;
@@ -45,6 +48,8 @@ export interface RoleOptions {
   /** Brokers for gateways; each gateway gets one of them. */
   readonly gatewayBrokers: readonly string[];
   readonly host: string;
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies?: readonly string[] | undefined;
   /** Port of HTTP. */
   readonly port: number;
   /** Port of /live, /ready and /metrics; 0: any free port. */
@@ -102,7 +107,8 @@ export async function startRole(options: RoleOptions): Promise<RunningRole> {
     const url = await START[role](parts);
     const vitals = await startVitals(parts.vitals, { port: vitalsPort, host });
     const stopAll = async (): Promise<void> => {
-      vitals.drain();
+      // Until the load balancer has noticed, HTTP serves as before: a refused connection is a 502 or a 503 for a user.
+      if (vitals.drain() && role === "http") await sleep(LINGER_MS);
       await stop();
       await vitals.stop();
     };
@@ -121,14 +127,14 @@ const START: Readonly<Record<Role, (parts: Parts) => Promise<string>>> = {
 };
 
 async function startHttp({ options, service, reports, started }: Parts): Promise<string> {
-  const { host, port, log, brokerAuthPort, brokerPassword = "" } = options;
+  const { host, port, trustedProxies, log, brokerAuthPort, brokerPassword = "" } = options;
   if (brokerAuthPort !== undefined) {
     const callerOf = (key: string) => reports.callerOf(key, service.now());
     const own = { name: SERVICE_USER, password: brokerPassword };
     const backend = await startHttpBackend({ callerOf, service: own, host, port: brokerAuthPort, log });
     started.push(backend.stop);
   }
-  const app = buildHttp({ service, operations: OPERATIONS, reports, faults: faultPlan(), log });
+  const app = buildHttp({ service, operations: OPERATIONS, reports, faults: faultPlan(), trustedProxies, log });
   started.push(() => app.close());
   await app.listen({ host, port });
   return `http://${host}:${(app.server.address() as AddressInfo).port}`;
@@ -152,7 +158,9 @@ function startFolding(parts: Parts): Promise<string> {
   started.push(startFigures({ url: options.store, keep_days: options.keepDays, log: options.log }).stop);
   const leading = lead(options.store, () => startEvaluator(reports, options.log));
   started.push(leading.stop);
-  vitals.push({ metrics: () => ({ booth_service_evaluates: leading.leads() ? 1 : 0 }) });
+  const watching = watchFleet(options.store, () => options.clock.wall());
+  started.push(watching.stop);
+  vitals.push({ metrics: () => ({ booth_service_evaluates: leading.leads() ? 1 : 0 }) }, { metrics: watching.metrics });
   return Promise.resolve("");
 }
 

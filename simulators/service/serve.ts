@@ -1,74 +1,99 @@
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { drifted } from "./faults/drift.ts";
 import type { FaultPlan } from "./faults/faults.ts";
-import { type Caller, hashOf } from "./accounts/keys.ts";
+import { type Caller, isAllowed } from "./accounts/keys.ts";
 import { openApi } from "./resources/openapi.ts";
 import { isOwnersPage, serveOwner } from "./owner/serve.ts";
-import { HttpError } from "./base/errors.ts";
-import { countGuesses, KEY_GUESSES } from "./http/guesses.ts";
+import { badRequest, HttpError } from "./base/errors.ts";
+import { hashingQueue } from "./http/hashing.ts";
 import { LIMITS, readJson } from "./http/limits.ts";
-import type { Answer, Operation, Service } from "./http/operation.ts";
+import type { Answer, Call, Operation, Service } from "./http/operation.ts";
 import { strike } from "./http/strike.ts";
 import type { Reports } from "./reports/reports.ts";
 
-/** Maximum number of cached valid keys and tokens, stored as hashes. */
-const MAX_ACCEPTED = 10_000;
+const NEEDS_KEY = "a valid Authorization header is needed";
+/** Time in which requests that are under way may finish when the server stops. */
+const FINISH_MS = 10_000;
 
 interface HttpOptions {
   readonly service: Service;
   readonly operations: readonly Operation[];
   readonly reports: Reports;
   readonly faults: FaultPlan;
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies?: readonly string[] | undefined;
   readonly log?: ((line: string) => void) | undefined;
 }
 
 /** Builds the service's HTTP server, which doesn't listen yet. */
-export function buildHttp({ service, operations, reports, faults, log }: HttpOptions): FastifyInstance {
+export function buildHttp({
+  service,
+  operations,
+  reports,
+  faults,
+  trustedProxies = [],
+  log,
+}: HttpOptions): FastifyInstance {
+  const callerOf = (request: FastifyRequest): Caller | undefined | Promise<Caller | undefined> =>
+    reports.admit({ authorization: request.headers.authorization, address: request.ip }, service.now());
   const app = Fastify({
     ...LIMITS,
     exposeHeadRoutes: false,
-    forceCloseConnections: true,
+    forceCloseConnections: "idle",
+    // A request on a connection that was open before is answered, and its connection is closed after it.
+    return503OnClosing: false,
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     // A path that can't be decoded reaches no route: the same order, 401 first, then {error}.
     frameworkErrors: (error, request, reply) => {
       const answer: FastifyReply = reply;
-      const say = (isKnown: boolean): unknown =>
-        answer
-          .code(isKnown ? (error.statusCode ?? 400) : 401)
-          .send({ error: isKnown ? "the path can't be read" : "a valid Authorization header is needed" });
-      Promise.resolve(reports.callerOf(request.headers.authorization, service.now())).then(
-        (caller) => say(caller !== undefined),
-        () => say(false),
-      );
+      Promise.resolve()
+        .then(() => callerOf(request))
+        .then(
+          (caller) => fail(answer, caller === undefined ? new HttpError(401, NEEDS_KEY) : badPath(error)),
+          (reason: unknown) => fail(answer, reason instanceof HttpError ? reason : new HttpError(401, NEEDS_KEY)),
+        );
     },
   });
-  const guesses = countGuesses(KEY_GUESSES);
-  const accepted = new Set<string>();
   const callers = new WeakMap<FastifyRequest, Caller>();
+  const perform = performer({ service, reports });
   acceptJson(app);
   app.addHook("onRequest", async (request, reply) => {
     void reply.header("date", new Date(service.now()).toUTCString());
-    if (isOwnersPage(request)) return undefined;
-    const { authorization = "" } = request.headers;
-    // A key that was accepted earlier isn't blocked by wrong keys from the same address.
-    if (!accepted.has(hashOf(authorization))) guesses.check(request.ip, performance.now());
-    const caller = await reports.callerOf(authorization, service.now());
-    if (caller === undefined) {
-      if (authorization !== "") guesses.wrong(request.ip, performance.now());
-      return reply.code(401).send({ error: "a valid Authorization header is needed" });
-    }
-    if (accepted.size >= MAX_ACCEPTED) accepted.clear();
-    accepted.add(hashOf(authorization));
+    if (isOwnersPage(request)) return;
+    const caller = await callerOf(request);
+    if (caller === undefined) throw new HttpError(401, NEEDS_KEY);
     callers.set(request, caller);
-    return undefined;
   });
+  finishBeforeClose(app);
   app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: "no such path" }));
   app.setErrorHandler<FastifyError | HttpError>((error, _, reply) => {
-    const { status, text } = failureOf(error);
-    if (status >= 500) log?.(`request failed: ${error.stack ?? error.message}`);
-    return reply.code(status).send({ error: text });
+    if (statusOf(error) >= 500) log?.(`request failed: ${error.stack ?? error.message}`);
+    return fail(reply, error);
   });
-  serveOwner(app, service, operations);
+  const callOf = (request: FastifyRequest, caller = callers.get(request)): Call => {
+    if (caller === undefined) throw new HttpError(401, NEEDS_KEY);
+    const { ip: address, body } = request;
+    const params = texts(request.params);
+    const query = texts(request.query);
+    const headers = texts(request.headers);
+    return { service, caller, now: service.now(), address, params, query, headers, body };
+  };
+  serveOwner(app, { operations, perform, call: callOf });
   app.get("/api/openapi.json", () => openApi(operations));
+  addOperations(app, { operations, faults, perform, callOf });
+  refuseOtherMethods(app, [...operations, { method: "GET", path: "/api/openapi.json" }]);
+  return app;
+}
+
+interface OperationParts {
+  readonly operations: readonly Operation[];
+  readonly faults: FaultPlan;
+  readonly perform: Perform;
+  readonly callOf: (request: FastifyRequest) => Call;
+}
+
+/** Adds a route for each operation, with the planned faults before and after it. */
+function addOperations(app: FastifyInstance, { operations, faults, perform, callOf }: OperationParts): void {
   for (const operation of operations) {
     const route = `${operation.method} ${operation.path}`;
     app.route({
@@ -77,7 +102,9 @@ export function buildHttp({ service, operations, reports, faults, log }: HttpOpt
       handler: async (request, reply) => {
         const before = faults.onRoute(route, "before");
         if (before !== undefined && (await strike(before, reply))) return reply;
-        const answer = await carryOut({ service, reports, operation }, { request, caller: callers.get(request) });
+        const call = callOf(request);
+        mustBeAllowed(operation, call.caller);
+        const answer = await perform(operation, call);
         const after = faults.onRoute(route, "after");
         if (after !== undefined && (await strike(after, reply, answer.body))) return reply;
         return reply
@@ -87,7 +114,67 @@ export function buildHttp({ service, operations, reports, faults, log }: HttpOpt
       },
     });
   }
-  return app;
+}
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
+
+/** Answers 405 with the allowed methods for each path that has operations, but none of the request's method. */
+function refuseOtherMethods(app: FastifyInstance, routes: readonly Pick<Operation, "method" | "path">[]): void {
+  const byPath = Map.groupBy(routes, ({ path }) => path.replaceAll(/:\w+/g, ":"));
+  for (const [, same] of byPath) {
+    const [{ path } = { path: "" }] = same;
+    const allowed: readonly string[] = same.map(({ method }) => method).sort();
+    app.route({
+      method: METHODS.filter((method) => !allowed.includes(method)),
+      url: path,
+      handler: (request, reply) =>
+        reply
+          .code(405)
+          .header("allow", allowed.join(", "))
+          .send({ error: `${request.method} isn't allowed here, only ${allowed.join(", ")}` }),
+    });
+  }
+}
+
+/** Lets requests that are under way finish when the server closes, for a limited time. */
+function finishBeforeClose(app: FastifyInstance): void {
+  let isClosing = false;
+  let late: NodeJS.Timeout | undefined;
+  app.addHook("preClose", (done) => {
+    isClosing = true;
+    late = setTimeout(() => app.server.closeAllConnections(), FINISH_MS).unref();
+    done();
+  });
+  app.addHook("onClose", (_, done) => {
+    clearTimeout(late);
+    done();
+  });
+  app.addHook("onSend", (_, reply) => {
+    if (isClosing) void reply.header("connection", "close");
+    return Promise.resolve();
+  });
+}
+
+function mustBeAllowed({ scopes }: Operation, caller: Caller): void {
+  if (scopes === undefined || isAllowed(caller, scopes)) return;
+  const creator = scopes.includes(caller.scope) ? ", because the user who made it may not" : "";
+  throw new HttpError(403, `a key of scope ${caller.scope} may not do this${creator}`);
+}
+
+export type Perform = (operation: Operation, call: Call) => Answer | Promise<Answer>;
+
+/** Returns a function that carries out an operation in the thread for it. Texts with a NUL, which no text may have, get 400. */
+function performer({ service, reports }: { service: Service; reports: Reports }): Perform {
+  const hashing = hashingQueue();
+  return (operation, call) => {
+    if ([...Object.values(call.params), ...Object.values(call.query)].some((text) => text.includes("\0")))
+      throw badRequest("a text has a NUL");
+    const act = (): Answer | Promise<Answer> =>
+      operation.is_report === true || reports.takes_all
+        ? reports.answer(operation, call)
+        : operation.handle({ ...call, service });
+    return operation.hashes?.(call.body) === true ? hashing(call.address, act) : act();
+  };
 }
 
 function acceptJson(app: FastifyInstance): void {
@@ -101,22 +188,6 @@ function acceptJson(app: FastifyInstance): void {
   });
 }
 
-function carryOut(
-  { service, reports, operation }: { service: Service; reports: Reports; operation: Operation },
-  from: { request: FastifyRequest; caller: Caller | undefined },
-): Answer | Promise<Answer> {
-  const { request, caller } = from;
-  if (caller === undefined) throw new HttpError(401, "a valid Authorization header is needed");
-  if (operation.scopes !== undefined && !operation.scopes.includes(caller.scope)) {
-    throw new HttpError(403, `a key of scope ${caller.scope} may not do this`);
-  }
-  const params = texts(request.params);
-  const query = texts(request.query);
-  const headers = texts(request.headers);
-  const call = { service, caller, now: service.now(), params, query, headers, body: request.body };
-  return operation.is_report === true || reports.takes_all ? reports.answer(operation, call) : operation.handle(call);
-}
-
 /** Returns the text fields. For a repeated field, returns the first value. */
 function texts(input: unknown): Record<string, string> {
   if (typeof input !== "object" || input === null) return {};
@@ -126,8 +197,18 @@ function texts(input: unknown): Record<string, string> {
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 }
 
-function failureOf(error: FastifyError | HttpError): { status: number; text: string } {
-  if (error instanceof HttpError) return { status: error.status, text: error.message };
-  const status = error.statusCode ?? 500;
-  return { status, text: status < 500 ? error.message : "internal error" };
+function badPath(error: FastifyError): HttpError {
+  return new HttpError(error.statusCode ?? 400, "the path can't be read");
+}
+
+function statusOf(error: FastifyError | HttpError): number {
+  return error instanceof HttpError ? error.status : (error.statusCode ?? 500);
+}
+
+function fail(reply: FastifyReply, error: FastifyError | HttpError): FastifyReply {
+  const status = statusOf(error);
+  const { retry_after_s } = error instanceof HttpError ? error : { retry_after_s: undefined };
+  if (retry_after_s !== undefined) void reply.header("retry-after", retry_after_s);
+  const isOwn = error instanceof HttpError || status < 500;
+  return reply.code(status).send({ error: isOwn ? error.message : "internal error" });
 }

@@ -43,6 +43,8 @@ interface ServiceOptions {
    * that it may reject.
    */
   readonly plain?: boolean | "strict";
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies?: readonly string[] | undefined;
   /** Called with a line per notable event, without secrets. */
   readonly log?: (line: string) => void;
 }
@@ -132,7 +134,8 @@ async function startParts(options: ServiceOptions, { db, place, started, stop }:
   started.push(broker.stop);
   mqttUrl = broker.url;
   started.push(startEvaluator(reports, log).stop);
-  const url = await listen(buildHttp({ service, operations: OPERATIONS, reports, faults, log }), {
+  const { trustedProxies } = options;
+  const url = await listen(buildHttp({ service, operations: OPERATIONS, reports, faults, trustedProxies, log }), {
     port: options.port,
     started,
   });

@@ -153,11 +153,11 @@ export function createServiceTime(built_at?: EpochMs): HeardTime {
   let said: readonly Heard[] = [];
   let verdict: ClockVerdict = { synced: false, offset_ms: null };
   return {
-    heard({ way, time, sent, received }) {
+    heard({ source, time, sent, received }) {
       const took = received - sent;
       if (took < 0 || took >= LONGEST_EXCHANGE_MS || !isPlausible(time)) return;
       // Assumes that the answer was made in the middle of the exchange. The error is at most half of the exchange.
-      said = withHeard(said, { way, mono: received, offset: Math.round(time - sent - took / 2) });
+      said = withHeard(said, { source, mono: received, offset: Math.round(time - sent - took / 2) });
     },
     said: () => said,
     built_at,

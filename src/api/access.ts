@@ -13,7 +13,7 @@ import {
   type PageListener,
   Refusal,
   type Services,
-  type Way,
+  type Channel,
 } from "./operation.ts";
 
 /** Opens a session for the PIN, which is sent in the field `api_key`, as the service's own operation expects its key. */
@@ -84,9 +84,9 @@ export function endSession(call: Call<BodyOf<"page_session_end">>, services: Ser
 
 /** The part of a request that decides whether it may be answered. */
 export interface Knock {
-  readonly way: Way;
+  readonly channel: Channel;
   /** The lowest right that the operation needs. */
-  readonly least: LocalOperation["way"];
+  readonly least: LocalOperation["access"];
   /** Request headers, unchanged. */
   readonly host: string | undefined;
   readonly origin: string | undefined;
@@ -107,20 +107,20 @@ const LOOPBACK_NAMES: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "
  * Origin header against foreign pages. They also need a session, except over loopback to read figures, and except for the page's own files.
  */
 export function refusalOf(knock: Knock): Refusal | null {
-  const { way, least, has_session } = knock;
-  if (isSocket(way)) return null;
-  const needsSession = least !== "anyone" && (way === "lan" || least !== "loopback");
+  const { channel, least, has_session } = knock;
+  if (isSocket(channel)) return null;
+  const needsSession = least !== "anyone" && (channel === "lan" || least !== "loopback");
   return (
     foreignRefusal(knock) ??
     (needsSession && !has_session ? new Refusal(401, message("ask.no_session"), CLOSING) : null)
   );
 }
 
-function foreignRefusal({ way, host, origin, fetch_site, is_front, own_names }: Knock): Refusal | null {
+function foreignRefusal({ channel, host, origin, fetch_site, is_front, own_names }: Knock): Refusal | null {
   const name = hostNameOf(host);
-  const isOurs = name !== null && (LOOPBACK_NAMES.has(name) || (way === "lan" && own_names().has(name)));
+  const isOurs = name !== null && (LOOPBACK_NAMES.has(name) || (channel === "lan" && own_names().has(name)));
   if (!isOurs) return new Refusal(403, message("ask.other_name"), CLOSING);
-  const scheme = way === "lan" ? "https" : "http";
+  const scheme = channel === "lan" ? "https" : "http";
   const isForeign = origin !== undefined && origin.toLowerCase() !== `${scheme}://${host?.toLowerCase() ?? ""}`;
   // Allows other sites to link to the page's document, but not to fetch anything.
   const isFetched = isForeign || (fetch_site === "cross-site" && !is_front);

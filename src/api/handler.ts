@@ -13,7 +13,7 @@ import {
   type LocalOperation,
   Refusal,
   type Services,
-  type Way,
+  type Channel,
 } from "./operation.ts";
 import { matchOf, nameOf, type Match } from "./operations.ts";
 import type { Answering, Asking } from "./over-tls.ts";
@@ -22,7 +22,7 @@ import { isPageFile, PAGE_HEADERS, sendPageFile } from "./page-files.ts";
 /** A listener of the local server, with everything that its handler needs. */
 interface Entrance {
   readonly services: Services;
-  readonly way: Way;
+  readonly channel: Channel;
   /** Returns whether the sender may send another request now. */
   readonly allow: (sender: string) => boolean;
   readonly feed: LiveFeed;
@@ -56,11 +56,11 @@ export function handlerOf(entrance: Entrance): (request: Asking, response: Answe
 }
 
 async function answer(arrival: Arrival): Promise<void> {
-  const { request, response, way, method, url } = arrival;
-  if (!isSocket(way)) for (const [name, value] of Object.entries(PAGE_HEADERS)) response.setHeader(name, value);
+  const { request, response, channel, method, url } = arrival;
+  if (!isSocket(channel)) for (const [name, value] of Object.entries(PAGE_HEADERS)) response.setHeader(name, value);
   if (url === null) throw new Refusal(400, message("ask.no_path"), CLOSING);
   const { pathname } = url;
-  const is_page_file = !isSocket(way) && isPageFile(method, pathname);
+  const is_page_file = !isSocket(channel) && isPageFile(method, pathname);
   const match = matchOf(method, pathname);
   admit(arrival, pathname, is_page_file ? "anyone" : leastFor(match, method, pathname));
   if (is_page_file) {
@@ -73,17 +73,17 @@ async function answer(arrival: Arrival): Promise<void> {
  * Returns the lowest right that a request needs. Unknown paths below /api need the right to read figures, and any others a session, so that
  * strangers can't find out which paths exist.
  */
-export function leastFor(match: Match, method: string, path: string): LocalOperation["way"] {
-  if (match.kind === "here") return match.operation.way;
+export function leastFor(match: Match, method: string, path: string): LocalOperation["access"] {
+  if (match.kind === "here") return match.operation.access;
   return path.startsWith("/api/") && (method === "GET" || method === "HEAD") ? "loopback" : "session";
 }
 
 /** Throws a Refusal if the request must not be answered. */
-function admit(arrival: Arrival, path: string, least: LocalOperation["way"]): void {
-  const { request, way, allow, sender, has_session } = arrival;
+function admit(arrival: Arrival, path: string, least: LocalOperation["access"]): void {
+  const { request, channel, allow, sender, has_session } = arrival;
   if (!allow(sender)) throw new Refusal(429, message("ask.too_many"), { "Retry-After": "1", ...CLOSING });
   const refusal = refusalOf({
-    way,
+    channel,
     least,
     host: hostOf(request),
     origin: request.headers.origin,
@@ -106,14 +106,14 @@ function hostOf(request: Asking): string | undefined {
 }
 
 async function carryOut(arrival: Arrival, match: Match, path: string): Promise<void> {
-  const { request, response, services, way, query, method } = arrival;
+  const { request, response, services, channel, query, method } = arrival;
   if (match.kind === "here" && match.operation.runs.kind !== "control" && services.reports !== undefined) {
     await sendReport(response, { operation: nameOf(match.operation), params: match.params, query }, services.reports);
     return;
   }
   const text = await readBody(request, match.kind === "here" ? match.operation.most_bytes : undefined);
   // Treats an operation that is reserved for the sockets as unknown elsewhere.
-  const isThere = match.kind === "here" && (match.operation.way !== "socket" || isSocket(way));
+  const isThere = match.kind === "here" && (match.operation.access !== "socket" || isSocket(channel));
   if (!isThere) throw notServed(match, method, path);
   const outcome = await runControl(arrival, match, text);
   if ("writes" in outcome) await outcome.writes(response);
@@ -125,7 +125,7 @@ async function runControl(
   { operation: { runs, body }, params }: Extract<Match, { kind: "here" }>,
   text: string,
 ): Promise<LocalAnswer> {
-  const { request, services, way, has_session } = arrival;
+  const { request, services, channel, has_session } = arrival;
   // Refuses a report, because this agent has no reports thread.
   if (runs.kind !== "control") throw serviceOnly(arrival.method, arrival.url?.pathname ?? "/");
   const [control, read] = await Promise.all([runs.load(), bodyReader(body)]);
@@ -134,7 +134,7 @@ async function runControl(
       ...arrival,
       device: request.headers["user-agent"] ?? "",
       params,
-      sees_all: () => isSocket(way) || has_session(),
+      sees_all: () => isSocket(channel) || has_session(),
       // This cast is safe, because the table of operations pairs each control with the body of its own row.
       body: () => read(text) as never,
     },

@@ -15,9 +15,9 @@ export function status(_: Call, services: Services): LocalAnswer {
 /**
  * Streams the live view. On this machine, a page gets the status even without a session; on the network, the stream ends with the session.
  */
-export function events({ way, sender, query, feed, sees_all }: Call, { control }: Services): LocalAnswer {
+export function events({ channel, sender, query, feed, sees_all }: Call, { control }: Services): LocalAnswer {
   const booth = control.status().booths.find((one) => one.booth === query["booth"])?.booth ?? null;
-  const without = way === "lan" ? "nothing" : "status";
+  const without = channel === "lan" ? "nothing" : "status";
   const view = { sender, booth, said: wantsMessages(query), sees: () => (sees_all() ? "all" : without) } as const;
   return {
     writes(response) {

@@ -17,12 +17,12 @@ import type { PageNetwork, PageState } from "./port.ts";
 import type { AskReport, BoothReport, BoxReport } from "./report.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** The way by which a request arrived: the agent's socket, root's socket, loopback, or the network while the page is open there. */
-export type Way = "socket" | "admin" | "loopback" | "lan";
+/** The channel by which a request arrived: the agent's socket, root's socket, loopback, or the network while the page is open there. */
+export type Channel = "socket" | "admin" | "loopback" | "lan";
 
 /** Returns whether a request arrived by a unix socket. The mode of the socket's file decides who may use it. */
-export function isSocket(way: Way): way is "socket" | "admin" {
-  return way === "socket" || way === "admin";
+export function isSocket(channel: Channel): channel is "socket" | "admin" {
+  return channel === "socket" || channel === "admin";
 }
 
 /** A row in the table of operations. */
@@ -45,7 +45,7 @@ export type Control<Body = never> = (call: Call<Body>, services: Services) => Lo
 
 /** A request that was admitted, with the data that an operation needs. */
 export interface Call<Body = never> {
-  readonly way: Way;
+  readonly channel: Channel;
   /** The sender of the request, as `senderOf` derives it from the address. */
   readonly sender: string;
   /** The User-Agent header, unchanged. */
@@ -194,13 +194,20 @@ export interface WorkshopStatus {
   readonly profiles: readonly { readonly name: string; readonly tags: number; readonly missing: readonly Text[] }[];
 }
 
+/** The result of an action. `list`: the register list made by an export. `preview`: the list that was sent, as an import understands it. */
+export interface WorkshopDone {
+  readonly ok: boolean;
+  readonly list: string | null;
+  readonly preview?: object;
+}
+
 /** The workshop, which makes the site's own profiles. */
 export interface Workshop {
   status(): Promise<WorkshopStatus>;
   /** Stores a register list for the next import. */
-  keepList(name: string, text: string): Promise<void>;
-  /** Runs an action of the workshop. Rejects with advice for a person. `list`: the register list made by an export. */
-  run(wish: WorkshopWish, io: WorkshopIo): Promise<{ readonly ok: boolean; readonly list: string | null }>;
+  keepList(name: string, bytes: Uint8Array): Promise<void>;
+  /** Runs an action of the workshop. Rejects with advice for a person. */
+  run(wish: WorkshopWish, io: WorkshopIo): Promise<WorkshopDone>;
   /** Answers the open question. Rejects with a Refusal if no question is open. */
   answer(reply: string): Promise<void>;
 }

@@ -11,17 +11,17 @@ interface Row<B extends BodyName> extends Partial<
   readonly body?: B;
   readonly status?: number;
   /** The lowest right that the operation needs; absent: a session. */
-  readonly way?: LocalOperation["way"];
+  readonly access?: LocalOperation["access"];
   readonly runs: Runs<B extends BodyName ? BodyOf<B> : never>;
 }
 
 function row<B extends BodyName = never>(
   name: `${LocalOperation["method"]} /${string}`,
   summary: string,
-  { query = "", status = 200, way = "session", ...more }: Row<B>,
+  { query = "", status = 200, access = "session", ...more }: Row<B>,
 ): LocalOperation {
   const [method, path = ""] = name.split(" ");
-  const common = { method: method as LocalOperation["method"], path, summary, status, way };
+  const common = { method: method as LocalOperation["method"], path, summary, status, access };
   return { ...common, query: query.split(" ").filter((one) => one !== ""), ...more };
 }
 
@@ -33,7 +33,7 @@ function boothReports<N extends string>(load: () => Promise<Readonly<Record<N, B
   return <A extends N>(answer: A) => {
     return {
       answer,
-      way: "loopback",
+      access: "loopback",
       runs: { kind: "booth report", load: async () => (await load())[answer] },
     } as const;
   };
@@ -42,7 +42,11 @@ function boothReports<N extends string>(load: () => Promise<Readonly<Record<N, B
 /** Does the same as `boothReports`, for reports on all booths. */
 function boxReports<N extends string>(load: () => Promise<Readonly<Record<N, BoxReport>>>) {
   return <A extends N>(answer: A) => {
-    return { answer, way: "loopback", runs: { kind: "box report", load: async () => (await load())[answer] } } as const;
+    return {
+      answer,
+      access: "loopback",
+      runs: { kind: "box report", load: async () => (await load())[answer] },
+    } as const;
   };
 }
 
@@ -108,10 +112,13 @@ export const OPERATIONS: readonly LocalOperation[] = [
   figure(time("duration_by_mode"), "Returns the minutes by mode", SPAN),
   figure(time("frequency_by_mode"), "Returns the number of starts by mode", SPAN),
   // Readings need a session, even on this machine; figures do not.
-  { ...figure(values("export_csv"), "Returns readings as CSV", `${WINDOW} tags`), way: "session" },
-  { ...figure(values("history"), "Returns readings of tags", `tags ${REPORT}`), way: "session" },
-  { ...figure(values("latest_values_for"), "Returns the last known values of tags", "tags before"), way: "session" },
-  { ...figure(values("latest_values_at"), "Returns the values of tags at an instant", "tags before"), way: "session" },
+  { ...figure(values("export_csv"), "Returns readings as CSV", `${WINDOW} tags`), access: "session" },
+  { ...figure(values("history"), "Returns readings of tags", `tags ${REPORT}`), access: "session" },
+  { ...figure(values("latest_values_for"), "Returns the last known values of tags", "tags before"), access: "session" },
+  {
+    ...figure(values("latest_values_at"), "Returns the values of tags at an instant", "tags before"),
+    access: "session",
+  },
   { ...figure(time("recent_stages"), "Returns the recent stages", REPORT), deprecated: true },
   figure(facts("revision_history"), "Returns firmware and program versions", "coverage"),
   figure(time("runtime"), "Returns the runtime of two periods", `${WINDOW} unit length coverage`),
@@ -149,13 +156,13 @@ export const OPERATIONS: readonly LocalOperation[] = [
   row("POST /api/authenticate", "Opens a session with the PIN as api_key", {
     body: "authenticate",
     answer: "authenticate",
-    way: "anyone",
+    access: "anyone",
     runs: access("authenticate"),
   }),
 
   // Operations that only the box has, for its page, its command line, and monitoring.
   row("GET /api/openapi.json", "Returns the OpenAPI document of the operations shared with the service", {
-    way: "loopback",
+    access: "loopback",
     runs: {
       kind: "control",
       async load() {
@@ -182,16 +189,16 @@ export const OPERATIONS: readonly LocalOperation[] = [
   // Requires a session for this row, because minimum and maximum reveal readings.
   {
     ...chart(charts("trend"), "Returns minimum and maximum of tags by interval", `tags interval ${WINDOW}`),
-    way: "session",
+    access: "session",
   },
   chart(charts("use_periods"), "Returns use, cycles and energy by hour, day, week or month", `${SPAN} unit length`),
   chart(charts("cycles"), "Returns the cycles that ended in the window", `${WINDOW} limit page`),
   chart(charts("filter_use"), "Returns filter use by day and the expected end of life", WINDOW),
-  row("GET /status", "Returns the status of the box", { way: "loopback", runs: looks("status") }),
-  row("GET /events", "Streams the status each second", { query: "booth", way: "loopback", runs: looks("events") }),
-  row("GET /backlog", "Returns the backlog of records for the service", { way: "loopback", runs: looks("backlog") }),
-  row("GET /healthz", "Reports whether readings can be committed", { way: "anyone", runs: looks("health") }),
-  row("GET /metrics", "Returns the metrics for Prometheus", { way: "loopback", runs: looks("metrics") }),
+  row("GET /status", "Returns the status of the box", { access: "loopback", runs: looks("status") }),
+  row("GET /events", "Streams the status each second", { query: "booth", access: "loopback", runs: looks("events") }),
+  row("GET /backlog", "Returns the backlog of records for the service", { access: "loopback", runs: looks("backlog") }),
+  row("GET /healthz", "Reports whether readings can be committed", { access: "anyone", runs: looks("health") }),
+  row("GET /metrics", "Returns the metrics for Prometheus", { access: "loopback", runs: looks("metrics") }),
   row("GET /readings", "Returns the last reading of each tag of a booth", { query: "booth", runs: looks("readings") }),
   row("GET /log", "Returns the newest log lines", { runs: looks("logLines") }),
   row("GET /support.json", "Returns the data of the support report", { runs: looks("support") }),
@@ -217,12 +224,12 @@ export const OPERATIONS: readonly LocalOperation[] = [
   }),
   row("GET /filters/entries", "Lists manually recorded filter changes, with part numbers and notes", {
     query: "booth",
-    way: "loopback",
+    access: "loopback",
     runs: upkeep("filterEntries"),
   }),
   row("GET /reconcile", "Returns the progress of a comparison with the service", {
     query: "booth id",
-    way: "loopback",
+    access: "loopback",
     runs: upkeep("reconciliation"),
   }),
   row("POST /reconcile", "Starts a comparison with the service", {
@@ -232,16 +239,16 @@ export const OPERATIONS: readonly LocalOperation[] = [
   }),
   row("GET /rebuild", "Returns the progress of the last rebuild", {
     query: "booth",
-    way: "loopback",
+    access: "loopback",
     runs: upkeep("rebuildProgress"),
   }),
   row("POST /rebuild", "Starts a rebuild", { body: "rebuild", status: 202, runs: upkeep("rebuild") }),
   row("POST /reload", "Reloads the configuration file", {
-    way: "socket",
+    access: "socket",
     runs: upkeep("reload"),
   }),
   row("GET /setup", "Returns the settings, their authors, and the settings on trial", {
-    way: "loopback",
+    access: "loopback",
     runs: setUp("setUpStatus"),
   }),
   row("PUT /setup/draft", "Saves the answers so far", { body: "set_up_draft", runs: setUp("saveDraft") }),
@@ -277,8 +284,11 @@ export const OPERATIONS: readonly LocalOperation[] = [
   }),
   row("POST /plc/probe", "Probes the device at an address", { body: "probe", runs: plc("probe") }),
   row("POST /plc/detect", "Reads an address in every byte and word order", { body: "detect", runs: plc("detect") }),
-  row("GET /plc/links", "Lists the PLC links that tools share with the agent", { way: "socket", runs: plc("links") }),
-  row("POST /plc/ask", "Reads once over a shared PLC link", { body: "plc_ask", way: "socket", runs: plc("ask") }),
+  row("GET /plc/links", "Lists the PLC links that tools share with the agent", {
+    access: "socket",
+    runs: plc("links"),
+  }),
+  row("POST /plc/ask", "Reads once over a shared PLC link", { body: "plc_ask", access: "socket", runs: plc("ask") }),
   row("POST /notices/test", "Sends a test through one notice or all notices", {
     body: "notice_test",
     runs: upkeep("testNotices"),
@@ -295,10 +305,10 @@ export const OPERATIONS: readonly LocalOperation[] = [
     runs: access("endSession"),
   }),
   // Restricts these operations to the socket, because opening the page returns the PIN.
-  row("GET /page", "Returns the addresses of the page", { way: "socket", runs: access("pageState") }),
+  row("GET /page", "Returns the addresses of the page", { access: "socket", runs: access("pageState") }),
   row("POST /page", "Opens the page on the network with a new PIN, or closes it", {
     body: "page",
-    way: "socket",
+    access: "socket",
     runs: access("openOrClosePage"),
   }),
 ];

@@ -27,7 +27,8 @@ const MODULES = {
   "kit/": "api dom format help session units",
   "texts/": "texts",
   "charts/": "bars chart measured plot spark stages strip",
-  "setup/": "barcode begin binding find network plc program scan scanned setup size steps trial workshop workshop-talk",
+  "setup/":
+    "barcode begin binding find import-list network plc program scan scanned setup size steps trial workshop workshop-talk",
   "views/": "booths day-figures day-part day-trends days display filter-charts filters health now period-bars today",
 };
 

@@ -100,7 +100,7 @@ export async function workshopState(_: unknown, services: Services): Promise<Loc
 
 /**
  * Runs the command `profile` as a dialogue. Sends `said {text}`, `table {rows}`, `progress {text}` and `ask {question, kind, choices}`,
- * then `done {ok, list}` or `failed {error}`.
+ * then `done {ok, list, preview}` or `failed {error}`.
  */
 export function workshopRun(call: Call<BodyOf<"workshop_run">>, services: Services): LocalAnswer {
   const workshop = workshopOf(services);
@@ -122,7 +122,8 @@ export async function workshopAnswer(call: Call<BodyOf<"workshop_answer">>, serv
 }
 
 export async function keepList(call: Call<BodyOf<"workshop_list">>, services: Services): Promise<LocalAnswer> {
-  const { name, text } = call.body();
-  await workshopOf(services).keepList(name, text);
+  const list = call.body();
+  const bytes = "text" in list ? Buffer.from(list.text) : Buffer.from(list.base64, "base64");
+  await workshopOf(services).keepList(list.name, bytes);
   return workshopState(call, services);
 }

@@ -16,7 +16,7 @@ import {
   ok,
   Refusal,
   type Services,
-  type Way,
+  type Channel,
 } from "./operation.ts";
 
 /** Enters a serial number. Returns 202 if the binding has started, or 200 if the booth is already bound under this number. */
@@ -28,7 +28,7 @@ export async function enterSerial(call: Call<BodyOf<"claim">>, { control }: Serv
   if (bound !== null && bound !== serial && provisioning.generation !== null) {
     throw new Refusal(409, message("ask.bound", { booth, bound, serial }));
   }
-  if (api_key !== undefined && call.way !== "admin") rootForKey(control, booth);
+  if (api_key !== undefined && call.channel !== "admin") rootForKey(control, booth);
   if (api_key !== undefined) await control.giveKey(api_key);
   await control.enterSerial(booth, serial, confirmed ?? null);
   const record = recordOf(control, booth);
@@ -45,7 +45,7 @@ export async function confirm(call: Call<BodyOf<"confirm">>, { control }: Servic
 export async function release(call: Call<BodyOf<"release">>, { control }: Services): Promise<LocalAnswer> {
   const { booth: named, to, wrong_serial } = call.body();
   const { booth } = boothOf(control, named);
-  onlyRootDecommissions(to, call.way);
+  onlyRootDecommissions(to, call.channel);
   await control.leave(booth, { to, reason: wrong_serial ? WRONG_SERIAL : "given up on the spot" });
   return ok({ booth }, 202);
 }
@@ -56,7 +56,7 @@ export async function changeBinding(call: Call<BodyOf<"binding">>, { control }: 
   const found = control.status().booths.find((one) => one.serial !== null && one.serial === serial);
   if (found === undefined) throw new Refusal(404, message("ask.not_here"));
   const { status: to, reason = "given up on the spot", completion_status } = call.body();
-  onlyRootDecommissions(to, call.way);
+  onlyRootDecommissions(to, call.channel);
   if (to === undefined) return completion(recordOf(control, found.booth), completion_status);
   await control.leave(found.booth, { to, reason });
   return ok(recordOf(control, found.booth), 202);
@@ -91,8 +91,8 @@ export function rootForKey(control: AgentControl, booth?: string): void {
   if (isInForce) throw new Refusal(403, message("ask.root_key"));
 }
 
-function onlyRootDecommissions(to: string | undefined, way: Way): void {
-  if (to !== "decommissioned" || way === "admin") return;
+function onlyRootDecommissions(to: string | undefined, channel: Channel): void {
+  if (to !== "decommissioned" || channel === "admin") return;
   // Allows only root to decommission a booth, not the socket's group nor a person with a PIN, because it can't be undone remotely.
   throw new Refusal(403, message("ask.root_decommission"));
 }

@@ -12,7 +12,7 @@ import { createRate, keepRoom } from "./crowd.ts";
 import { handlerOf } from "./handler.ts";
 import type { KeptSessions } from "./kept-sessions.ts";
 import { createLiveFeed } from "./live.ts";
-import { fullStatus, isSocket, type PageListener, Refusal, type Services, type Way } from "./operation.ts";
+import { fullStatus, isSocket, type PageListener, Refusal, type Services, type Channel } from "./operation.ts";
 import type { TlsServer } from "./over-tls.ts";
 import type { PageState } from "./port.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
@@ -50,7 +50,7 @@ type Listener = Awaited<ReturnType<typeof serve>>;
  * if the folder can't be written.
  */
 export function serveSocket(path: string, services: Services): Promise<Listener> {
-  return listenAt({ path, way: "socket", mode: 0o660 }, services);
+  return listenAt({ path, channel: "socket", mode: 0o660 }, services);
 }
 
 /**
@@ -61,7 +61,7 @@ export async function serveAdminSocket(path: string, services: Services): Promis
   const folder = dirname(path);
   mkdirSync(folder, { recursive: true });
   chmodSync(folder, 0o700);
-  const listener = await listenAt({ path, way: "admin", mode: 0o600 }, services);
+  const listener = await listenAt({ path, channel: "admin", mode: 0o600 }, services);
   return {
     ...listener,
     close: () => {
@@ -72,7 +72,7 @@ export async function serveAdminSocket(path: string, services: Services): Promis
 }
 
 async function listenAt(
-  { path, way, mode }: { readonly path: string; readonly way: "socket" | "admin"; readonly mode: number },
+  { path, channel, mode }: { readonly path: string; readonly channel: "socket" | "admin"; readonly mode: number },
   services: Services,
 ): Promise<Listener> {
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH) {
@@ -82,26 +82,26 @@ async function listenAt(
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
   rmSync(path, { force: true });
-  const listener = await serve(services, { way, listen: { path } });
+  const listener = await serve(services, { channel, listen: { path } });
   chmodSync(path, mode);
   return listener;
 }
 
 /** Serves the page and the local API on loopback. Rejects if the port is in use. */
 export function serveLoopback(port: number, services: Services): Promise<Listener> {
-  return serve(services, { way: "loopback", listen: { host: "127.0.0.1", port } });
+  return serve(services, { channel: "loopback", listen: { host: "127.0.0.1", port } });
 }
 
 interface Serving {
-  readonly way: Way;
+  readonly channel: Channel;
   readonly listen: ListenOptions;
   readonly tls?: { readonly key: string; readonly cert: string };
 }
 
-async function serve(services: Services, { way, listen, tls }: Serving) {
+async function serve(services: Services, { channel, listen, tls }: Serving) {
   const feed = createLiveFeed(services.control, () => fullStatus(services));
-  const allow = isSocket(way) ? () => true : createRate(RATES[way], monotonicMs);
-  const handler = handlerOf({ services, way, allow, feed });
+  const allow = isSocket(channel) ? () => true : createRate(RATES[channel], monotonicMs);
+  const handler = handlerOf({ services, channel, allow, feed });
   const server = boundedServer(
     tls === undefined
       ? createPlain(OPTIONS, handler)
@@ -109,7 +109,7 @@ async function serve(services: Services, { way, listen, tls }: Serving) {
           { http1: OPTIONS, tls: { ...tls, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS } },
           handler,
         ),
-    isSocket(way) ? CONNECTIONS.total : CONNECTIONS.each,
+    isSocket(channel) ? CONNECTIONS.total : CONNECTIONS.each,
   );
   return {
     /** The port; 0 for a unix socket. */
@@ -190,7 +190,7 @@ export interface AlwaysOpen {
    * Whether the page stays open. `by_file`: the setting in the configuration `file`, or null. `is_on`: the last decision made on the page;
    * `put` stores a new decision.
    */
-  readonly said: { readonly by_file: boolean | null; readonly file: string; is_on(): boolean; put(on: boolean): void };
+  readonly said: { readonly by_file: boolean | null; readonly file: string; is_on(): boolean; set(on: boolean): void };
   /** Returns the permanent PIN; null: no PIN is set. Throws if the PIN's file can't be used. */
   pin(): string | null;
 }
@@ -223,7 +223,7 @@ function createLan(
     async open(time: { readonly for_ms: Milliseconds; readonly over: () => void } | null): Promise<void> {
       close();
       const { fingerprint, ...pems } = await certificate();
-      const listener = await serve(services(), { way: "lan", listen: { port: lan_port }, tls: pems });
+      const listener = await serve(services(), { channel: "lan", listen: { port: lan_port }, tls: pems });
       const timer = time === null ? undefined : setTimeout(time.over, time.for_ms).unref();
       lan = { listener, fingerprint, until: time === null ? null : monotonicMs() + time.for_ms, timer };
     },
@@ -323,7 +323,7 @@ function permanentAccess({
       if (on) await lan.open(null);
       else lan.close();
       sessions.setPermanent(pin);
-      if (by_file === null && always?.said.is_on() !== on) always?.said.put(on);
+      if (by_file === null && always?.said.is_on() !== on) always?.said.set(on);
     },
     endSession: (id) => always?.kept.end(id) ?? false,
   };

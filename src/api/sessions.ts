@@ -94,13 +94,13 @@ export function createSessions(mono: () => Milliseconds, kept?: KeptSessions) {
     left_ms,
     enter(
       typed: string,
-      { sender, way, device = "" }: { readonly sender: string; readonly way: string; readonly device?: string },
+      { sender, channel, device = "" }: { readonly sender: string; readonly channel: string; readonly device?: string },
     ): Entry {
       const left = left_ms();
       if (left === null && permanent === null) return { kind: "closed" };
       const suspect = suspects.get(sender) ?? UNSUSPECTED;
       if (suspect.locked_until > mono()) return { kind: "locked", for_ms: suspect.locked_until - mono() };
-      if (!mayGuess(way)) return { kind: "busy", for_ms: 1_000 };
+      if (!mayGuess(channel)) return { kind: "busy", for_ms: 1_000 };
       const hash = pinHash(typed);
       if (pin !== null && left !== null && timingSafeEqual(pin.hash, hash)) {
         suspects.delete(sender);

@@ -27,7 +27,7 @@ export async function setService(call: Call<BodyOf<"set_up_service">>, services:
   const { url, api_key } = call.body();
   const { control } = services;
   const set_up = setUpOf(services);
-  const isByRoot = call.way === "admin";
+  const isByRoot = call.channel === "admin";
   if (api_key !== undefined && !isByRoot) rootForKey(control);
   const before = (await set_up.status()).service;
   const isElsewhere = url !== undefined && URL.canParse(url) && originOf(url) !== originOf(before.url);

@@ -17,18 +17,18 @@ const HESITATES_MS: Milliseconds = 2_000;
 export interface Watch {
   readonly mono: () => Milliseconds;
   /** Calls `act` at an interval until the returned function is called. */
-  readonly repeat: (act: () => void) => () => void;
+  readonly repeat: (action: () => void) => () => void;
 }
 
 export const WATCH: Watch = {
   mono: monotonicMs,
-  repeat: (act) => {
-    const timer = setInterval(act, LOOK_EVERY_MS).unref();
+  repeat: (action) => {
+    const timer = setInterval(action, LOOK_EVERY_MS).unref();
     return () => clearInterval(timer);
   },
 };
 
-/** The progress with which a client reads a stream. */
+/** How far a client has read a stream. */
 export interface Reading {
   /** Bytes that the reader has not received yet. */
   unread: number;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { AgentStatus, BacklogStatus, LinkStatus } from "../domain/status.ts";
 import { agentOf } from "../tools/agent-client.ts";
 import type { Run } from "../tools/command.ts";
-import { barText, lasting, linesText, linkText, PLAIN, type Style, styleOf } from "../tools/texts.ts";
+import { barText, durationText, linesText, linkText, PLAIN, type Style, styleOf } from "../tools/texts.ts";
 import { show } from "../tools/print.ts";
 import { timeText, zoneOf } from "./time.ts";
 import { monotonicMs } from "../monotonic.ts";
@@ -84,7 +84,7 @@ function waitingText({ delivery, waiting, waiting_ms, oldest_at }: BoothBacklog,
   if (delivery === "none") return "this service does not accept readings: they are stored only on the gateway";
   if (waiting === 0) return "nothing is waiting";
   const since =
-    oldest_at === null ? "" : `, the oldest for ${lasting(waiting_ms ?? 0)} (since ${timeText(oldest_at, tz)})`;
+    oldest_at === null ? "" : `, the oldest for ${durationText(waiting_ms ?? 0)} (since ${timeText(oldest_at, tz)})`;
   const records = waiting === 1 ? "1 record waits" : `${waiting} records wait`;
   return `${records} for the ${delivery === "unknown" ? "service" : delivery}${since}`;
 }
@@ -94,10 +94,10 @@ function detailLines({ delivery, waiting, drain, hours_to_full }: BoothBacklog, 
   const full =
     hours_to_full === null
       ? null
-      : `  full      in ${lasting(Math.round(hours_to_full * 3_600_000))} if the service accepts none`;
+      : `  full      in ${durationText(Math.round(hours_to_full * 3_600_000))} if the service accepts none`;
   if (waiting === 0 || drain === null) return [full];
   const pace = `${rate(drain.acked_per_s)} records/s go, ${rate(drain.new_per_s)} come`;
-  const end = drain.done_in_ms === null ? stillText(drain) : `done in about ${lasting(drain.done_in_ms)}`;
+  const end = drain.done_in_ms === null ? stillText(drain) : `done in about ${durationText(drain.done_in_ms)}`;
   return [`  rate      ${pace}: ${end}`, bar ? `  ${barText(drain.share)}` : null, full];
 }
 

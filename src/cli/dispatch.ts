@@ -1,6 +1,6 @@
 import { ConfigError } from "../config/config-error.ts";
 import { CommandError, EXIT, EXIT_MEANINGS, type Io } from "../tools/command.ts";
-import { lasting, meant } from "../tools/texts.ts";
+import { durationText, meant } from "../tools/texts.ts";
 import { commandsOf, parseCommand, type Program, usageOf } from "./parse.ts";
 import { type CommandSpec, optionsOf } from "./spec.ts";
 import { monotonicMs } from "../monotonic.ts";
@@ -64,7 +64,7 @@ function withProgress(io: Io, name: string): { readonly io: Io; readonly end: ()
     const at_work_ms = monotonicMs() - began;
     if (at_work_ms < SILENT_MS) return;
     isShown = true;
-    io.progress(`${name}: at work for ${lasting(at_work_ms)}`);
+    io.progress(`${name}: at work for ${durationText(at_work_ms)}`);
   }, BEAT_MS);
   timer.unref();
   const end = (): void => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { CommandError, type Io } from "../tools/command.ts";
-import { lasting } from "../tools/texts.ts";
+import { durationText } from "../tools/texts.ts";
 import { monotonicMs } from "../monotonic.ts";
 
 /** The interval at which a command asks the agent for the state. */
@@ -21,15 +21,15 @@ interface Following {
 }
 
 /** Calls `look` until it returns a result. Rejects with a CommandError after two minutes. */
-export async function follow<T>({ io, quiet, still }: Following, look: (tell: Tell) => Promise<T | null>): Promise<T> {
+export async function follow<T>({ io, quiet, still }: Following, check: (tell: Tell) => Promise<T | null>): Promise<T> {
   const started = monotonicMs();
   let shown = "";
   const tell: Tell = (step, text = step) => {
-    if (step !== shown && !quiet) io.out(`  ${lasting(monotonicMs() - started).padStart(8)}  ${text}\n`);
+    if (step !== shown && !quiet) io.out(`  ${durationText(monotonicMs() - started).padStart(8)}  ${text}\n`);
     shown = step;
   };
   for (;;) {
-    const found = await look(tell);
+    const found = await check(tell);
     if (found !== null) return found;
     if (monotonicMs() - started > PATIENCE_MS) {
       throw new CommandError(`still ${still ?? shown}; the agent continues; "booth-gateway status" shows the progress`);

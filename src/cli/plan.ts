@@ -6,7 +6,7 @@ import type { PlcTools } from "../acquisition/port.ts";
 import { chosenBooths, numberOption, polledGroups, unreachable, type ChosenBooth } from "../tools/plc-tools.ts";
 import { print, tableText } from "../tools/print.ts";
 import { ASSUMED_ROUND_TRIP_MS } from "../tools/rules/usual.ts";
-import { lasting, linesText } from "../tools/texts.ts";
+import { durationText, linesText } from "../tools/texts.ts";
 
 /** The number of reads of a group, whose median is the result. */
 const MEASURED_READS = 5;
@@ -108,13 +108,13 @@ async function measureAll(plans: readonly BoothPlan[], tools: PlcTools, io: Io):
 function opcuaLine(profile: OpcuaProfile, group: string, measured: number | null): string {
   const tags = tagsOfGroup(profile, group).length;
   const requests = Math.ceil(tags / profile.quirks.max_nodes_per_read);
-  const every = lasting(profile.groups[group]?.poll_interval_ms ?? 0);
+  const every = durationText(profile.groups[group]?.poll_interval_ms ?? 0);
   return `  ${group}, every ${every}: ${tags} variables in ${requests} requests${tookText(measured)}`;
 }
 
 function groupText(summary: GroupSummary, profile: ModbusProfile, measured: number | null): string {
   const { requests, read, used, tags } = summary;
-  const head = `\n${summary.group}, every ${lasting(summary.poll_interval_ms)}: ${tags} tags in ${requests.length} requests, ${read} read, ${used} used, about ${rounded(summary.expected_ms)} ms${tookText(measured)}\n`;
+  const head = `\n${summary.group}, every ${durationText(summary.poll_interval_ms)}: ${tags} tags in ${requests.length} requests, ${read} read, ${used} used, about ${rounded(summary.expected_ms)} ms${tookText(measured)}\n`;
   const rows = requests.map((one) => [one.table, one.address, one.count, one.used, rounded(one.expected_ms)]);
   const tables = new Set(requests.map(({ table }) => table));
   const holes = [...tables].flatMap((table) => {

@@ -8,7 +8,7 @@ import { MODBUS_PORT } from "../domain/plc-address.ts";
 import type { SetUpStatus } from "../domain/set-up.ts";
 import { type Agent, agentOf } from "../tools/agent-client.ts";
 import { type Call, CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
-import { lasting, linesText } from "../tools/texts.ts";
+import { durationText, linesText } from "../tools/texts.ts";
 import { follow } from "./follow.ts";
 import { textOption } from "../tools/options.ts";
 import { print, tableText } from "../tools/print.ts";
@@ -144,7 +144,7 @@ function reported({ io }: Talk): (error: unknown) => null {
 
 async function lookedThrough(talk: Talk, hosts: number): Promise<Draft | null> {
   if (!(await agreed(talk, `Open a connection to each of ${hosts} addresses for a moment?`))) return null;
-  const { answer, text } = await look(talk, "/setup/find", { where: "subnets" });
+  const { answer, text } = await runTool(talk, "/setup/find", { where: "subnets" });
   talk.io.err(text);
   if (answer.where !== "subnets") return null;
   const names = answer.found.map(({ host, port, protocol }) => `${host}:${port}  ${protocol}`);
@@ -155,7 +155,7 @@ async function lookedThrough(talk: Talk, hosts: number): Promise<Draft | null> {
 }
 
 async function onSerial(talk: Talk): Promise<Draft | null> {
-  const { answer, text } = await look(talk, "/setup/find", { where: "serial" });
+  const { answer, text } = await runTool(talk, "/setup/find", { where: "serial" });
   talk.io.err(text);
   if (answer.where !== "serial") return null;
   const names = answer.found.map(({ serial, unit_id }) => `${serial.path}, unit id ${unit_id}`);
@@ -170,7 +170,7 @@ async function onSerial(talk: Talk): Promise<Draft | null> {
  * that the PLC shows.
  */
 async function byOpcua(talk: Talk, endpoint: string): Promise<Draft | null> {
-  const { answer } = await look(talk, "/setup/find", { where: "opcua", endpoint });
+  const { answer } = await runTool(talk, "/setup/find", { where: "opcua", endpoint });
   const offers = answer.where === "opcua" ? answer.offers : [];
   const safe = offers.find(({ policy, fingerprint }) => policy !== "None" && fingerprint !== null);
   if (safe?.fingerprint) {
@@ -196,7 +196,7 @@ async function askLogin(talk: Talk, endpoint: string): Promise<string> {
 }
 
 async function byModbus(talk: Talk, address: string): Promise<Draft | null> {
-  const { answer, text } = await look(talk, "/plc/probe", { address });
+  const { answer, text } = await runTool(talk, "/plc/probe", { address });
   talk.io.err(text);
   const { modbus, host, port } = answer;
   if (modbus.kind !== "modbus") return null;
@@ -212,7 +212,7 @@ function unitOf({ units }: Extract<ModbusFinding, { kind: "modbus" }>, unit_id: 
 }
 
 async function askProfile(talk: Talk, { link, said = [] }: Draft): Promise<string> {
-  const { answer } = await look(talk, "/setup/rank", { ...link, said });
+  const { answer } = await runTool(talk, "/setup/rank", { ...link, said });
   const { profiles } = answer;
   for (;;) {
     const chosen = await choose(talk, profiles.map(profileLine), 0);
@@ -249,7 +249,7 @@ async function proven({ agent, io }: Talk): Promise<string> {
     if (trial === null) return { reason: taken_back?.reason ?? null };
     tell(
       "tried",
-      `tried: the PLC has ${lasting(trial.left_ms)} to answer; "booth-gateway setup --keep" keeps it at once`,
+      `tried: the PLC has ${durationText(trial.left_ms)} to answer; "booth-gateway setup --keep" keeps it at once`,
     );
     return null;
   });
@@ -271,7 +271,7 @@ function overview({ service, booths, trial, taken_back, set_up_file }: SetUpStat
       return `${booth}   ${profile} at ${address}, ${tz}, ${whose}`;
     }),
     booths.length === 0 ? "booths    none yet" : null,
-    trial === null ? null : `tried     ${trial.booth}, for ${lasting(trial.left_ms)} more`,
+    trial === null ? null : `tried     ${trial.booth}, for ${durationText(trial.left_ms)} more`,
     taken_back === null ? null : `back      ${taken_back.booth}: ${render(taken_back.reason)}`,
   ]);
 }
@@ -288,7 +288,7 @@ interface Found {
 }
 
 /** Runs a tool in the agent and shows its progress. */
-async function look<P extends keyof Found>({ agent, io }: Talk, path: P, body: object) {
+async function runTool<P extends keyof Found>({ agent, io }: Talk, path: P, body: object) {
   const done = await agent.converse(path, { body, patience_ms: LOOKS_FOR_MS }, (text) => io.progress(text));
   io.progress("");
   return done as { readonly answer: Found[P]; readonly text: string };

@@ -18,7 +18,7 @@ import { agentOf } from "../tools/agent-client.ts";
 import type { Run } from "../tools/command.ts";
 import {
   lackText,
-  lasting,
+  durationText,
   linesText,
   linkText,
   PLAIN,
@@ -70,7 +70,7 @@ export function statusText(status: AgentStatus, style: Style = PLAIN, ahead: For
   const { at, service, clock, config_refused } = status;
   const wrong = clock.offset_ms === null ? unsyncedText(status.booths) : CONTRADICTED;
   return linesText([
-    `gateway   ${status.gateway_id}, agent ${status.agent_version}, running for ${lasting(at - status.started_at)}`,
+    `gateway   ${status.gateway_id}, agent ${status.agent_version}, running for ${durationText(at - status.started_at)}`,
     status.lacks.length === 0 ? null : `set-up    ${style.warn("to be set up")}: ${lackText(status.lacks)}`,
     service.url === null ? null : `service   ${service.url}: ${linkText(service, at, style)}`,
     service.mqtt === undefined || service.mqtt.why === ""
@@ -168,7 +168,9 @@ function noticeLine({ name, kind, where, link, waiting, last }: NoticeStatus, no
   if (where === "") return `notice    ${name}, left out: ${linkText(link, now, style)}`;
   const state = link.kind === "up" ? [] : [linkText(link, now, style)];
   const newest =
-    last === null ? "nothing told yet" : `told "${last.what}" ${lasting(now - last.at)} ago: ${render(last.answer)}`;
+    last === null
+      ? "nothing told yet"
+      : `told "${last.what}" ${durationText(now - last.at)} ago: ${render(last.answer)}`;
   const rest = waiting === 0 ? [] : [`${waiting} events wait`];
   return `notice    ${name}, ${kind} to ${where}: ${[...state, ...rest, newest].join("; ")}`;
 }
@@ -182,7 +184,7 @@ function sharedLine(shared: SharedConnectionStatus, now: number, style: Style): 
 function disabledLines({ booth, serial, since, reason, advice }: DisabledBooth, now: number, style: Style): string[] {
   return [
     `${booth}   serial ${serial ?? "not entered"}`,
-    `  ${style.bad("DISABLED")}  for ${lasting(now - since)}: ${render(reason)}`,
+    `  ${style.bad("DISABLED")}  for ${durationText(now - since)}: ${render(reason)}`,
     `  advice    ${render(advice)}`,
   ];
 }
@@ -196,7 +198,7 @@ function boothLines(
   const { refused_revision } = provisioning;
   const bound = [provisioning.account, provisioning.facility].filter((name) => name !== null).join(", ");
   const why = sayings(render(provisioning.reason), render(provisioning.advice));
-  const pending = `${log.pending} polls not yet committed (at most ${lasting(loss_window_ms)} of readings are lost at a power cut, none at a crash)`;
+  const pending = `${log.pending} polls not yet committed (at most ${durationText(loss_window_ms)} of readings are lost at a power cut, none at a crash)`;
   const differences = reports.read_back?.differences ?? [];
   return [
     `${booth.booth}   serial ${booth.serial ?? "not entered"}`,
@@ -213,9 +215,10 @@ function boothLines(
     log.forked === null
       ? null
       : `  ${style.warn("RENAMED")}   ${render(log.forked.reason)}; ${render(log.forked.advice)}`,
+    log.lacking === null ? null : `  ${style.warn("RESENT")}    ${render(log.lacking.reason)}`,
     reports.refused === null
       ? null
-      : `  REFUSED   the report on the booth's devices, ${lasting(at - reports.refused.at)} ago: ${render(reports.refused.reason)}`,
+      : `  REFUSED   the report on the booth's devices, ${durationText(at - reports.refused.at)} ago: ${render(reports.refused.reason)}`,
     differences.length === 0 ? null : `  service   shows ${differencesText(differences)}`,
     log.storage === null ? null : `  storage   ${storageText(log.storage)}`,
     log.trouble === "" ? null : `  ${style.bad("STORE")}     ${render(log.trouble)}`,
@@ -224,7 +227,7 @@ function boothLines(
 
 function nowLines({ now, time }: BoothStatus, ahead: Readonly<Record<string, string>>): string[] {
   if (now === null) return [];
-  const since = now.since === null ? "" : ` for ${lasting(time - now.since)}`;
+  const since = now.since === null ? "" : ` for ${durationText(time - now.since)}`;
   const versions = shownVersions(now);
   const total = now.cycles_total === null ? "" : `, ${now.cycles_total} by the PLC's counter`;
   return [

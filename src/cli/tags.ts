@@ -7,7 +7,7 @@ import type { Sample } from "../domain/taken.ts";
 import type { Run } from "../tools/command.ts";
 import { chosenBooth, polledGroups, unreachable, type ChosenBooth } from "../tools/plc-tools.ts";
 import { show, tableText } from "../tools/print.ts";
-import { lasting } from "../tools/texts.ts";
+import { durationText } from "../tools/texts.ts";
 
 /** Runs `booth-gateway tags`: reads every tag from the PLC. */
 export function tagsCommand(tools: PlcTools): Run {
@@ -116,7 +116,7 @@ function rowsText(rows: readonly TagRow[]): string {
       value === null ? "-" : String(value),
       unit,
       quality,
-      age_ms === null ? "-" : lasting(age_ms),
+      age_ms === null ? "-" : durationText(age_ms),
     ]),
   );
 }

@@ -4,7 +4,7 @@ import type { RebuildProgress } from "../domain/rebuild.ts";
 import type { Reconciliation } from "../domain/reconciliation.ts";
 import { agentOf } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Run } from "../tools/command.ts";
-import { barText, lasting, linesText } from "../tools/texts.ts";
+import { barText, durationText, linesText } from "../tools/texts.ts";
 import { followWork } from "./follow.ts";
 import { textOption, lengthOption } from "../tools/options.ts";
 import { print, tableText } from "../tools/print.ts";
@@ -59,14 +59,14 @@ export const rebuildCommand: Run = async (call) => {
 };
 
 function progressText({ folded_seq, newest_seq, left_ms }: Extract<RebuildProgress, { kind: "running" }>): string {
-  const left = left_ms === null ? "" : `, about ${lasting(left_ms)} left`;
+  const left = left_ms === null ? "" : `, about ${durationText(left_ms)} left`;
   return `${barText(newest_seq === 0 ? 0 : folded_seq / newest_seq)}  ${folded_seq} of ${newest_seq} records${left}`;
 }
 
 function rebuiltText(done: Rebuilt): string {
   const { changes, from_versions, to_version } = done;
   const versions = from_versions.length === 0 ? "none" : from_versions.join(", ");
-  const head = `${done.records} records from ${done.from_seq} on folded in ${lasting(done.elapsed_ms)}; definitions version ${versions} -> ${to_version}`;
+  const head = `${done.records} records from ${done.from_seq} on folded in ${durationText(done.elapsed_ms)}; definitions version ${versions} -> ${to_version}`;
   const isSame = changes.every(({ added, replaced, withdrawn }) => added + replaced + withdrawn === 0);
   if (isSame) return `${head}\nnothing changed\n`;
   const rows = changes.map((one) => [NAMES[one.kind] ?? one.kind, one.kept, one.added, one.replaced, one.withdrawn]);
@@ -147,7 +147,7 @@ function pageText({ url, trouble, lan, pin, pin_for_ms }: PageAnswer, code: (tex
     ...(lan?.urls ?? []).map((address) => `address      ${address}`),
     lan?.urls.length === 0 ? "address      none: the gateway has no network connection" : null,
     lan === null ? null : `fingerprint  ${lan.fingerprint}`,
-    `PIN          ${pin}   (for ${lasting(Math.ceil((pin_for_ms ?? 0) / 1000) * 1000)})`,
+    `PIN          ${pin}   (for ${durationText(Math.ceil((pin_for_ms ?? 0) / 1000) * 1000)})`,
     here,
   ]);
 }

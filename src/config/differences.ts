@@ -18,6 +18,7 @@ const RESTARTS: Readonly<Record<keyof Config, "part" | "agent" | "service">> = {
   profile_dirs: "service",
   log_level: "service",
   store: "service",
+  retention: "service",
   page: "service",
   metrics: "service",
   clock_file: "service",

@@ -2,8 +2,8 @@ import { z } from "zod";
 
 import { normalizeSerial, WEEKDAYS } from "../domain/booth.ts";
 import { DEFAULT_DATA_DIR, DEFAULT_RUNTIME_DIR, MODBUS_PORT } from "../domain/plc-address.ts";
-import { DEFAULT_BUDGET } from "../domain/storage.ts";
-import { DAY_MS } from "../domain/time.ts";
+import { DEFAULT_BUDGET, RECORDS_AGE_MS } from "../domain/storage.ts";
+import { DAY_MS, YEAR_MS } from "../domain/time.ts";
 import type { BoothId, Serial } from "../domain/units.ts";
 import {
   caFile,
@@ -233,6 +233,12 @@ const storeSchema = z.strictObject({
     .describe("Acked readings are kept for this time."),
 });
 
+const retentionSchema = z.strictObject({
+  records_years: whole(2, 30)
+    .default(RECORDS_AGE_MS / YEAR_MS)
+    .describe("Years for which the records of filters and bakes are kept. Other derived data is kept for 400 days."),
+});
+
 const pageSchema = z.strictObject({
   port: port
     .default(8470)
@@ -283,6 +289,7 @@ export const gatewaySchema = z.strictObject({
     .describe("Maximum data loss at a power cut. A longer interval reduces flash wear."),
   heartbeat_interval_ms: whole(10_000, 120_000).default(60_000),
   store: storeSchema.prefault({}),
+  retention: retentionSchema.prefault({}),
   page: pageSchema.prefault({}),
   clock_file: optionalPath("Simulation only: the agent takes the time from this file."),
   metrics: metricsSchema.exactOptional().describe("Allows scraping over the network. Absent: only on this machine."),

@@ -258,7 +258,7 @@ function nameOfEntry(entry: unknown, place: string): Pick<RefusedEntry, "name" |
 }
 
 /** The configuration that the agent runs with. */
-export interface Lasting {
+export interface LoadedConfig {
   readonly usable: UsableConfig;
   /** The reason why the agent runs with the last valid file instead of the current file; null if the current file is in use. */
   readonly refused: ConfigError | null;
@@ -271,11 +271,14 @@ export interface Lasting {
  * unreadable, invalid or cut off, or if every booth in it is refused. Saves a copy of each file without a refused booth. Without a copy,
  * uses a file whose booths are all refused, and throws the ConfigError of any other unusable file.
  */
-export function loadLasting(path: string, environment: Readonly<Record<string, string | undefined>>): Lasting {
+export function loadUsableOrLastGood(
+  path: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): LoadedConfig {
   let text = "";
   let current: UsableConfig | null = null;
   let refused: ConfigError;
-  const lastGood = (): Pick<Lasting, "usable" | "text"> | null =>
+  const lastGood = (): Pick<LoadedConfig, "usable" | "text"> | null =>
     lastGoodIn(path, foldersOf(path, text, environment["STATE_DIRECTORY"]));
   try {
     text = readSource(path, NO_CONFIG_HINT);
@@ -303,7 +306,11 @@ const CUT_HINT = message("config.cut_hint", { file: LAST_GOOD });
  * Returns whether the file was probably cut off: booths or the service are missing, although the last valid file had them. A box that is
  * not set up yet has neither booths nor a service.
  */
-function isCutOff({ config, refused }: UsableConfig, text: string, lastGood: () => Lasting["usable"] | null): boolean {
+function isCutOff(
+  { config, refused }: UsableConfig,
+  text: string,
+  lastGood: () => LoadedConfig["usable"] | null,
+): boolean {
   const lacksBooths = config.booths.length + refused.length === 0 && !/^booths:[ \t]*\[\s*\]/m.test(text);
   const lacksService = config.service.url === undefined;
   if (!lacksBooths && !lacksService) return false;
@@ -337,7 +344,7 @@ function foldersOf(path: string, text: string, state_directory: string | undefin
   return [given, state_directory, DEFAULT_DATA_DIR].filter((folder) => folder !== undefined);
 }
 
-function lastGoodIn(path: string, folders: readonly string[]): Pick<Lasting, "usable" | "text"> | null {
+function lastGoodIn(path: string, folders: readonly string[]): Pick<LoadedConfig, "usable" | "text"> | null {
   for (const folder of folders) {
     try {
       const copy = JSON.parse(readFileSync(join(folder, LAST_GOOD), "utf8")) as { file?: unknown; text?: unknown };

@@ -34,6 +34,7 @@ const orderShape: z.ZodType<CommandOrder> = z.discriminatedUnion("type", [
     stream_id: id,
     ranges: z.array(range).max(MAX_RANGES).transform(mergeRanges),
     digest: id.nullable().default(null),
+    lacks: whole.positive().nullable().catch(null).default(null),
   }),
   z
     .object({ type: z.literal("digest"), serial, start: whole, end: whole })

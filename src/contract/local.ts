@@ -70,7 +70,7 @@ const size = upTo(60);
 
 interface Body {
   readonly shape: z.ZodType;
-  /** The error message for a body of another shape. */
+  /** The error message for a body that doesn't have this shape. */
   readonly needs: string;
   /** True if an empty body counts as {}. */
   readonly may_be_empty?: true;
@@ -205,7 +205,7 @@ export const BODIES = {
   /** Runs an action of the command `profile` with the command's options. */
   workshop_run: {
     shape: z.strictObject({
-      action: z.enum(["new", "import", "browse", "add", "learn", "test", "export"]),
+      action: z.enum(["new", "preview", "import", "browse", "add", "learn", "test", "export"]),
       what: upTo(200).optional(),
       profile: upTo(64).optional(),
       from: upTo(64).optional(),
@@ -217,17 +217,23 @@ export const BODIES = {
       range: upTo(500).optional(),
       for: upTo(10).optional(),
       rate: upTo(10).optional(),
+      columns: upTo(5_000).optional(),
+      rows: upTo(20_000).optional(),
     }),
-    needs: "POST {action, what, ...}: new, import, browse, add, learn, test or export, with what the command takes",
+    needs:
+      "POST {action, what, ...}: new, preview, import, browse, add, learn, test or export, with what the command takes",
   },
   workshop_answer: {
     shape: z.strictObject({ reply: upTo(200) }),
     needs: "POST {reply}: up to 200 characters",
   },
-  /** Uploads a register list as text. */
+  /** Uploads a register list: a text, or any file in base64. */
   workshop_list: {
-    shape: z.strictObject({ name: filled(100), text: filled(5_000_000) }),
-    needs: "PUT {name, text}: a list of at most 5 MB",
+    shape: z.union([
+      z.strictObject({ name: filled(100), text: filled(5_000_000) }),
+      z.strictObject({ name: filled(100), base64: filled(6_700_000) }),
+    ]),
+    needs: "PUT {name, text} or {name, base64}: a list of at most 5 MB",
   },
   /** Derives all facts again from the log. `current`: with the present parameters. */
   rebuild: {

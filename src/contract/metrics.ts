@@ -86,6 +86,7 @@ export const METRICS = {
   log_newest_seq: of("gauge", "Sequence number of the newest record.", "booth"),
   acked_seq: of("gauge", "Sequence number of the newest acked record.", "booth"),
   backlog_records: of("gauge", "Records that are not acked yet.", "booth"),
+  service_lacking_records: of("gauge", "Records that the service lost after its ack and gets again.", "booth"),
   refused_records: of("gauge", "Records that the service permanently rejected.", "booth"),
   reconciliation_differences: of(
     "gauge",
@@ -219,6 +220,9 @@ function boothSamples(booths: readonly BoothStatus[]): Found {
     log_newest_seq: each(({ log }) => log.newest_seq),
     acked_seq: each(({ log }) => log.acked_seq),
     backlog_records: each(({ log }) => log.newest_seq - log.acked_seq),
+    service_lacking_records: each(({ log: { lacking } }) =>
+      lacking === null ? 0 : Math.max(0, lacking.records - lacking.resent),
+    ),
     refused_records: each(({ log }) => log.refused.count),
     reconciliation_differences: each(({ reconciliation }) =>
       reconciliation?.kind === "done" ? reconciliation.remaining_count : null,

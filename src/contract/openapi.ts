@@ -37,7 +37,7 @@ export function openApi(operations: readonly ServedOperation[], version: string)
 }
 
 function objectOf(operation: ServedOperation): Record<string, unknown> {
-  const { path, summary, query, body, answer, status, already, deprecated, way } = operation;
+  const { path, summary, query, body, answer, status, already, deprecated, access } = operation;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => parameter(name, "path"));
   const content =
     answer === "csv"
@@ -46,7 +46,7 @@ function objectOf(operation: ServedOperation): Record<string, unknown> {
   return {
     summary,
     ...(deprecated === undefined ? {} : { deprecated }),
-    security: way === "session" ? [{ session: [] }] : [],
+    security: access === "session" ? [{ session: [] }] : [],
     parameters: [...inPath, ...query.map((name) => parameter(name, "query")), ...(answer === "csv" ? [] : [SAID])],
     ...(body === undefined
       ? {}

@@ -24,7 +24,7 @@ export interface ServedOperation {
    * The lowest right that the operation needs. From low to high: any client of the port, a client on this machine, a session, access to the
    * agent's socket. Each right includes the lower rights. Operations only for root check this themselves when they read the body.
    */
-  readonly way: "anyone" | "loopback" | "session" | "socket";
+  readonly access: "anyone" | "loopback" | "session" | "socket";
 }
 
 /** All operations of the interface document, in its order. */

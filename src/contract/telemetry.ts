@@ -113,6 +113,8 @@ export interface HelloBooth {
   readonly generation: number;
   readonly oldest_seq: Seq;
   readonly newest_seq: Seq;
+  /** The cursor: the service has acked every record up to here. It requests those that it has lost. */
+  readonly acked_seq: Seq;
   readonly config_revision: number;
   readonly predecessor: StreamLabel["predecessor"];
 }
@@ -132,6 +134,8 @@ export interface BoothHeartbeat {
   readonly plc_program_revision: string | null;
   readonly link: "up" | "down";
   readonly mode: string;
+  /** The cursor, as in the hello message: a service that is restored during a session learns of its loss. */
+  readonly acked_seq: Seq;
   readonly waiting_records: number;
   /** The corrected time of the oldest record that waits and may be sent; null if no record waits. */
   readonly oldest_at: EpochMs | null;

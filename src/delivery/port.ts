@@ -137,6 +137,8 @@ export interface ResendOrder {
   readonly stream: StreamId;
   /** The merged ranges of each command. A record that several commands request is sent only once. */
   readonly wanted: readonly (readonly SeqRange[])[];
+  /** Called after each batch with the index of a command and the number of its records in the batch. */
+  readonly progress?: (index: number, records: number) => void;
 }
 
 /**

@@ -32,6 +32,7 @@ export async function resend(resending: Resending, order: ResendOrder, signal: A
         sum.missing -= records;
         sum.batches += 1;
         if (isRefused) sum.refused += 1;
+        order.progress?.(index, records);
       }
     }
   }

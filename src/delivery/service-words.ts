@@ -37,7 +37,7 @@ function recordsText(refused: readonly Pick<RefusedRecord, "seq">[]): Text {
   return more <= 0 ? message("log.record", { seq }) : message("log.record_more", { seq, more });
 }
 
-/** Raises news. Also requests a new read of the service's record of the booth, which may say why a record is refused. */
+/** Wakes the loops that wait for news. Also requests the booth's provisioning record again, because it may say why the service rejects readings. */
 function raiseNews({ binding, news }: DeliveredBooth["state"]): void {
   binding.lookAgain();
   news.raise();

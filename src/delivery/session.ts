@@ -309,6 +309,7 @@ function helloOf({ log: { reach }, binding: { row } }: BoothState): HelloBooth {
     generation: row.generation ?? 0,
     oldest_seq,
     newest_seq: reach.newest_seq,
+    acked_seq: reach.acked_seq,
     config_revision: row.record?.config?.revision ?? 0,
     // A renamed log continues its previous name. The first log after a takeover continues the other gateway's log.
     predecessor: predecessor ?? row.claim?.predecessor ?? null,
@@ -329,6 +330,7 @@ function heartbeatOf({ link, log, binding: { row } }: BoothState): Beat {
     plc_program_revision: summary?.plc_program_revision ?? null,
     link: link.plc.kind === "down" ? "down" : "up",
     mode: summary?.mode ?? "no_data",
+    acked_seq: reach.acked_seq,
     waiting_records: reach.newest_seq - reach.acked_seq,
     hours_to_full: storage?.hours_to_full ?? null,
   };

@@ -68,9 +68,10 @@ function copyOfTime(state: DeriveState): DeriveState {
 
 /** Returns the part of a state that describes the booth at present, without the data that only entries, reports and rebuilds need. */
 export function presentOf(state: DeriveState): DeriveState {
-  const { parameters, recent } = state;
+  const { sheet: _sheet, ...present } = state;
+  const { parameters, recent } = present;
   const lastRun = recent.slices.findLastIndex(({ mode }) => isIn(parameters?.mode_sets.run, mode));
-  return { ...state, rules: [], recent: { ...recent, slices: recent.slices.slice(lastRun < 0 ? -1 : lastRun) } };
+  return { ...present, rules: [], recent: { ...recent, slices: recent.slices.slice(lastRun < 0 ? -1 : lastRun) } };
 }
 
 /**

@@ -22,7 +22,7 @@ export function readVersion({ revisions: { firmware, program } }: DeriveState, r
   if (role === "plc_program_revision") program.read.revision = text;
 }
 
-/** Makes new versions candidates. To be called after all readings of the present instant. */
+/** Notes each new version as a candidate for a change. To be called after all readings of one instant. */
 export function noteCandidates({ revisions, parameters, clock }: DeriveState): void {
   for (const item of ITEMS) {
     const known = revisions[item];

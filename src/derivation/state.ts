@@ -1,7 +1,16 @@
 import type { FilterLimits, FilterType, Mode, Quality, TagValue } from "../domain/booth.ts";
 import type { FilterEntry } from "../domain/entry.ts";
 import type { Parameters, ReportRules } from "../domain/parameters.ts";
-import type { Fact, FilterService, IncidentFact, LogRecord, Reading, StageFact, Stored } from "../domain/record.ts";
+import type {
+  BakePart,
+  Fact,
+  FilterService,
+  IncidentFact,
+  LogRecord,
+  Reading,
+  StageFact,
+  Stored,
+} from "../domain/record.ts";
 import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "../domain/units.ts";
 
 /** A fact without a sequence number: the store assigns it in the commit. */
@@ -60,6 +69,53 @@ export interface DeriveState {
   entries?: EntryState[];
   /** Rules of reports, each with the instant from which it is in force; absent: no parameters yet. */
   rules?: ReportRules[];
+  /** Bakes that aren't written yet; absent: no bay bakes. */
+  bakes?: BakeState[];
+  /** The last days of the log sheet; absent: no time is final yet. */
+  sheet?: {
+    /** Oldest first. The last day isn't over, and earlier days are kept while a filter change can still correct them. */
+    days: SheetDay[];
+    /** Earliest change of each filter since the days were last written; absent: no change. */
+    redo?: Partial<Record<FilterType, EpochMs>>;
+  };
+}
+
+/** A local day of the log sheet: the booth's time on it, and the pressure drops of the spray stages that ended in it. */
+export interface SheetDay {
+  tz: string;
+  start: EpochMs;
+  end: EpochMs;
+  use_ms: Milliseconds;
+  spray_ms: Milliseconds;
+  no_data_ms: Milliseconds;
+  drops: Partial<Record<FilterType, [end: EpochMs, highest: number, median: number, ms: Milliseconds][]>>;
+  isWritten: boolean;
+}
+
+/** The bake of a bay. `open` has its final stages; null: none is final. `stages` has the temperatures of stages that may still change. */
+export interface BakeState {
+  bay: number;
+  open: {
+    start: EpochMs;
+    end: EpochMs;
+    bake_ms: Milliseconds;
+    no_data_ms: Milliseconds;
+    /** Time without data after the last part. It counts only if another part follows. */
+    pause_ms: Milliseconds;
+    uncertain: boolean;
+    parts: BakePart[];
+  } | null;
+  stages: { mode: BakePart["mode"]; start: EpochMs; air?: RunningCurve; metal?: RunningCurve }[];
+}
+
+/** A temperature curve up to an instant: lowest and highest value, in tenths of a degree, and the known time of each minute. */
+interface RunningCurve {
+  boot: BootId;
+  /** Instant up to which values were added. */
+  mono: Milliseconds;
+  low: (number | null)[];
+  high: (number | null)[];
+  known: Milliseconds[];
 }
 
 /** Returns the state before the first record. */
@@ -420,11 +476,11 @@ export interface IncidentState extends Required<Incident> {
 
 /** Data that the validation checks keep between records. */
 export interface Checks {
-  /** Tags by their function in the checks, so that they needn't be searched for each record. */
+  /** Tags by their function in the checks. Stored, so that a record doesn't require a search. */
   tags: { analog: TagName[]; air: TagName | null; fan: TagName | null; burner: TagName | null; door: TagName | null };
   /** Whether the time zone of the parameters is known. */
   tz_known: boolean;
-  /** Time in use since the first record, as far as its mode is final. */
+  /** Time in use since the first record, up to the last instant whose mode is final. */
   in_use_ms: Milliseconds;
   runtime_ms: Milliseconds;
   /** Number of counted derived cycles since the first record. */

@@ -21,7 +21,7 @@ export interface AgentControl {
   vouchFor(url: string): Promise<void>;
   /**
    * Starts comparing a finished local day (YYYY-MM-DD; null: yesterday) with the service, and returns the comparison's id. Throws for an
-   * unknown booth or another day.
+   * unknown booth, or a day that isn't over.
    */
   reconcile(booth: BoothId, day: string | null): string;
   /** Returns the state of a comparison; null: the id is unknown or was deleted. Throws for an unknown booth. */

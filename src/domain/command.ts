@@ -33,6 +33,8 @@ export type CommandOrder =
       readonly stream_id: StreamId;
       readonly ranges: readonly SeqRange[];
       readonly digest: string | null;
+      /** Number of records below the cursor that the service had acked and lacks; null or absent: another reason for the backfill. */
+      readonly lacks?: number | null;
     }
   /** Sends the digests of the hours in [start, end). */
   | { readonly type: "digest"; readonly serial: Serial; readonly start: EpochMs; readonly end: EpochMs }

@@ -31,7 +31,7 @@ export type NoticeOutcome =
       readonly reason: Text;
       readonly advice: Text;
       /** Whether retries fail too until a person corrects a setting. */
-      readonly lasting: boolean;
+      readonly isPermanent: boolean;
       /** Time to wait before the next attempt, if the server demands it, ms from now; null: no demand. */
       readonly again_ms: number | null;
     };

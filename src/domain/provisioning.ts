@@ -118,7 +118,7 @@ export interface ProvisioningRow {
   readonly leaving: Leaving | null;
   /** Set while suspended: no later record is sent to the service; null: no limit. */
   readonly last_seq: Seq | null;
-  /** A configuration from the service on trial, with the record to restore if the trial fails. */
+  /** The trial of a configuration that the service sent, with the record to restore if the trial fails. */
   readonly trial: { readonly revision: number; readonly before: ServiceRecord } | null;
   /** Revision of the service's configuration that was tried or checked and then rejected; null: none. */
   readonly refused_revision: number | null;

@@ -42,4 +42,4 @@ export type RebuildProgress =
  * Version of the definitions that facts are made by, stored with each fact. It is increased with every change after which the same log
  * gives other facts. `booth-gateway rebuild` updates stored facts to it.
  */
-export const DERIVATION_VERSION = 9;
+export const DERIVATION_VERSION = 10;

@@ -17,7 +17,12 @@ export const KIND = {
   revision: "v",
   hour: "d",
   incident: "i",
+  filterDay: "u",
+  bake: "b",
 } as const;
+
+/** Kinds of facts that are kept for years, because an owner must show them to others. */
+export const LASTING_KINDS: readonly Kind[] = [KIND.filter, KIND.filterDay, KIND.bake];
 
 type Letters = typeof KIND;
 
@@ -224,12 +229,101 @@ export type IncidentFact = RecordBase<
   }
 >;
 
+/** A filter's pressure drop over a day, from the spray stages that ended in it while the filter was in. */
+export interface DayDrop {
+  /** Highest drop of a stage, Pa. */
+  readonly highest_pa: number;
+  /** Median over time of the stages' median drops, Pa. */
+  readonly median_pa: number;
+  /** Spray time from which the drops come. */
+  readonly measured_ms: Milliseconds;
+}
+
+/**
+ * A filter on a local day on which the booth was in use or not observed. A later fact with the same day, filter and `installed_at` corrects
+ * it. On the day of a change, the removed filter and the new one have a fact each.
+ */
+export type FilterDayFact = RecordBase<
+  Letters["filterDay"],
+  {
+    /** Local date, such as "2026-03-02". */
+    readonly day: string;
+    readonly start: EpochMs;
+    readonly end: EpochMs;
+    readonly tz: string;
+    readonly filter: FilterType;
+    readonly installed_at: EpochMs;
+    /** Whether the filter was in at first contact, so that its installation time is unknown. */
+    readonly assumed: boolean;
+    /** Removal on this day; null: the filter was still in at the end of the day. */
+    readonly removed_at: EpochMs | null;
+    /** Time in use, in spray, and without data of the booth on the whole day. */
+    readonly use_ms: Milliseconds;
+    readonly spray_ms: Milliseconds;
+    readonly no_data_ms: Milliseconds;
+    /** Use since installation up to the removal or the end of the day; null: unknown. */
+    readonly filter_use_ms: Milliseconds | null;
+    readonly overuse_since: EpochMs | null;
+    /** Pressure drops; null: the filter has a sensor, but no drop was measured; absent: the filter has no sensor. */
+    readonly drop?: DayDrop | null;
+    /** Drop of the clean filter, Pa; null: not known yet; absent: the filter has no sensor. */
+    readonly baseline_pa?: number | null;
+    readonly limits: FilterLimits;
+    readonly supersedes?: Seq;
+  }
+>;
+
+/**
+ * The temperature in a part of a bake: the lowest and highest value of each minute, counted from the start of the part. Both lists hold
+ * differences to the list's last known value, first to 0, in tenths of a degree Celsius. `low` is null if the temperature was unknown for
+ * a part of the minute, `high` only if it was unknown for the whole minute.
+ */
+export interface BakeCurve {
+  /** How far the temperature may have been from the recorded values, in degrees Celsius: changes up to this size are not logged. */
+  readonly deadband: number;
+  readonly low: readonly (number | null)[];
+  readonly high: readonly (number | null)[];
+}
+
+/** A stage of a bake. */
+export interface BakePart {
+  readonly mode: "bake" | "cool_down";
+  readonly start: EpochMs;
+  readonly end: EpochMs;
+  /** Absent: the bay has no such sensor. */
+  readonly air?: BakeCurve;
+  readonly metal?: BakeCurve;
+}
+
+/**
+ * A bake: the stages bake and cool_down of a run from a bake's start to the next spray or flash, or to the end of the run. Minutes after
+ * the first 24 hours have no curve.
+ */
+export type BakeFact = RecordBase<
+  Letters["bake"],
+  {
+    readonly bay: number;
+    readonly start: EpochMs;
+    readonly end: EpochMs;
+    readonly tz: string;
+    /** Time in mode bake. */
+    readonly bake_ms: Milliseconds;
+    /** Time without data of the mode between the parts. */
+    readonly no_data_ms: Milliseconds;
+    /** Why the bake ended: the next job's spray, the end of the run, a fault, a restart of the PLC, or unknown because data is missing. */
+    readonly end_reason: "spray" | "run" | "fault" | "estop" | "restart" | "no_data";
+    readonly parts: readonly BakePart[];
+    readonly supersedes?: Seq;
+  }
+>;
+
 /** Records made by acquisition and by people. They are the only input of the fold. */
 export type LogRecord =
   Reading | Coverage | ClockRecord | ParameterRecord | FilterService | EventRecord | VoidRecord | GapRecord;
 
 /** Records that the fold makes. A FilterService record that is a fact has the source plc_reset or assumed, or answers a person's entry. */
-export type Fact = StageFact | CycleFact | RevisionFact | HourFact | IncidentFact | FilterService;
+export type Fact =
+  StageFact | CycleFact | RevisionFact | HourFact | IncidentFact | FilterService | FilterDayFact | BakeFact;
 
 export type StreamRecord = LogRecord | Fact;
 export type Kind = StreamRecord["kind"];

@@ -7,7 +7,7 @@ export interface ServiceTime {
    * called only if the channel proves the service's identity: verified TLS, or loopback. An exchange of 5 s or more is ignored.
    */
   heard(answer: {
-    readonly way: Way;
+    readonly source: TimeSource;
     readonly time: EpochMs;
     readonly sent: Milliseconds;
     readonly received: Milliseconds;
@@ -28,7 +28,7 @@ export interface ClockVerdict {
 }
 
 /** The channel over which the service's time arrived. Each channel can be wrong independently. */
-export type Way = "http" | "ack";
+export type TimeSource = "http" | "ack";
 
 /** The clock offset set by an earlier clock sync in the same boot. */
 export interface KnownOffset {

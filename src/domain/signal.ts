@@ -9,19 +9,19 @@ const aborting = new WeakMap<AbortSignal, Waiters<() => void>>();
  * Calls `act` once when the signal is aborted, or immediately if it already is. Returns a function that cancels the call. Each abort signal
  * gets a single listener for all callers: a list of listeners would be searched from its start at each wait.
  */
-export function onAbort(signal: AbortSignal, act: () => void): () => void {
+export function onAbort(signal: AbortSignal, action: () => void): () => void {
   if (signal.aborted) {
-    act();
+    action();
     return () => undefined;
   }
-  return (aborting.get(signal) ?? watched(signal)).add(act);
+  return (aborting.get(signal) ?? watched(signal)).add(action);
 }
 
 function watched(signal: AbortSignal): Waiters<() => void> {
   const waiting = createWaiters<() => void>();
   aborting.set(signal, waiting);
   const tell = (): void => {
-    for (const act of waiting.all()) act();
+    for (const action of waiting.all()) action();
   };
   signal.addEventListener("abort", tell, { once: true });
   return waiting;

@@ -71,6 +71,17 @@ export interface RefusedRecords {
   readonly newest: { readonly seq: Seq; readonly at: EpochMs; readonly reason: Text } | null;
 }
 
+/** Records that the service has acked and lost, as after the restore of a backup. It requested them, and they are sent again. */
+export interface LackingStatus {
+  /** Number of records that the service lacked at its request. */
+  readonly records: number;
+  /** Number of them that are sent again so far. */
+  readonly resent: number;
+  readonly since: EpochMs;
+  /** Text for people. */
+  readonly reason: Text;
+}
+
 /** Records that are too long for one message to the broker or the service. They stay unacked and don't delay other records. */
 export interface TooLongRecords {
   readonly count: number;
@@ -146,6 +157,8 @@ export interface BoothStatus {
     readonly too_long: TooLongRecords | null;
     /** Set if the log gets or got a new name at the service, because the service holds other records; null: not recently. */
     readonly forked: Trouble | null;
+    /** Records that the service has acked and lost, while they are sent again; null: none. */
+    readonly lacking: LackingStatus | null;
     /** Text for people about records that are missing in the store; null: none are missing. */
     readonly missing: Text | null;
     /** Number of records that wait for a confirmed clock before they are sent. */

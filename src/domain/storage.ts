@@ -1,6 +1,6 @@
 import { message, type Text } from "./message.ts";
 import type { Milliseconds } from "./units.ts";
-import { HOUR_MS, DAY_MS } from "./time.ts";
+import { HOUR_MS, DAY_MS, YEAR_MS } from "./time.ts";
 
 /** The limits of one booth's data on the disk. */
 export interface StoreBudget {
@@ -8,7 +8,12 @@ export interface StoreBudget {
   readonly max_bytes: number;
   /** Age at which acked log records are deleted. Other records are kept until the space runs out. */
   readonly max_age_ms: Milliseconds;
+  /** Age at which filter days, bakes and filter changes are deleted; absent: RECORDS_AGE_MS. */
+  readonly records_age_ms?: Milliseconds;
 }
+
+/** Five years, the longest time for which the rules of a country require such records (40 CFR 63.11177, COSHH regulation 9). */
+export const RECORDS_AGE_MS: Milliseconds = 5 * YEAR_MS;
 
 /** The default limits: 64 MB and 30 days. */
 export const DEFAULT_BUDGET: StoreBudget = { max_bytes: 64_000_000, max_age_ms: 30 * DAY_MS };

@@ -137,7 +137,8 @@ function numberOf(period: string): DayNumber {
 
 /** Returns the bytes of all purposes together. */
 export function allOf(traffic: Traffic): Bytes {
-  const sums = (way: keyof Bytes): number => PURPOSES.reduce((so_far, purpose) => so_far + traffic[purpose][way], 0);
+  const sums = (direction: keyof Bytes): number =>
+    PURPOSES.reduce((so_far, purpose) => so_far + traffic[purpose][direction], 0);
   return { up: sums("up"), down: sums("down") };
 }
 

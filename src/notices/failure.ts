@@ -8,5 +8,5 @@ export function failure<K extends "not_delivered" | "unknown">(
   fault: Parameters<typeof serverAdviceFor>[0],
   reason: Text,
 ): Exclude<NoticeOutcome, { readonly kind: "delivered" }> & { readonly kind: K } {
-  return { kind, reason, advice: serverAdviceFor(fault), lasting: false, again_ms: null };
+  return { kind, reason, advice: serverAdviceFor(fault), isPermanent: false, again_ms: null };
 }

@@ -93,7 +93,7 @@ function failed(error: unknown): NoticeOutcome {
     const fault = !permanent ? "later" : code === "EAUTH" ? "credential" : "refused";
     const step = command === undefined ? "" : ` (${command})`;
     const reason = message("notice.server_says", { answer: `${response ?? known.message}${step}` });
-    return { ...failure("not_delivered", fault, reason), lasting: permanent };
+    return { ...failure("not_delivered", fault, reason), isPermanent: permanent };
   }
   const fault = faultOf(known);
   const reason = tlsReason(error) ?? systemErrorText(known);

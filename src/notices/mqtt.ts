@@ -68,5 +68,5 @@ function shorterAndShorter({ document }: NoticeMessage): readonly object[] {
 /** Returns the outcome if the broker refuses the topic, or if even the shortest version is too long. A person has to change something. */
 function refusedOutcome(last: Refusal | undefined): NoticeOutcome {
   const fault = last?.kind === "refused" ? "topic" : "limit";
-  return { ...failure("not_delivered", fault, last === undefined ? "" : refusalText(last)), lasting: true };
+  return { ...failure("not_delivered", fault, last === undefined ? "" : refusalText(last)), isPermanent: true };
 }

@@ -208,8 +208,8 @@ async function sendDue(notice: Notice, signal: AbortSignal): Promise<Millisecond
 /** Tries to send a message. Returns false if the message was not delivered, or if that is unknown. */
 async function tryOnce(notice: Notice, bundle: Bundle, signal: AbortSignal): Promise<boolean> {
   const { state, machine, config } = notice;
-  const told = messageOf(bundle, senderOf(notice));
-  const outcome = await send(notice, told, signal);
+  const outgoing = messageOf(bundle, senderOf(notice));
+  const outcome = await send(notice, outgoing, signal);
   if (isOver(signal) && outcome.kind !== "delivered") return false;
   if (outcome.kind !== "delivered") {
     if (outcome.kind === "not_delivered") state.ledger = putBack(state.ledger);
@@ -218,21 +218,25 @@ async function tryOnce(notice: Notice, bundle: Bundle, signal: AbortSignal): Pro
     return false;
   }
   const at = machine.clock.wall();
-  state.ledger = delivered(state.ledger, { at, what: told.subject, answer: render(outcome.answer) });
+  state.ledger = delivered(state.ledger, { at, what: outgoing.subject, answer: render(outcome.answer) });
   state.sent += 1;
   write(notice);
   state.unsaved = true;
   reportUp(notice);
-  const text = message("notice.log.told", { name: config.name, subject: told.subject, answer: outcome.answer });
+  const text = message("notice.log.told", { name: config.name, subject: outgoing.subject, answer: outcome.answer });
   machine.log.info({ event: "notice_told", notice: config.name }, text);
   await save(notice);
   return true;
 }
 
 /** Sends a message. Removes secrets from the server's answer before the answer is shortened, because it may quote the request. */
-async function send({ machine, channel }: Notice, told: NoticeMessage, signal: AbortSignal): Promise<NoticeOutcome> {
+async function send(
+  { machine, channel }: Notice,
+  outgoing: NoticeMessage,
+  signal: AbortSignal,
+): Promise<NoticeOutcome> {
   const sendBy = await channel();
-  const outcome = await sendBy(told, signal);
+  const outcome = await sendBy(outgoing, signal);
   const clean = (text: Text): Text => mapWords(text, (words) => machine.scrubber.scrub(words).slice(0, MOST_CHARS));
   if (outcome.kind === "delivered") return { ...outcome, answer: clean(outcome.answer) };
   return { ...outcome, reason: clean(outcome.reason) };
@@ -277,13 +281,13 @@ function reportUp({ state, machine, config }: Notice): void {
 function reportBroken(notice: Notice, error: unknown): void {
   const reason = message("operation.failed", { error: shortMessage(error) });
   const advice = message("operation.retried");
-  reportDown(notice, { kind: "unknown", reason, advice, lasting: false, again_ms: null });
+  reportDown(notice, { kind: "unknown", reason, advice, isPermanent: false, again_ms: null });
 }
 
 function reportDown({ state, machine, config }: Notice, outcome: Exclude<NoticeOutcome, { kind: "delivered" }>): void {
   const { clock, random } = machine;
-  const { reason, advice, lasting, again_ms } = outcome;
-  const usual = lasting ? LASTING_MS : LEAST_WAIT_MS + fullJitter(state.failures, RETRY, () => random.next());
+  const { reason, advice, isPermanent, again_ms } = outcome;
+  const usual = isPermanent ? LASTING_MS : LEAST_WAIT_MS + fullJitter(state.failures, RETRY, () => random.next());
   const wait = Math.max(usual, again_ms ?? 0);
   state.failures += 1;
   state.next_try = clock.mono() + wait;

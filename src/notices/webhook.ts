@@ -108,7 +108,7 @@ function outcomeOf({ status, text, again_ms }: Answer): NoticeOutcome {
   const fault = isLater ? "later" : status === 401 || status === 403 ? "credential" : "refused";
   // Treats 5xx as unknown, because the request may have arrived before a failure behind the server.
   const kind = status >= 500 ? "unknown" : "not_delivered";
-  return { ...failure(kind, fault, message("notice.server_says", { answer })), lasting: !isLater, again_ms };
+  return { ...failure(kind, fault, message("notice.server_says", { answer })), isPermanent: !isLater, again_ms };
 }
 
 function failed(error: unknown): NoticeOutcome {

@@ -228,12 +228,12 @@ function primaryHost(output: Output, id: string) {
   const servers = serversOf(config).length > 1 ? [away.promise] : [];
   let last: HostState | null = null;
   const hear = (payload: Uint8Array): void => {
-    const told = hostStateOf(Buffer.from(payload).toString("utf8"));
-    if (told === null || isOlderState(last, told, machine.clock.wall())) return;
-    if (last?.online === true && !told.online)
+    const hostState = hostStateOf(Buffer.from(payload).toString("utf8"));
+    if (hostState === null || isOlderState(last, hostState, machine.clock.wall())) return;
+    if (last?.online === true && !hostState.online)
       lose(new ServiceLinkError("closed", message("output.host_gone", { id })));
-    last = told;
-    if (told.online) come(undefined);
+    last = hostState;
+    if (hostState.online) come(undefined);
     else isAway();
   };
   const hearOther = otherHosts(output, id, () => last === null);

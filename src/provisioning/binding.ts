@@ -26,6 +26,7 @@ export async function openBinding(opening: Opening, opened: StreamInfo): Promise
     trial_over: Promise.resolve(),
     waiting_backfills: [],
     resending: null,
+    lacking: null,
     backfills: new Map(),
     reconciliations: [],
     reports: { refused: await keptRefusal(identity, booth), read_back: null },

@@ -8,7 +8,7 @@ import type { Reconciliation } from "../domain/reconciliation.ts";
 import type { ShownBooth } from "../domain/service.ts";
 import type { ServiceTime } from "../domain/service-time.ts";
 import type { Signals } from "../domain/signal.ts";
-import type { ReportsStatus } from "../domain/status.ts";
+import type { LackingStatus, ReportsStatus } from "../domain/status.ts";
 import type { BoothId, Milliseconds, StreamId } from "../domain/units.ts";
 import type { Identity, Store } from "../store/port.ts";
 import type { DayFigures, LocalDay } from "./rules/reconciliation.ts";
@@ -62,10 +62,17 @@ export interface Backfilled {
   readonly records: number;
 }
 
+/** Records that the service has acked and lost. `resent` is their number so far. */
+export interface Lacking extends Omit<LackingStatus, "reason" | "resent"> {
+  resent: number;
+}
+
 /** A backfill (the service's request to send ranges of records again) that waits for the next resend, or is part of the running resend. */
 export interface WaitingBackfill {
   readonly stream: StreamId;
   readonly ranges: readonly SeqRange[];
+  /** Called after each batch with the number of this backfill's records in it. */
+  readonly progress: (records: number) => void;
   readonly outcome: PromiseWithResolvers<Resent>;
   isExpired: boolean;
 }
@@ -86,6 +93,8 @@ export interface Binding extends BindingState {
   readonly waiting_backfills: WaitingBackfill[];
   /** The running resend; null: no resend is running. `recheck` ends it if all of its commands have expired. */
   resending: { readonly recheck: () => void } | null;
+  /** Records that the service has acked and lost, while they are sent again; null: none. */
+  lacking: Lacking | null;
   /** The service's answers to digests, by the digest's id. The comparison that waits for an answer deletes it from the map. */
   readonly backfills: Map<string, Backfilled>;
   /** The last comparisons of days, in the order of their start. */

@@ -55,7 +55,7 @@ async function oneStep(booth: BoundBooth, since: Since, signal: AbortSignal): Pr
   since.verifying = step === "verify" ? (since.verifying ?? now) : null;
   switch (step) {
     case "look_up":
-      return look(booth);
+      return lookUpBooth(booth);
     case "claim":
       return claim(booth);
     case "configure":
@@ -178,7 +178,7 @@ async function waitOrChange(booth: BoundBooth, row: ProvisioningRow, signal: Abo
   }
 }
 
-async function look(booth: BoundBooth): Promise<void> {
+async function lookUpBooth(booth: BoundBooth): Promise<void> {
   await applyEvent(booth, { kind: "looking_up" });
   const answer = await lookUp(booth);
   await applyEvent(booth, { kind: "looked_up", answer, claim_id: booth.gateway.random.uuid() });

@@ -31,7 +31,7 @@ export interface FilterForecast {
   readonly at: EpochMs;
   /** Earliest time at which the filter can be full: at the pace of the busiest of these weeks. */
   readonly earliest: EpochMs;
-  /** Time at the pace of the quietest week; null: never. */
+  /** When the filter reaches its limit if each week is like the quietest week; null: never. */
   readonly latest: EpochMs | null;
   readonly by: "use" | "age";
 }

@@ -24,7 +24,7 @@ export function overuse(source: Source, window: Window) {
     overuse_cycles: counted.cycle_count,
     cycles_source: counted.source,
     approximate: counted.approximate,
-    /** Number of episodes that overlap the window. The counts of adjacent windows don't add up. */
+    /** Number of episodes that overlap the window. An episode that crosses the border of two windows counts in both. */
     overuse_count: episodes.length,
     coverage: line.coverage,
   };

@@ -140,10 +140,10 @@ function createLinks(gateway: Gateway, parts: Parts) {
       const begins = linkBegins(wanted.length, groups);
       for (const [index, [link, together]] of wanted.entries()) {
         const booths = together.flatMap(boothOf);
-        const way = { link, booths, begins_in: begins[index] ?? 0, shared: shared.begun(link, booths) };
+        const polled = { link, booths, begins_in: begins[index] ?? 0, shared: shared.begun(link, booths) };
         const connections = await sharedConnections(gateway, booths, shared.askPlc);
         const part = parts.begin({
-          [`polls of ${link}`]: (signal) => pollLoop(gateway, way, signal),
+          [`polls of ${link}`]: (signal) => pollLoop(gateway, polled, signal),
           ...Object.fromEntries(
             connections.map((one) => [
               `shared connection of ${one.status().booth}`,

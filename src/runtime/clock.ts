@@ -10,13 +10,13 @@ const BOOT_ID = "/proc/sys/kernel/random/boot_id";
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** Calls `act` after `ms` of real time. Returns a function that cancels the call. */
-export function realAfter(ms: number, act: () => void): () => void {
+export function realAfter(ms: number, action: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   const wait = (left: number): void => {
     timer =
       left > LONGEST_TIMER_MS
         ? setTimeout(() => wait(left - LONGEST_TIMER_MS), LONGEST_TIMER_MS)
-        : setTimeout(act, Math.max(0, left));
+        : setTimeout(action, Math.max(0, left));
   };
   wait(ms);
   return () => clearTimeout(timer);

@@ -115,7 +115,7 @@ function alwaysOpen({ config, file, clock }: Pick<PageSetting, "config" | "file"
       by_file: network === undefined ? null : network === "always",
       file,
       is_on: () => switched.read() === "yes\n",
-      put: (on) => switched.write(on ? "yes\n" : "no\n"),
+      set: (on) => switched.write(on ? "yes\n" : "no\n"),
     },
     pin: () => (pin_file === undefined ? null : readPinFile(pin_file)),
   };
@@ -162,8 +162,8 @@ async function actOn(
       return (await import("../tools/rank-profiles.ts")).rankAt(wish, { tools, config, ...io });
     case "probe":
     case "detect": {
-      const act = await TOOLS[wish.tool]();
-      return act(tools, { values: { ...wish.values, config: file }, operands: [wish.operand], io });
+      const runTool = await TOOLS[wish.tool]();
+      return runTool(tools, { values: { ...wish.values, config: file }, operands: [wish.operand], io });
     }
   }
 }
@@ -202,7 +202,7 @@ function lateWorkshop(only: Only, place: Parameters<typeof createWorkshop>[0]): 
   const made = once(async () => (await import("./workshop.ts")).createWorkshop(place));
   return {
     status: async () => (await made()).status(),
-    keepList: async (name, text) => (await made()).keepList(name, text),
+    keepList: async (name, bytes) => (await made()).keepList(name, bytes),
     answer: async (reply) => (await made()).answer(reply),
     run: (wish, io) => only(async () => (await made()).run(wish, io)),
   };

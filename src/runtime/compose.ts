@@ -18,10 +18,10 @@ import { serveAdminSocket, serveSocket } from "../api/server.ts";
 import { sharedReports } from "../api/shared-reports.ts";
 import { fileProblems } from "../config/file-checks.ts";
 import type { Config } from "../config/port.ts";
-import { type Lasting, loadLasting } from "../config/usable.ts";
+import { type LoadedConfig, loadUsableOrLastGood } from "../config/usable.ts";
 import type { Clock, Random } from "../domain/machine.ts";
 import type { Wiped } from "../domain/provisioning.ts";
-import { DAY_MS } from "../domain/time.ts";
+import { DAY_MS, YEAR_MS } from "../domain/time.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import { monotonicMs } from "../monotonic.ts";
 import { retryingIdentity } from "../provisioning/binding.ts";
@@ -75,7 +75,11 @@ async function openProcess(config: Config, outer: LongIo, file: string) {
   const thread = openStoreThread({
     dataDir: config.data_dir,
     standbyDir: join(config.runtime_dir, "standby"),
-    budget: { max_bytes: config.store.max_bytes, max_age_ms: config.store.max_age_days * DAY_MS },
+    budget: {
+      max_bytes: config.store.max_bytes,
+      max_age_ms: config.store.max_age_days * DAY_MS,
+      records_age_ms: config.retention.records_years * YEAR_MS,
+    },
   });
   /** Functions that end each thread at once, in case the process hangs after a fatal error. */
   const threads: (() => Promise<unknown>)[] = [thread.terminate];
@@ -97,7 +101,7 @@ async function openProcess(config: Config, outer: LongIo, file: string) {
  * the same store. Rejects with the first fatal error, after everything was closed. `outOfService` is called once every booth is permanently
  * out of service.
  */
-async function runAgent(first: Lasting, outer: LongIo, file: string): Promise<void> {
+async function runAgent(first: LoadedConfig, outer: LongIo, file: string): Promise<void> {
   const opened = await openProcess(first.usable.config, outer, file);
   const { parts, notify } = opened;
   const close = (): readonly Promise<unknown>[] => {
@@ -170,17 +174,17 @@ async function openLongLived(opened: OpenProcess, config: Config) {
 }
 
 /** Runs agents one after the other on the same store, and serves the sockets and the page. */
-async function serveAgents(opened: OpenProcess, first: Lasting): Promise<void> {
+async function serveAgents(opened: OpenProcess, first: LoadedConfig): Promise<void> {
   const { config } = first.usable;
-  const lasting = await openLongLived(opened, config);
-  const { file, clock, log, io, parts, data_dir, logins } = lasting;
+  const longLived = await openLongLived(opened, config);
+  const { file, clock, log, io, parts, data_dir, logins } = longLived;
   const runs = await agentRuns({
     file,
     environment: io.environment,
     log,
     first,
     signal: io.signal,
-    begin: (next, inUse) => beginAgent(lasting, next, inUse),
+    begin: (next, inUse) => beginAgent(longLived, next, inUse),
   });
   // Ignores the rejection, because `reload` itself logs why it failed.
   io.reloads?.(() => void runs.reload().catch(() => undefined));
@@ -189,24 +193,24 @@ async function serveAgents(opened: OpenProcess, first: Lasting): Promise<void> {
     data_dir,
     clock,
     log,
-    has_key: () => hasKey(lasting),
+    has_key: () => hasKey(longLived),
     logins,
     status: () => runs.control.status(),
     change: runs.setUp,
   });
   parts.begin({ "set-up on the spot": (signal) => set_up.run(signal) });
-  const services = { ...servicesOf(lasting, runs), set_up, reload: runs.reload };
+  const services = { ...servicesOf(longLived, runs), set_up, reload: runs.reload };
   const runtime_dir = io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir;
   await serveUntil(() => runs.run(), { config, file, clock, log, logins, services }, runtime_dir);
 }
 
 /** Returns the parts of the present agent that the sockets and the page use. */
 function servicesOf(
-  lasting: LongLived,
+  longLived: LongLived,
   { control, http }: Pick<Awaited<ReturnType<typeof agentRuns>>, "control" | "http">,
 ) {
-  const { clock, identity, reports, needRoom, thread, lines } = lasting;
-  const keys = () => ({ ...lasting, service_url: lasting.service.url });
+  const { clock, identity, reports, needRoom, thread, lines } = longLived;
+  const keys = () => ({ ...longLived, service_url: longLived.service.url });
   const key = async () => (await ownKeyOf(keys())) ?? firstKeyOf(keys());
   const ask = (request: ReportRequest) => {
     needRoom();
@@ -249,18 +253,18 @@ export function readInGaps<S extends Pick<Store, "chunks">>(
 }
 
 /** Starts an agent with a configuration. */
-async function beginAgent(lasting: LongLived, first: Lasting, inUse: NonNullable<AgentSetup["config"]>) {
-  const { clock, log, random, service_time, sealer, scrubber, io, traffic, parts, watch, ...rest } = lasting;
+async function beginAgent(longLived: LongLived, first: LoadedConfig, inUse: NonNullable<AgentSetup["config"]>) {
+  const { clock, log, random, service_time, sealer, scrubber, io, traffic, parts, watch, ...rest } = longLived;
   const { commit_interval_ms, heartbeat_interval_ms, service } = first.usable.config;
   const service_url = service.url ?? null;
-  lasting.service.url = service_url;
+  longLived.service.url = service_url;
   traffic.setBudget(service.monthly_mb === undefined ? null : service.monthly_mb * 1e6);
   const ending = new AbortController();
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const { meter } = traffic;
   const ways = await waysTo(service, { clock, service_time, log, meter, agentVersion: VERSION }, signal);
   const http = scrubbedHttp(ways.http, scrubber);
-  const isByRoot = await fileSaysService(first.text, lasting);
+  const isByRoot = await fileSaysService(first.text, longLived);
   // Does not await the write, because an agent polls even if the disk cannot be written. Until the hosts are stored, every key counts as
   // one for the present service.
   void noteKeyHosts({ ...rest, service_url }, isByRoot).catch(() => undefined);
@@ -289,15 +293,15 @@ async function beginAgent(lasting: LongLived, first: Lasting, inUse: NonNullable
       turn,
       api: serviceApi({ http, clock, random, service_time, sealer, agentVersion, hardwareId: rest.gateway_id }),
       certificates: () => [...ways.mqtt.certificates(), ...pki.certificates()],
-      ...(await configuredBy(lasting, first, given)),
+      ...(await configuredBy(longLived, first, given)),
       outOfService: io.outOfService,
     },
     signal,
   );
   begun.resolve(agent);
   // Ignores the rejection, which means only that the agent has ended.
-  void releaseStartMemory(agent, lasting, signal).catch(() => undefined);
-  const become = async (next: Lasting): Promise<void> => agent.become(await configuredBy(lasting, next, given));
+  void releaseStartMemory(agent, longLived, signal).catch(() => undefined);
+  const become = async (next: LoadedConfig): Promise<void> => agent.become(await configuredBy(longLived, next, given));
   return { agent, http, become, stop: () => ending.abort() };
 }
 
@@ -310,11 +314,11 @@ async function fileSaysService(text: string, { file, data_dir }: LongLived): Pro
 
 /** Returns the part of a configuration that may change while the agent runs. Logs files that cannot be used. */
 async function configuredBy(
-  lasting: LongLived,
-  { usable }: Lasting,
+  longLived: LongLived,
+  { usable }: LoadedConfig,
   { pki, agent }: { readonly pki: OpcuaPki; readonly agent: Promise<Agent> },
 ): Promise<Configured> {
-  const { log, identity, traffic, scrubber } = lasting;
+  const { log, identity, traffic, scrubber } = longLived;
   const { booths, refused, marked } = usable;
   learnMarked(scrubber, marked);
   for (const { path, message: text } of fileProblems(marked)) {
@@ -325,7 +329,7 @@ async function configuredBy(
   // Loads the OPC UA library before the first poll, because loading blocks the thread for most of a second.
   if (booths.some((booth) => booth.config.opcua !== undefined)) await opcuaLibrary();
   return {
-    booths: booths.map(boothSetups({ ...lasting, pki, keeperOf })),
+    booths: booths.map(boothSetups({ ...longLived, pki, keeperOf })),
     disabled: refused.map(({ id, serial, error }) => ({
       booth: id,
       serial,
@@ -334,8 +338,8 @@ async function configuredBy(
       reason: error.brief(),
       advice: message("booth.correct"),
     })),
-    ...outputsOf(usable, { ...lasting, version: VERSION, meter: traffic.meter, metrics }),
-    ...noticesOf(usable, lasting),
+    ...outputsOf(usable, { ...longLived, version: VERSION, meter: traffic.meter, metrics }),
+    ...noticesOf(usable, longLived),
   };
 }
 
@@ -379,16 +383,16 @@ export function systemRandom(): Random {
 }
 
 /** Loads the configuration. If a set-up was on trial when the last agent ended, it is reverted first. */
-function loadAtStart(file: string, io: Io): Lasting {
+function loadAtStart(file: string, io: Io): LoadedConfig {
   const { environment } = io;
-  const lasting = loadLasting(file, environment);
+  const loaded = loadUsableOrLastGood(file, environment);
   const log = { warn: (_: unknown, text: Text) => io.err(`${render(text)}\n`) };
-  const isReverted = takenBack(lasting.usable.config.data_dir, {
+  const isReverted = takenBack(loaded.usable.config.data_dir, {
     reason: message("trial.stopped"),
     at: Date.now(),
     log,
   });
-  return isReverted ? loadLasting(file, environment) : lasting;
+  return isReverted ? loadUsableOrLastGood(file, environment) : loaded;
 }
 
 /** Runs the agent until it is stopped, or until every booth is decommissioned. In that case its keys and data are wiped. */
@@ -397,13 +401,13 @@ export const runCommand: Run = (call) => runWatched(call);
 /** Runs the agent as `runCommand` does. `runLoop` lets tests make a loop fail. */
 export async function runWatched({ values, io }: Call, runLoop?: LoopWatch["runLoop"]): Promise<number> {
   const file = configPath(values);
-  const lasting = loadAtStart(file, io);
-  if (lasting.refused !== null) {
+  const loaded = loadAtStart(file, io);
+  if (loaded.refused !== null) {
     io.err(
-      `${lasting.refused.message}\nthe last good configuration stays in use: correct the file, then "booth-gateway reload"\n`,
+      `${loaded.refused.message}\nthe last good configuration stays in use: correct the file, then "booth-gateway reload"\n`,
     );
   }
-  const folders = lasting.usable.config;
+  const folders = loaded.usable.config;
   const mark = markOf(folders);
   if (mark !== null) {
     wipeState(folders, mark.wiped);
@@ -423,7 +427,7 @@ export async function runWatched({ values, io }: Call, runLoop?: LoopWatch["runL
     leaving.abort();
   };
   const signal = AbortSignal.any([io.signal, leaving.signal]);
-  await runAgent(lasting, { ...io, ...(runLoop === undefined ? {} : { runLoop }), signal, outOfService }, file);
+  await runAgent(loaded, { ...io, ...(runLoop === undefined ? {} : { runLoop }), signal, outOfService }, file);
   if (left.wiped !== null) wipeState(folders, left.wiped);
   return EXIT.ok;
 }

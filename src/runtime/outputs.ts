@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { join } from "node:path";
 import { processFigures } from "../api/metrics.ts";
 import type { NoticeConfig } from "../config/port.ts";
-import type { Lasting } from "../config/usable.ts";
+import type { LoadedConfig } from "../config/usable.ts";
 import { type Metric, metricsOf } from "../contract/metrics.ts";
 import type { AgentControl } from "../domain/agent-control.ts";
 import { linkDown, serviceLinkOf } from "../domain/link-status.ts";
@@ -33,7 +33,7 @@ type OutputPlace = Omit<OutputMachine, "cursor_file" | "secret" | "connect" | "s
 
 /** Returns the outputs of a configuration. Their code is loaded only if any output is configured. */
 export function outputsOf(
-  { config: { outputs }, refused_outputs }: Lasting["usable"],
+  { config: { outputs }, refused_outputs }: LoadedConfig["usable"],
   place: OutputPlace,
 ): Pick<Configured, "outputs" | "output_entries" | "refused_outputs"> {
   const { clock, log } = place;
@@ -62,7 +62,7 @@ export function outputsOf(
 
 /** Returns the notices of a configuration. Their code is loaded only if any notice is configured. */
 export function noticesOf(
-  { config: { notices }, refused_notices }: Lasting["usable"],
+  { config: { notices }, refused_notices }: LoadedConfig["usable"],
   place: Place,
 ): Pick<Configured, "notices" | "notice_entries" | "refused_notices"> {
   const { clock, log, runtime_dir, scrubber } = place;

@@ -57,12 +57,12 @@ export function createParts(signal: AbortSignal, clock: Pick<Clock, "sleep">, wa
   addAbortListener(all, () => over.resolve(undefined));
   const start = starter(watch, failed);
   const endAll = async (): Promise<void> => {
-    const told = endOf(tellers);
+    const tellersEnded = endOf(tellers);
     await endOf(takers);
     try {
       await endOf(writers);
     } finally {
-      await told;
+      await tellersEnded;
     }
   };
   const untilOver = async (): Promise<void> => {

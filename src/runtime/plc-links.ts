@@ -28,7 +28,7 @@ interface LinkParts {
 export function boothSetups({ clock, paced, ...parts }: LinkParts): (booth: ReadyBooth) => BoothSetup {
   const modbus = modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() }));
   return ({ config, profile }) => {
-    const { makeDriver, ...way } =
+    const { makeDriver, ...linkOptions } =
       config.modbus !== undefined && profile.protocol === "modbus"
         ? {
             ...modbus(config.modbus, profile, parts.keeperOf(config.id)),
@@ -37,7 +37,7 @@ export function boothSetups({ clock, paced, ...parts }: LinkParts): (booth: Read
         : ownLink(config, profile, { clock, ...parts });
     const parameters = parametersOf(profile, config);
     const make: BoothSetup["makeDriver"] = (...given) => paced(makeDriver(...given));
-    return { config, profile, parameters, address: plcAddress(config), ...way, makeDriver: make };
+    return { config, profile, parameters, address: plcAddress(config), ...linkOptions, makeDriver: make };
   };
 }
 

@@ -1,7 +1,7 @@
 import { Refusal } from "../api/operation.ts";
 import { ConfigError } from "../config/config-error.ts";
 import { type Differences, differencesOf, type Reloaded } from "../config/differences.ts";
-import { type Lasting, loadLasting, soundIn, verdictOn } from "../config/usable.ts";
+import { type LoadedConfig, loadUsableOrLastGood, soundIn, verdictOn } from "../config/usable.ts";
 import type { HttpClient, HttpRequest } from "../delivery/http/client.ts";
 import type { Logger } from "../domain/machine.ts";
 import type { AgentStatus } from "../domain/status.ts";
@@ -13,7 +13,7 @@ export interface RunningAgent {
   readonly agent: Agent;
   readonly http: HttpClient;
   /** Applies a configuration while the agent runs. */
-  readonly become: (next: Lasting) => Promise<void>;
+  readonly become: (next: LoadedConfig) => Promise<void>;
   readonly stop: () => void;
 }
 
@@ -26,9 +26,9 @@ interface RunsSetup {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
   /** The configuration with which the process starts. */
-  readonly first: Lasting;
+  readonly first: LoadedConfig;
   readonly signal: AbortSignal;
-  readonly begin: (next: Lasting, inUse: () => FileInUse) => Promise<RunningAgent>;
+  readonly begin: (next: LoadedConfig, inUse: () => FileInUse) => Promise<RunningAgent>;
 }
 
 /**
@@ -40,7 +40,7 @@ export async function agentRuns({ file, environment, log, first, signal, begin }
   let inForce = first;
   /** Reason why the file is not in use; null if it is. */
   let refused = first.refused?.message ?? null;
-  let restart: (PromiseWithResolvers<undefined> & { readonly next: Lasting }) | null = null;
+  let restart: (PromiseWithResolvers<undefined> & { readonly next: LoadedConfig }) | null = null;
   const inUse = (): FileInUse => ({
     config_refused: refused,
     needs_restart: differencesOf(first.usable, inForce.usable).service,
@@ -48,7 +48,7 @@ export async function agentRuns({ file, environment, log, first, signal, begin }
   let running = await begin(first, inUse);
   const control: Agent = { ...running.agent };
   const queue = createQueue();
-  const apply = async (next: Lasting): Promise<Differences> => {
+  const apply = async (next: LoadedConfig): Promise<Differences> => {
     const differences = differencesOf(inForce.usable, next.usable);
     if (differences.agent.length === 0) await running.become(next);
     else {
@@ -107,9 +107,9 @@ export async function agentRuns({ file, environment, log, first, signal, begin }
  * Loads the file, or returns its first error. At a start, some mistakes disable only a booth or an output. Here they are errors, because it
  * is better to keep the present configuration.
  */
-function soundFile(file: string, environment: RunsSetup["environment"]): Lasting | ConfigError {
+function soundFile(file: string, environment: RunsSetup["environment"]): LoadedConfig | ConfigError {
   try {
-    const next = loadLasting(file, environment);
+    const next = loadUsableOrLastGood(file, environment);
     return next.refused ?? verdictOn(next.usable) ?? next;
   } catch (error) {
     if (error instanceof ConfigError) return error;

@@ -70,15 +70,15 @@ export function clockFromFile(path: string): SimulatedClock {
 
 /** Returns timers for a clock whose speed may change while they run. */
 function afterBy(mono: () => number, speed: () => number): Clock["after"] {
-  return (ms, act) => {
+  return (ms, action) => {
     const due = mono() + ms;
     let cancel = (): void => undefined;
     const wait = (left: number): void => {
-      cancel = realAfter(Math.min(Math.ceil(left / speed()), LONGEST_UNSEEN_MS), look);
+      cancel = realAfter(Math.min(Math.ceil(left / speed()), LONGEST_UNSEEN_MS), check);
     };
-    const look = (): void => {
+    const check = (): void => {
       const left = due - mono();
-      if (left <= 0) act();
+      if (left <= 0) action();
       else wait(left);
     };
     wait(ms);

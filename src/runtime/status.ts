@@ -1,4 +1,5 @@
 import { waitingForClock, type LinkState } from "../domain/booth-state.ts";
+import { message } from "../domain/message.ts";
 import { type AgentStatus, type BoothStatus, certificateStatus, missingText } from "../domain/status.ts";
 import { choiceName, type ServiceRecord, type ShownBooth } from "../domain/service.ts";
 import { isPlain, type ProvisioningRow } from "../domain/provisioning.ts";
@@ -127,6 +128,7 @@ function boothStatusOf({ state, link, log, delivery, binding }: Booth, gateway: 
       refused: allRefused(delivery.refused, delivery.waiting),
       too_long: tooLongOf(delivery.waiting),
       forked: forkTrouble(row.stream, delivery.conflict, { mono: clock.mono(), at: clock.wall() }),
+      lacking: lackingOf(binding),
       missing: storage === null ? null : missingText(storage),
       waiting_for_clock: waitingForClock(reach),
       pending: log.pending,
@@ -136,6 +138,12 @@ function boothStatusOf({ state, link, log, delivery, binding }: Booth, gateway: 
       storage,
     },
   };
+}
+
+function lackingOf({ lacking }: Binding): BoothStatus["log"]["lacking"] {
+  if (lacking === null) return null;
+  const { records: count, resent } = lacking;
+  return { ...lacking, reason: message("log.lacking", { count, resent }) };
 }
 
 /**

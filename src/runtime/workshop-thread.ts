@@ -6,7 +6,7 @@ import type { Live } from "../tools/profile/import-asks.ts";
 
 /** A task of the profile workshop that runs in a separate thread. */
 export type WorkshopJob =
-  | { readonly kind: "import"; readonly values: Values; readonly operands: readonly string[] }
+  | { readonly kind: "import" | "preview"; readonly values: Values; readonly operands: readonly string[] }
   | { readonly kind: "status"; readonly folder: string };
 
 interface Draft {
@@ -64,14 +64,14 @@ export async function onWorkshopThread(job: WorkshopJob, { io, liveAt }: Worksho
   io.signal.addEventListener("abort", leave, { once: true });
   const answer = async (asked: WorkshopAsk): Promise<unknown> =>
     asked.kind === "plc" ? liveAt(asked.draft)(asked.entries) : io.ask(asked.question, asked.how, asked.choices);
-  worker.on("message", (told: WorkshopTold) => {
-    if (told.kind === "said") io.out(told.text);
-    else if (told.kind === "table") io.table(told.rows);
-    else if (told.kind === "progress") io.progress(told.text);
-    else if (told.kind === "done") done.resolve(told.value);
-    else if (told.kind === "failed") done.reject(new CommandError(told.message));
+  worker.on("message", (reply: WorkshopTold) => {
+    if (reply.kind === "said") io.out(reply.text);
+    else if (reply.kind === "table") io.table(reply.rows);
+    else if (reply.kind === "progress") io.progress(reply.text);
+    else if (reply.kind === "done") done.resolve(reply.value);
+    else if (reply.kind === "failed") done.reject(new CommandError(reply.message));
     else {
-      const { id, asked } = told;
+      const { id, asked } = reply;
       answer(asked).then((value) => worker.postMessage({ id, value } satisfies WorkshopReply), done.reject);
     }
   });

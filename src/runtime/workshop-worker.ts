@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { importCommand, type LiveOf } from "../tools/profile/import.ts";
+import type { LiveOf } from "../tools/profile/import.ts";
 import type { Io } from "../tools/command.ts";
 import { madeProfilesIn, withoutTags } from "../tools/profile/file.ts";
 import type { WorkshopAsk, WorkshopJob, WorkshopReply, WorkshopTold } from "./workshop-thread.ts";
@@ -8,7 +8,7 @@ import { errorText } from "../domain/messages/message-error.ts";
 /** Entry point of the workshop's thread. It reads lists and profiles that people send, so that a long file does not delay a poll. */
 if (parentPort !== null) {
   const port = parentPort;
-  const tell = (told: WorkshopTold): void => port.postMessage(told);
+  const tell = (reply: WorkshopTold): void => port.postMessage(reply);
   const waiting = new Map<number, (value: unknown) => void>();
   let next = 0;
   const ask = (asked: WorkshopAsk): Promise<unknown> => {
@@ -45,10 +45,12 @@ if (parentPort !== null) {
     };
   };
   const job = workerData as WorkshopJob;
-  const run = (): unknown =>
-    job.kind === "status"
-      ? madeProfilesIn(job.folder)
-      : importCommand(liveOf)({ values: job.values, operands: job.operands, io });
+  const run = async (): Promise<unknown> => {
+    if (job.kind === "status") return madeProfilesIn(job.folder);
+    const call = { values: job.values, operands: job.operands, io };
+    if (job.kind === "import") return (await import("../tools/profile/import.ts")).importCommand(liveOf)(call);
+    return (await import("../tools/import/preview.ts")).previewOf(call, job.operands[1] ?? "", liveOf);
+  };
   Promise.resolve()
     .then(run)
     .then(

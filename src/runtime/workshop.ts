@@ -5,6 +5,7 @@ import type { PlcTools } from "../acquisition/port.ts";
 import {
   Refusal,
   type WorkshopIo,
+  type WorkshopDone,
   type WorkshopQuestion,
   type WorkshopStatus,
   type WorkshopWish,
@@ -56,17 +57,17 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
       const profiles = (await onWorkshopThread({ kind: "status", folder }, nobody())) as readonly MadeProfile[];
       return { families: familyNames(), profiles };
     },
-    keepList(name: string, text: string): void {
+    keepList(name: string, bytes: Uint8Array): void {
       rmSync(bench, { recursive: true, force: true });
       mkdirSync(bench, { recursive: true, mode: 0o700 });
       // Keeps the list's original name in the file name, because messages mention it.
-      writeFileSync(join(bench, `sent-${name.replaceAll(/[^\w.-]/g, "_")}`), text, { mode: 0o600 });
+      writeFileSync(join(bench, `sent-${name.replaceAll(/[^\w.-]/g, "_")}`), bytes, { mode: 0o600 });
     },
     answer(reply: string): void {
       if (asked === null) throw new Refusal(409, message("workshop.nothing_asked"));
       asked.resolve(reply);
     },
-    async run(wish: WorkshopWish, io: WorkshopIo) {
+    async run(wish: WorkshopWish, io: WorkshopIo): Promise<WorkshopDone> {
       const { profileCommand } = await import("../tools/profile/profile.ts");
       const list = join(bench, "made.csv");
       rmSync(list, { force: true });
@@ -78,13 +79,13 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
         ask(io, { question, kind: kind ?? "text", choices }),
       );
       const plc = await tools();
-      const code =
-        action === "import"
-          ? await onWorkshopThread(
-              { kind: "import", values: call.values, operands: call.operands },
-              { io: terminal, liveAt: (draft) => liveAt({ tools: plc, values: call.values, io: terminal }, draft) },
-            )
-          : await profileCommand(plc)({ ...call, io: terminal });
+      const onThread = (kind: "preview" | "import"): Promise<unknown> =>
+        onWorkshopThread(
+          { kind, values: call.values, operands: call.operands },
+          { io: terminal, liveAt: (draft) => liveAt({ tools: plc, values: call.values, io: terminal }, draft) },
+        );
+      if (action === "preview") return { ok: true, list: null, preview: Object(await onThread(action)) as object };
+      const code = action === "import" ? await onThread(action) : await profileCommand(plc)({ ...call, io: terminal });
       return { ok: code === EXIT.ok, list: existsSync(list) ? readFileSync(list, "utf8") : null };
     },
   };
@@ -124,7 +125,7 @@ function callOf({ action, what, ...given }: WorkshopWish, at: Bench): Pick<Call,
     ...(at.link === null ? {} : { link: JSON.stringify(at.link) }),
     ...(action === "export" ? { out: at.list } : {}),
   };
-  const operand = action === "import" ? sentList(at.bench) : what;
+  const operand = action === "import" || action === "preview" ? sentList(at.bench) : what;
   return { values, operands: [action, ...(operand === undefined || operand === "" ? [] : [operand])] };
 }
 

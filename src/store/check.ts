@@ -105,8 +105,7 @@ function rowsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
 function factsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   const { stream, oldest_seq } = info;
   const { facts_upto } = sql.factsUpTo.get(stream) ?? { facts_upto: 0 };
-  const begin = Math.max(from, facts_upto + 1);
-  const facts = sql.factsFrom.all({ stream, from: begin, to: oldest_seq, rows: PIECE_ROWS });
+  const facts = sql.factsFrom.all({ stream, from, to: oldest_seq, rows: PIECE_ROWS });
   mustAscend(facts.map(({ seq }) => seq));
   const damaged_facts = damagedIn(facts);
   const missing: Span[] = damaged_facts.map(({ seq }) => [seq, seq]);
@@ -116,8 +115,9 @@ function factsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
     if (seq > before) missing.push(...unnoted(sql, stream, [seq, seq]));
   };
   for (const row of facts) {
-    if (!damaged_facts.includes(row)) mustBeBefore(row.prev);
-    before = row.seq;
+    // Up to `facts_upto`, only facts of some kinds are kept, so their chain has holes.
+    if (!damaged_facts.includes(row) && row.seq > facts_upto) mustBeBefore(row.prev);
+    before = Math.max(before, row.seq);
   }
   const next = facts.length < PIECE_ROWS ? null : (facts.at(-1)?.seq ?? from);
   if (next === null) {

@@ -27,7 +27,7 @@ export function storeFiles(wall: () => number): StoreFiles {
     },
     salvage: (dataDir, progress) => {
       mustHaveStore(dataDir);
-      return alone(dataDir, () => salvage({ dataDir, wall, progress }));
+      return withFolderLocked(dataDir, () => salvage({ dataDir, wall, progress }));
     },
     export: (dataDir, file, progress) => {
       mustHaveStore(dataDir);
@@ -36,7 +36,7 @@ export function storeFiles(wall: () => number): StoreFiles {
     },
     import: (dataDir, file, progress) => {
       if (!existsSync(file)) throw new Error(`there is no file at ${file}`);
-      return alone(dataDir, () => salvage({ dataDir, source: file, wall, progress }));
+      return withFolderLocked(dataDir, () => salvage({ dataDir, source: file, wall, progress }));
     },
     async backup(dataDir, file, progress) {
       mustHaveStore(dataDir);
@@ -60,11 +60,11 @@ export function storeFiles(wall: () => number): StoreFiles {
 }
 
 /** Runs `act` while no agent is running. A running agent would continue to write the file that `act` replaces. */
-function alone(dataDir: string, act: () => StoreMade): StoreMade {
+function withFolderLocked(dataDir: string, make: () => StoreMade): StoreMade {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const lock = lockFolder(dataDir);
   try {
-    return act();
+    return make();
   } finally {
     lock.release();
   }

@@ -22,7 +22,7 @@ const STAGE_ROWS = 2_000;
 /** A store reader with its own connection. */
 interface OpenReader extends StoreReader {
   /** Runs `act` on one state of the store, even if the agent commits meanwhile. `act` must not keep an iterator. */
-  snapshot<T>(act: () => T): T;
+  snapshot<T>(read: () => T): T;
   close(): void;
 }
 
@@ -99,7 +99,7 @@ export function openReader(dataDir: string, fold = deriveFold): OpenReader {
       return logRows(sql, { stream, ...window }, (row) => unpackLog(row, isWanted) as Placed<Reading>[]);
     },
     state: (stream) => shownOf(stream)?.state,
-    snapshot: (act) => db.transaction(act)(),
+    snapshot: (read) => db.transaction(read)(),
     close: () => db.close(),
   };
 }
@@ -252,7 +252,7 @@ export function followReader(dataDir: string) {
   let open: { readonly reader: OpenReader; readonly file: number } | null = null;
   return {
     /** Runs `act` on one state of the present file, like OpenReader.snapshot. */
-    snapshot<T>(act: (reader: StoreReader) => T): T {
+    snapshot<T>(read: (reader: StoreReader) => T): T {
       const path = storePath(dataDir);
       const file = statSync(path, { throwIfNoEntry: false })?.ino;
       if (file === undefined) throw new Error(`can't open ${path}: there is no such file`);
@@ -261,7 +261,7 @@ export function followReader(dataDir: string) {
         open = { reader: openReader(dataDir), file };
       }
       const { reader } = open;
-      return reader.snapshot(() => act(reader));
+      return reader.snapshot(() => read(reader));
     },
   };
 }

@@ -34,7 +34,7 @@ interface Frame {
   readonly hasSalt: boolean;
   /** Whether the frame's checksum continues the checksum of all earlier frames. */
   readonly fits: boolean;
-  /** Checksum up to the previous frame, if all frames so far fit. */
+  /** Running checksum up to the previous frame, if the checksums of all frames so far are right. */
   readonly before: Sum;
 }
 

@@ -174,7 +174,7 @@ function findingOf(ranked: readonly Ranked[]) {
   const [best = null] = fitting;
   return {
     best,
-    /** The best candidate as the keys of a profile's tag; null if no candidate fits. */
+    /** The keys that a profile's tag needs to read the best candidate; null if no candidate fits. */
     point:
       best === null
         ? null

@@ -165,11 +165,11 @@ function reopening(device: Device, { tools, signal }: Ask) {
       }
     }
   };
-  const use = async <T>(act: (connection: ToolConnection) => Promise<T>): Promise<T> => {
+  const use = async <T>(action: (connection: ToolConnection) => Promise<T>): Promise<T> => {
     signal.throwIfAborted();
     signal.addEventListener("abort", close, { once: true });
     try {
-      return await act(current ?? (await connect()));
+      return await action(current ?? (await connect()));
     } catch (error) {
       close();
       signal.throwIfAborted();

@@ -112,13 +112,13 @@ function connectionsText({ connections, connections_tried }: Pick<Found, "connec
 }
 
 function identificationLines({ identification, identification_failure }: Found): string[] {
-  const told = (identification ?? []).filter(({ text }) => text !== "");
+  const identified = (identification ?? []).filter(({ text }) => text !== "");
   if (identification_failure !== null) {
     const how = HOW_IT_FAILED[identification_failure] ?? "the PLC closes the connection at";
     return [`  identification  none (${how} function 43/14, which the agent does not use for polling)`];
   }
-  if (told.length === 0) return ["  identification  none (the PLC does not support function 43/14)"];
-  return told.map(
+  if (identified.length === 0) return ["  identification  none (the PLC does not support function 43/14)"];
+  return identified.map(
     ({ id, text }, i) => `  ${(i === 0 ? "identification" : "").padEnd(16)}${OBJECTS[id] ?? `object ${id}`}: ${text}`,
   );
 }

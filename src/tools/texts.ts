@@ -14,7 +14,7 @@ export function barText(share: number): string {
 }
 
 /** Formats a duration for people: 850 ms, 12 s, 4 min, 3 h 20 min, 5 d 2 h. */
-export function lasting(ms: number): string {
+export function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   const seconds = Math.floor(ms / 1_000);
   if (seconds < 60) return `${seconds} s`;
@@ -46,7 +46,7 @@ export function styleOf({ colors }: { readonly colors: boolean }): Style {
 
 /** Describes a link: state, duration, reason, advice and next retry. */
 export function linkText(link: LinkStatus, now: number, style: Style = PLAIN): string {
-  const since = lasting(Math.max(0, now - link.since));
+  const since = durationText(Math.max(0, now - link.since));
   switch (link.kind) {
     case "up":
       return `${style.good("up")} for ${since}`;
@@ -55,7 +55,7 @@ export function linkText(link: LinkStatus, now: number, style: Style = PLAIN): s
     case "down": {
       const { next_try_at, attempt } = link;
       const tried = attempt === 0 ? "" : attempt === 1 ? "1 failed attempt" : `${attempt} failed attempts`;
-      const next = next_try_at === null ? "" : `next attempt in ${lasting(Math.max(0, next_try_at - now))}`;
+      const next = next_try_at === null ? "" : `next attempt in ${durationText(Math.max(0, next_try_at - now))}`;
       return `${style.bad("DOWN")} for ${since}: ${sayings(link.reason, link.advice, [tried, next].filter(Boolean).join(", "))}`;
     }
   }
@@ -85,7 +85,7 @@ export function storageText(storage: StorageStatus): string {
   const mb = (bytes: number): string => (bytes / 1_000_000).toFixed(1);
   return sayings(
     `${mb(used_bytes)} of ${mb(max_bytes)} MB used`,
-    hours_to_full === null ? "" : `full in ${lasting(Math.round(hours_to_full * 3_600_000))} without the service`,
+    hours_to_full === null ? "" : `full in ${durationText(Math.round(hours_to_full * 3_600_000))} without the service`,
     missing === null ? "" : `WARNING: ${render(missing)}`,
     health.low ? "STORAGE LOW: the disk is full and the reserved space is used; free space on the disk" : "",
     health.damaged_files.length === 0 ? "" : `damaged files kept: ${health.damaged_files.join(", ")}`,

@@ -30,7 +30,8 @@ export function closureOf(root: string, names: readonly string[]): readonly stri
 /** Named as dependencies, and needed by compilers alone. */
 const BUILD_TIME = new Set(["node-addon-api"]);
 
-function resolvePackage(name: string, from: string): string | null {
+/** Returns the folder in which Node would find a package from a folder; null if it isn't installed. */
+export function resolvePackage(name: string, from: string): string | null {
   for (let folder = from; ; folder = dirname(folder)) {
     const candidate = join(folder, "node_modules", name);
     if (existsSync(join(candidate, "package.json"))) return candidate;

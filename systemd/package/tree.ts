@@ -13,13 +13,25 @@ import {
 import { basename, dirname, join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
 import { EXTERNAL, launcherText, LIBRARY_FILES, type Bundle } from "./bundle.ts";
+import type { Control } from "./control.ts";
 import { ARCHITECTURES, copyStripped, nodePackage, type Architecture } from "./node-binary.ts";
 import { closureOf, copyPackages, licencesOf } from "./packages.ts";
 import { sbomText } from "./sbom.ts";
 
 const HOME = "usr/lib/booth-gateway";
-const UNITS = "usr/lib/systemd/system";
+export const UNITS = "usr/lib/systemd/system";
 const DOC = "usr/share/doc/booth-gateway";
+
+export const AGENT_CONTROL: Control = {
+  name: "booth-gateway",
+  depends: "systemd (>= 247)",
+  description: [
+    "edge gateway agent for paint and spray booths",
+    "Polls the booth's PLC over Modbus or OPC UA, keeps every reading, derives the",
+    "booth's figures, and delivers them exactly once to the monitoring service.",
+  ],
+  scripts: "scripts",
+};
 
 export interface TreeParts {
   /** Root of the repository. */
@@ -79,7 +91,16 @@ function layOutAgent({ root, architecture, cache, version, bundle }: TreeParts, 
   cpSync(join(root, "src/domain/messages"), join(folder, "messages"), { recursive: true, filter: isCatalogue });
   for (const name of LIBRARY_FILES)
     put(join(folder, "libraries", name), readFileSync(join(root, "node_modules", name)));
-  copyPackages(closureOf(root, EXTERNAL), { from: root, to: folder, prebuild: ARCHITECTURES[architecture].prebuild });
+  layOutRuntime({ root, architecture, cache }, folder, EXTERNAL);
+}
+
+/** Lays out Node and the packages with addons. */
+export function layOutRuntime(
+  { root, architecture, cache }: Pick<TreeParts, "root" | "architecture" | "cache">,
+  folder: string,
+  packages: readonly string[],
+): void {
+  copyPackages(closureOf(root, packages), { from: root, to: folder, prebuild: ARCHITECTURES[architecture].prebuild });
   const node = join(nodePackage(root, architecture, cache), "bin/node");
   if (!copyStripped(architecture, node, join(folder, "bin/node"))) {
     process.stderr.write(
@@ -138,18 +159,28 @@ function layOutTexts({ root, stage, made_at, bundle, architecture, cache, versio
     ...libraries,
     nodePackage(root, architecture, cache),
   ];
+  layOutPapers({ root, stage, version, made_at }, "booth-gateway", packages);
+}
+
+/** Lays out licences, software bill of materials and changelog. `packages`: folders of the packages within. */
+export function layOutPapers(
+  { root, stage, version, made_at }: Pick<TreeParts, "root" | "stage" | "version" | "made_at">,
+  name: string,
+  packages: readonly string[],
+): void {
+  const folder = join(stage, "usr/share/doc", name);
   put(
-    join(stage, DOC, "copyright"),
+    join(folder, "copyright"),
     `${readFileSync(join(root, "LICENSE"), "utf8").trim()}\n\n\nSoftware of others within\n\n${licencesOf(packages)}`,
   );
-  put(join(stage, DOC, "sbom.cdx.json"), sbomText({ root, version, made_at, packages }));
+  put(join(folder, "sbom.cdx.json"), sbomText({ root, name, version, made_at, packages }));
   put(
-    join(stage, DOC, "changelog.gz"),
-    gzipSync(`booth-gateway (${version})\n\n  * See the repository's history.\n\n`, { level: 9 }),
+    join(folder, "changelog.gz"),
+    gzipSync(`${name} (${version})\n\n  * See the repository's history.\n\n`, { level: 9 }),
   );
 }
 
-function put(path: string, content: string | Uint8Array, mode = 0o644): void {
+export function put(path: string, content: string | Uint8Array, mode = 0o644): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, content);
   chmodSync(path, mode);
@@ -163,7 +194,7 @@ export function filesBelow(folder: string): readonly string[] {
     .sort();
 }
 
-function contentHash(folder: string): string {
+export function contentHash(folder: string): string {
   const hash = createHash("sha256");
   for (const name of filesBelow(folder)) hash.update(`${name}\0`).update(readFileSync(join(folder, name)));
   return hash.digest("hex").slice(0, 8);

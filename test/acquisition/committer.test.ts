@@ -84,7 +84,7 @@ it("the committer collects entries up to a limit while commits fail, and later c
   await running;
 });
 
-it("the committer writes no reading twice if a commit reached the disk although its call failed", async () => {
+it("the committer writes no reading twice if a commit reached the disk but reported an error", async () => {
   const clock = virtualClock({ wall: 0 });
   const readings: LogRecord[] = [];
   let last_take = 0;

@@ -4,7 +4,7 @@ import { emptyRow } from "../../src/domain/provisioning.ts";
 import { PARAMETERS } from "../support/parameters.ts";
 import { serviceRecord } from "../support/service-record.ts";
 
-it("the booth's parameters stay the same object until the service's record changes", () => {
+it("a booth's parameters are the same object at every call until the service's record of the booth changes", () => {
   const binding = { row: emptyRow(0) };
   const parameters = inForce(PARAMETERS, binding);
   expect(parameters()).toBe(PARAMETERS);

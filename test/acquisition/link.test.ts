@@ -99,13 +99,13 @@ describe("a link shared by several booths", () => {
     for (const { polls } of devices) expect(widest(polls)).toBe(1000);
   });
 
-  test("polls for the first time after its start delay, and then at its interval from that time", async () => {
+  test("polls each booth first after the link's start delay, and then at the booth's interval", async () => {
     const devices = [device(), device()];
     await run(devices, {}, 375).run(3_000);
     for (const { polls } of devices) expect(polls).toEqual([375, 1_375, 2_375]);
   });
 
-  test("stays on time while one unit is down, and polls that unit within 5 s of its return", async () => {
+  test("polls other units on time while one unit is down, and polls that unit within 5 s of its return", async () => {
     const alive = device();
     const dead = device();
     const time = run([alive, dead]);
@@ -120,7 +120,7 @@ describe("a link shared by several booths", () => {
     expect(dead.polls.at(-1)).toBeGreaterThan(back);
   });
 
-  test("is reported as down for all booths if it can't be opened, and as up for all once it can", async () => {
+  test("is reported as down for all booths if the connection can't be opened, and as up for all booths afterwards", async () => {
     const devices = [device(), device()];
     for (const it of devices) it.fault = "refused";
     const time = run(devices);
@@ -133,7 +133,7 @@ describe("a link shared by several booths", () => {
 });
 
 describe("a connection that the device closes while it is idle", () => {
-  test("counts as no failure: a new connection is opened at once and the poll is on time", async () => {
+  test("is replaced by a new connection without a failure or a late poll", async () => {
     const it = device();
     const time = run([it]);
     await time.run(10_000);
@@ -144,7 +144,7 @@ describe("a connection that the device closes while it is idle", () => {
     expect(widest(it.polls)).toBe(1000);
   });
 
-  test("is closed by the agent first if the profile has idle_close_ms", async () => {
+  test("is closed by the agent before the device closes it, if the profile sets idle_close_ms", async () => {
     const it = device();
     await run([it], { idle_close_ms: 1000 }).run(10_000);
     expect(it.opens).toBe(it.polls.length);
@@ -188,7 +188,7 @@ describe("a link that checks the PLC's identity", () => {
     return { plc, time };
   }
 
-  test("reads the identity before it accepts samples from a connection that was replaced during a poll", async () => {
+  test("reads the identity before it accepts samples if the connection was replaced during a poll", async () => {
     const { plc, time } = identified();
     await time.run(1_500);
     expect(plc.given).toEqual(["id+fast: counts", "fast: counts"]);
@@ -198,7 +198,7 @@ describe("a link that checks the PLC's identity", () => {
     expect(plc.given).toEqual(["fast+id: foreign"]);
   });
 
-  test("reads the identity once per new connection, and rejects a poll that another booth's PLC started", async () => {
+  test("reads the identity once per new connection, and rejects a poll that reached another booth's PLC first", async () => {
     const { plc, time } = identified();
     await time.run(1_500);
     plc.given.length = 0;

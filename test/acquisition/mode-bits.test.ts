@@ -13,7 +13,7 @@ const PARAMETERS: Parameters = {
   modes: { spray: "spray", bake: "bake", none: "idle" },
 };
 
-test("a PLC with a bit for each mode gets its mode logged when the bits change, and the stages follow", () => {
+test("a PLC with one bit per mode gets a mode record at each change of the bits, and stages follow from these records", () => {
   const booth = script(PARAMETERS);
   const entries: TakenEntry[] = [...booth.entries];
   const now = { mono: MONO0 };

@@ -11,7 +11,7 @@ async function waited(clock: VirtualClock, gap: Promise<void>): Promise<number> 
   return over.at - from;
 }
 
-it("createPollGaps doesn't delay a request if no poll is due soon or a poll is already under way", async () => {
+it("createPollGaps doesn't delay a request if no poll is due soon or if a poll is already running", async () => {
   const clock = virtualClock({ wall: 0, mono: 1_000 });
   const gaps = createPollGaps(clock);
   expect(await waited(clock, gaps.next(8))).toBe(0);
@@ -20,7 +20,7 @@ it("createPollGaps doesn't delay a request if no poll is due soon or a poll is a
   expect(await waited(clock, gaps.next(8))).toBe(0);
 });
 
-it("createPollGaps delays a request until a poll that is due soon has started", async () => {
+it("createPollGaps delays a request until an imminent poll has started", async () => {
   const clock = virtualClock({ wall: 0 });
   const gaps = createPollGaps(clock);
   gaps.due("a", clock.mono() + 5);
@@ -30,7 +30,7 @@ it("createPollGaps delays a request until a poll that is due soon has started", 
   expect(await waited(clock, gaps.next(8))).toBe(0);
 });
 
-it("createPollGaps delays a request until the last of several close polls has started", async () => {
+it("createPollGaps delays a request until the last of several polls in quick succession has started", async () => {
   const clock = virtualClock({ wall: 0 });
   const gaps = createPollGaps(clock);
   for (const [link, in_ms] of Object.entries({ a: 3, b: 8, c: 16, d: 60 })) gaps.due(link, clock.mono() + in_ms);

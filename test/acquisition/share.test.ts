@@ -62,7 +62,7 @@ function sharedLink({
 /** Returns the distances between polls. */
 const steps = (polls: readonly number[]) => new Set(polls.slice(1).map((at, i) => at - (polls[i] ?? 0)));
 
-it("a diagnostic tool's read between two polls is executed at once, and the polls stay on time", async () => {
+it("a diagnostic tool's read between two polls is executed immediately, and the polls stay on time", async () => {
   const { clock, polls, asked_at, shared } = sharedLink({ poll_ms: 20 });
   await clock.run(5_300);
   const answer = shared.ask(ASK);
@@ -113,7 +113,7 @@ it("a diagnostic tool's read is executed after two seconds even if the polls lea
   expect(steps(polls)).toEqual(new Set([100]));
 });
 
-it("a ninth waiting tool read is rejected as busy, and all waiting reads are rejected when the agent stops", async () => {
+it("a ninth waiting read of a tool is rejected as busy, and all waiting reads are rejected when the agent stops", async () => {
   const { clock, shared, end } = sharedLink({ poll_ms: 900 });
   await clock.run(5_010);
   const asked = Array.from({ length: 9 }, () =>

@@ -12,7 +12,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 const NOW = { boot: "b1", mono: () => 5000, wall: () => T0 + 5000 };
 
-test("a reading's time from the device is stored in the log with the agent's time, but not sent to the service", () => {
+test("the device's time of a reading is stored in the log with the agent's time, but not sent to the service", () => {
   const folder = temporaryFolder();
   const tail = openTail(folder);
   const writer = writerIn(folder);

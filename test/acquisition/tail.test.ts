@@ -17,7 +17,7 @@ const poll = (take: number, stream = "s1"): TakenEntry => ({
   changes: [["mode", 3, "good"]],
 });
 
-it("the tail file (readings not yet committed) returns its uncommitted entries in order after a kill", () => {
+it("after a kill, the tail file (readings not yet committed) returns its entries in order", () => {
   const folder = temporaryFolder();
   const tail = openTail(folder);
   tail.append([poll(1)]);
@@ -28,7 +28,7 @@ it("the tail file (readings not yet committed) returns its uncommitted entries i
   expect(openTail(folder).leftover()).toEqual([poll(3), poll(1, "s2")]);
 });
 
-it("a long tail file isn't copied for each commit, and returns its uncommitted entries at any time", () => {
+it("a long tail file is not copied at each commit, and returns exactly its uncommitted entries at any time", () => {
   const folder = memoryFolder();
   const tail = openTail(folder);
   const entries = Array.from({ length: 900 }, (_, index) => poll(index + 1, index % 3 === 0 ? "s2" : "s1"));

@@ -13,7 +13,7 @@ interface Asked extends Omit<Knock, "least" | "is_front"> {
 }
 
 const KNOCK: Asked = {
-  way: "loopback",
+  channel: "loopback",
   method: "GET",
   path: "/status",
   host: "127.0.0.1:8470",
@@ -58,29 +58,33 @@ describe("access control of the local API", () => {
     ],
     ["allows signing in with the PIN without a session", { method: "POST", path: "/api/authenticate" }, null],
     ["rejects the gateway's network name on loopback", { host: "booth-box" }, 403],
-    ["rejects a read from the network without a session", { way: "lan", host: "192.0.2.7:8443" }, 401],
-    ["allows a read from the network with a session", { way: "lan", host: "192.0.2.7:8443", has_session: true }, null],
+    ["rejects a read from the network without a session", { channel: "lan", host: "192.0.2.7:8443" }, 401],
+    [
+      "allows a read from the network with a session",
+      { channel: "lan", host: "192.0.2.7:8443", has_session: true },
+      null,
+    ],
     [
       "allows loading the page from the network",
-      { way: "lan", host: "booth-box.local:8443", path: "/", is_page_file: true },
+      { channel: "lan", host: "booth-box.local:8443", path: "/", is_page_file: true },
       null,
     ],
     [
       "rejects an origin with plain HTTP on the network",
-      { way: "lan", host: "192.0.2.7:8443", origin: "http://192.0.2.7:8443" },
+      { channel: "lan", host: "192.0.2.7:8443", origin: "http://192.0.2.7:8443" },
       403,
     ],
     [
       "rejects another machine's host name on the network",
-      { way: "lan", host: "router.local", is_page_file: true },
+      { channel: "lan", host: "router.local", is_page_file: true },
       403,
     ],
     [
       "rejects reading metrics from the network without a session",
-      { way: "lan", host: "192.0.2.7", path: "/metrics" },
+      { channel: "lan", host: "192.0.2.7", path: "/metrics" },
       401,
     ],
-    ["allows the health check from the network", { way: "lan", host: "192.0.2.7", path: "/healthz" }, null],
+    ["allows the health check from the network", { channel: "lan", host: "192.0.2.7", path: "/healthz" }, null],
     ...(
       [
         ["/metrics", null],
@@ -103,8 +107,8 @@ describe("access control of the local API", () => {
       [`${status === null ? "allows" : "rejects"} reading ${path} over loopback without a session`, { path }, status],
       [`allows reading ${path} over loopback with a session`, { path, has_session: true }, null],
     ]),
-    ["allows a change over root's socket", { way: "admin", host: undefined, method: "POST" }, null],
-    ["allows a change over the agent's socket", { way: "socket", host: undefined, method: "POST" }, null],
+    ["allows a change over root's socket", { channel: "admin", host: undefined, method: "POST" }, null],
+    ["allows a change over the agent's socket", { channel: "socket", host: undefined, method: "POST" }, null],
   ])("%s", (_, asked, status) => {
     const { method, path, is_page_file, ...knock } = { ...KNOCK, ...asked };
     const least = is_page_file ? "anyone" : leastFor(matchOf(method, path), method, path);
@@ -112,9 +116,9 @@ describe("access control of the local API", () => {
   });
 });
 
-const ONE = { sender: "192.0.2.20", way: "lan" } as const;
-const OTHER = { sender: "192.0.2.21", way: "lan" } as const;
-const HERE = { sender: "127.0.0.1", way: "loopback" } as const;
+const ONE = { sender: "192.0.2.20", channel: "lan" } as const;
+const OTHER = { sender: "192.0.2.21", channel: "lan" } as const;
+const HERE = { sender: "127.0.0.1", channel: "loopback" } as const;
 
 function wrongFor(pin: string): string {
   return pin === "0000 0000" ? "1111 1111" : "0000 0000";
@@ -144,7 +148,7 @@ describe("the PIN of the gateway's page", () => {
     expect(new Set(Array.from({ length: 50 }, () => desk.open(1))).size).toBe(50);
   });
 
-  it("is refused to a sender for five minutes after five wrong entries, unless a new PIN is made", () => {
+  it("is rejected from an address for five minutes after five wrong entries, unless a new PIN is created", () => {
     let now = 0;
     const desk = createSessions(() => now);
     const pin = desk.open(3_600_000);
@@ -160,7 +164,7 @@ describe("the PIN of the gateway's page", () => {
     expect(desk.enter(desk.open(60_000), ONE).kind).toBe("open");
   });
 
-  it("is still accepted from other addresses if one sender is locked after wrong entries", () => {
+  it("is still accepted from other addresses while one address is locked after wrong entries", () => {
     const desk = createSessions(() => 0);
     const pin = desk.open(3_600_000);
     for (let i = 0; i < 50; i += 1) desk.enter(wrongFor(pin), ONE);
@@ -169,7 +173,7 @@ describe("the PIN of the gateway's page", () => {
     expect(desk.enter(pin, HERE).kind).toBe("open");
   });
 
-  it("is refused to a sender twice as long after each further series of wrong entries", () => {
+  it("locks an address for twice as long after each further series of wrong entries", () => {
     let now = 0;
     const desk = createSessions(() => now);
     const wrong = wrongFor(desk.open(12 * 3_600_000));
@@ -182,7 +186,7 @@ describe("the PIN of the gateway's page", () => {
     expect(locks).toEqual([300_000, 600_000, 1_200_000]);
   });
 
-  it("is checked at most once a second if thousands of addresses guess it, and is never delayed on the gateway itself", () => {
+  it("is checked at most once a second while thousands of addresses guess it, but without delay on the gateway itself", () => {
     let now = 0;
     const desk = createSessions(() => now);
     const pin = desk.open(12 * 3_600_000);
@@ -190,7 +194,7 @@ describe("the PIN of the gateway's page", () => {
     let looked_at = 0;
     for (let i = 0; i < 30_000; i += 1) {
       now += 10;
-      if (desk.enter(wrong, { sender: `10.${i >> 8}.${i & 255}.1`, way: "lan" }).kind !== "busy") looked_at += 1;
+      if (desk.enter(wrong, { sender: `10.${i >> 8}.${i & 255}.1`, channel: "lan" }).kind !== "busy") looked_at += 1;
     }
     expect(looked_at).toBeLessThanOrEqual(300 + 120);
     expect(desk.enter(pin, HERE).kind).toBe("open");
@@ -198,14 +202,14 @@ describe("the PIN of the gateway's page", () => {
     expect(desk.enter(pin, OTHER).kind).toBe("open");
   });
 
-  it("ends the sessions of the previous PIN when it is replaced", () => {
+  it("ends the sessions of the previous PIN when a new PIN replaces it", () => {
     const desk = createSessions(() => 0);
     const token = tokenOf(desk.enter(desk.open(60_000), ONE));
     const next = tokenOf(desk.enter(desk.open(60_000), ONE));
     expect([desk.isOpen(token), desk.isOpen(next)]).toEqual([false, true]);
   });
 
-  it("allows sixteen sessions, and drops the oldest session when another one opens", () => {
+  it("allows sixteen sessions, and a further session ends the oldest one", () => {
     const desk = createSessions(() => 0);
     const pin = desk.open(60_000);
     const tokens = Array.from({ length: 17 }, () => tokenOf(desk.enter(pin, ONE)));

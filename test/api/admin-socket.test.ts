@@ -32,7 +32,7 @@ const NEW_KEY: AgentCall = {
   body: { serial_number: SERIAL, api_key: "another-key" },
 };
 
-it("the agent's socket has mode 660 and root's socket 600, and root's socket is deleted with its folder when it closes", async () => {
+it("the agent's socket has mode 660, and root's socket has mode 600 and is deleted with its folder when it closes", async () => {
   const { agent, socket } = await sockets({ admin: false });
   const admin = join(temporaryFolder(), ADMIN_SOCKET_NAME);
   const listener = await serveAdminSocket(admin, { control: agent });

@@ -19,7 +19,7 @@ function entry(id: string, outcome: FilterEntry["outcome"]): FilterEntry {
   return { id, filter: "pre_filter", by: "Dana", entered_at: 2_000, installed_at: 1_500, outcome, undo_until: null };
 }
 
-it("filter labels are stored per booth even if saved concurrently, and a label for the same entry replaces the earlier label", async () => {
+it("filter labels of a booth are stored even if saved concurrently, and a new label replaces the entry's earlier label", async () => {
   const labels = createFilterLabels(memory());
   await Promise.all([labels.keep("a", label("one")), labels.keep("a", label("two")), labels.keep("b", label("three"))]);
   await labels.keep("a", label("one", { note: "bent" }));
@@ -30,14 +30,14 @@ it("filter labels are stored per booth even if saved concurrently, and a label f
   expect(await labels.of("b")).toHaveLength(1);
 });
 
-it("filter labels are limited to the newest 260 of a booth", async () => {
+it("only the newest 260 filter labels of a booth are kept", async () => {
   const labels = createFilterLabels(memory());
   for (let nth = 0; nth < 270; nth += 1) await labels.keep("a", label(`entry-${nth}`));
   const kept = await labels.of("a");
   expect([kept.length, kept[0]?.id]).toEqual([260, "entry-10"]);
 });
 
-it("filter labels of withdrawn or ineffective entries are not listed, and labels of older entries are listed as saved", () => {
+it("filter labels are not listed for an undone entry, but are still listed for an entry that the log no longer contains", () => {
   const now = {
     filter_entries: [entry("gone", "undone"), entry("none", "not_fitted"), entry("in", "entered")],
   } as never;

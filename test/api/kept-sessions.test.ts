@@ -19,7 +19,7 @@ function box(text: string | null = null) {
   const kept = createKeptSessions({ file, wall: () => held.wall });
   const sessions = createSessions(() => held.mono, kept);
   sessions.setPermanent(PIN);
-  const enter = (pin: string, sender = "192.0.2.1") => sessions.enter(pin, { sender, way: "lan", device: "Phone" });
+  const enter = (pin: string, sender = "192.0.2.1") => sessions.enter(pin, { sender, channel: "lan", device: "Phone" });
   const open = (): string => {
     const entry = enter(PIN);
     if (entry.kind !== "open") throw new Error(entry.kind);
@@ -41,7 +41,7 @@ describe("a session of the permanently open web page", () => {
     expect(later.kept.list(undefined)).toEqual([]);
   });
 
-  it("can be ended individually, and ends with all others when the page is no longer permanently open", () => {
+  it("can be ended alone, and ends with all other sessions when the page is no longer permanently open", () => {
     const { kept, sessions, open, held } = box();
     const one = open();
     const two = open();
@@ -56,11 +56,11 @@ describe("a session of the permanently open web page", () => {
     expect(box(held.text).sessions.isOpen(one)).toBe(false);
   });
 
-  it("stays valid while a temporary PIN expires, whose own sessions end with that PIN", () => {
+  it("stays valid when a temporary PIN expires, although the sessions opened with that PIN end", () => {
     const { sessions, open, held } = box();
     const token = open();
     const pin = sessions.open(60_000);
-    const timed = sessions.enter(pin, { sender: "192.0.2.9", way: "lan" });
+    const timed = sessions.enter(pin, { sender: "192.0.2.9", channel: "lan" });
     expect(timed).toMatchObject({ kind: "open", for_ms: 60_000, is_kept: false });
     held.mono += 60_000;
     expect(timed.kind === "open" && sessions.isOpen(timed.token)).toBe(false);
@@ -68,7 +68,7 @@ describe("a session of the permanently open web page", () => {
     expect(sessions.isOpen(token)).toBe(true);
   });
 
-  it("is invalid if the clock was set back to more than a day before the session was opened", () => {
+  it("is invalid while the clock shows a time more than a day before the session was opened", () => {
     const { sessions, open, held } = box();
     const token = open();
     held.wall -= DAY_MS;
@@ -77,7 +77,7 @@ describe("a session of the permanently open web page", () => {
     expect(sessions.isOpen(token)).toBe(false);
   });
 
-  it("is dropped when a 41st session opens if it was used least recently", () => {
+  it("is ended by the opening of a 41st session if it is the least recently used session", () => {
     const { sessions, open, held } = box();
     const tokens = Array.from({ length: 41 }, () => {
       held.wall += 600_000;
@@ -87,7 +87,7 @@ describe("a session of the permanently open web page", () => {
     expect(tokens.map((token) => sessions.isOpen(token)).indexOf(true)).toBe(1);
   });
 
-  it("has its last use written to the file at most once in six hours", () => {
+  it("stores the time of its last use at most once in six hours", () => {
     const { sessions, open, held } = box();
     const token = open();
     const before = held.writes;
@@ -116,7 +116,7 @@ it("a new session is valid until the next restart if the disk is full", () => {
   expect(box(held.text).sessions.isOpen(token)).toBe(false);
 });
 
-it("a permanent PIN can be guessed 20 times at once and then once in ten minutes, from any number of addresses", () => {
+it("the permanent PIN can be guessed 20 times in a row and then once in ten minutes, from all addresses together", () => {
   const { enter, held } = box();
   const kinds: string[] = [];
   for (let minute = 0; minute < 6 * 60; minute += 1) {

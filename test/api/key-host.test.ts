@@ -4,7 +4,7 @@ import { setService } from "../../src/api/set-up.ts";
 type Asked = Parameters<typeof setService>;
 
 /** Records the calls of the set-up on a gateway that has a key for its present service. */
-function gateway(way: "group" | "admin") {
+function gateway(channel: "group" | "admin") {
   const told: string[] = [];
   const control = {
     status: () => ({ booths: [] }),
@@ -18,7 +18,7 @@ function gateway(way: "group" | "admin") {
   };
   const ask = async (body: { readonly url: string; readonly api_key?: string }): Promise<readonly string[]> => {
     const [call, services] = [
-      { way, body: () => body },
+      { channel, body: () => body },
       { control, set_up },
     ] as unknown as Asked;
     await setService(call, services);

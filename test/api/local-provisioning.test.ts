@@ -30,7 +30,7 @@ async function localSite(): Promise<Local> {
   return { ...here, ask };
 }
 
-it("an active booth's serial number entered again returns 200 and changes nothing, and delivery continues", async () => {
+it("entering the serial number of an active booth again returns 200, changes nothing, and does not stop delivery", async () => {
   const { site, agent, ask } = await localSite();
   const before = boothOf(agent);
   for (const typed of [SERIAL, ` ${SERIAL.toLowerCase()} `]) {
@@ -44,7 +44,7 @@ it("an active booth's serial number entered again returns 200 and changes nothin
   expect(agent.status().service.kind).toBe("up");
 });
 
-it("a serial number entered again during the booth's release cancels the release, and delivery continues", async () => {
+it("entering a booth's serial number again while the booth is being released cancels the release, and delivery continues", async () => {
   const { site, agent, ask } = await localSite();
   site.service.way.down = true;
   expect((await ask("PUT", `${PATH}/${SERIAL}`, { status: "released" }))[0]).toBe(202);
@@ -57,7 +57,7 @@ it("a serial number entered again during the booth's release cancels the release
   expect(boothOf(agent).log.acked_seq).toBeGreaterThan(newest_seq);
 });
 
-it("the link to the service is shown as down after the last booth was released", async () => {
+it("the link to the service is shown as down after the last booth is released", async () => {
   const { site, agent, ask } = await localSite();
   expect(agent.status().service.kind).toBe("up");
   await ask("PUT", `${PATH}/${SERIAL}`, { status: "released" });

@@ -55,7 +55,7 @@ it("an API answer contains a message as English text, and with said=true also as
   );
 });
 
-it("an API answer with said=true adds each object's messages by field name, and leaves all other fields unchanged", () => {
+it("an API answer with said=true adds each message under its field name, and leaves all other fields unchanged", () => {
   const plain = { advice: "call Ann", kind: "down", when: null, count: 3 };
   const reason = message("bind.unverified", { missing: message("bind.missing.ack") });
   const body = { booths: [{ ...plain, reason, reasons: [message("fit.more_odd", { count: 2 }), "?"] }] };
@@ -70,7 +70,7 @@ it("an API answer with said=true adds each object's messages by field name, and 
   expect(rendered(body)).toEqual({ booths: [english] });
 });
 
-it("a message's text for the web page contains no CLI command, although the English text in the answer contains one", () => {
+it("the web page's version of a message contains no CLI command, even if the message's usual text contains one", () => {
   const body = rendered({ error: message("ask.locked", { minutes: 5 }) }, { said: true }) as Record<string, unknown>;
   expect(body["error"]).toContain("booth-gateway page");
   expect(messagesIn(body).said.map(({ text }) => text)).toEqual([expect.not.stringContaining("booth-gateway")]);

@@ -48,7 +48,7 @@ it("a single HTTP/2 connection loads the page's document and all its files, and 
   expect(new Set(files.map((file) => file.head["cache-control"]))).toEqual(new Set(["max-age=31536000, immutable"]));
 });
 
-it("a page file requested under an outdated version is served in its current version and is not cached", async () => {
+it("a page file requested under an outdated version is answered with the current version, which must not be cached", async () => {
   const { session } = await opened();
   const { status, head } = await ask(session, { ":path": "/v/of-last-year/main.js" });
   expect([status, head["cache-control"]]).toEqual([200, "no-cache"]);

@@ -61,7 +61,7 @@ async function statusOf(...call: Parameters<typeof ask>): Promise<number | undef
   return answer.statusCode;
 }
 
-it("the web page on the network closes when its time ends, together with its event streams, its PIN and its sessions", async () => {
+it("the web page on the network closes when its time ends, and its event streams, PIN and sessions end with it", async () => {
   const files = testAuthority(temporaryFolder(), "box").issue("box");
   const pems = { key: readFileSync(files.key, "utf8"), cert: readFileSync(files.cert, "utf8"), fingerprint: "AA" };
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "hrtime"] });
@@ -91,7 +91,7 @@ it("the web page on the network closes when its time ends, together with its eve
   );
 });
 
-it("a request with two Host headers is rejected even if one of them is right", async () => {
+it("a request with two Host headers is rejected even if one of the headers is right", async () => {
   const port = await loopbackPort();
   const statusWith = async (...hosts: readonly string[]): Promise<number> => {
     const lines = ["GET /status HTTP/1.1", ...hosts.map((host) => `Host: ${host}`), "Connection: close", "", ""];
@@ -102,7 +102,7 @@ it("a request with two Host headers is rejected even if one of them is right", a
   expect(await statusWith("evil.example", "127.0.0.1")).toBe(403);
 });
 
-it("an address with too many connections blocks neither other addresses nor its own next request, and its idle ones are closed", async () => {
+it("an address with too many connections blocks no requests, and its idle connections are closed", async () => {
   const port = await loopbackPort();
   const crowd = await crowdOf(port, { from: "127.0.0.9", count: 300 });
   onTestFinished(() => crowd.close());
@@ -111,7 +111,7 @@ it("an address with too many connections blocks neither other addresses nor its 
   await until(() => crowd.open() <= 32, "no more than its share is left of the crowd");
 });
 
-it("a client at another address is still served if many addresses have used up all connections", async () => {
+it("a client is still served if many other addresses have used up all connections", async () => {
   const port = await loopbackPort();
   const crowds: Crowd[] = [];
   for (let host = 10; host < 20; host += 1) {
@@ -126,7 +126,7 @@ it("a client at another address is still served if many addresses have used up a
   expect((await sendRaw(port, HEALTH, "127.0.0.1")).status).toBe(200);
 });
 
-it("an event stream delivers readings while its session is valid, and only the status after a new PIN ends the session", async () => {
+it("an event stream with a valid session delivers readings, and delivers only the status once a new PIN ends the session", async () => {
   const control = {
     status: () => ({ booths: [{ booth: "booth-1" }], at: 0 }),
     readings: () => [{ tag: "mode" }],

@@ -38,7 +38,7 @@ function asked(source: Source, booth: LocalBooth, operation: string): Record<str
   return JSON.parse(typeof body === "string" ? body : "") as Record<string, unknown>;
 }
 
-it("reports of a log that has another name at the service equal the reports under its own name", () => {
+it("reports of a log are the same if the service knows the log under another name", () => {
   const source = life();
   const own = localBooth(source);
   const renamed = {

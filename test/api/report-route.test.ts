@@ -41,7 +41,7 @@ async function asked(): Promise<{ answer: IncomingMessage; seen: { readonly made
   return { answer, seen };
 }
 
-it("a report is generated part by part, each part only after the previous one has left the shared buffer", async () => {
+it("each part of a report is generated only after the previous part has left the shared buffer", async () => {
   const { answer, seen } = await asked();
   const all = Buffer.concat(await answer.toArray());
   expect(all.length).toBe(PARTS * PART_BYTES);

@@ -125,7 +125,7 @@ it("the gateway and the service reject invalid writes with the same status", asy
   expect(faults).toEqual([]);
 });
 
-it("during an outage with a restart, the gateway gives the service's answers about the past, and afterwards all of its answers", async () => {
+it("during an outage and a restart, the gateway answers like the service about the past, and after the outage about everything", async () => {
   site.service.way.down = true;
   const until = site.clock.truth() - MINUTE_MS;
   await site.clock.run(2 * HOUR_MS);

@@ -44,7 +44,7 @@ async function scraped(token: () => string, port = 0) {
   return { listener, ask };
 }
 
-it("the metrics listener accepts only requests with the current token, and a changed token applies from the next request", async () => {
+it("the metrics listener accepts only requests with the current token, and applies a changed token from the next request on", async () => {
   let token = OLD;
   const { ask } = await scraped(() => token);
   const { status, text } = await ask(`Bearer ${OLD}`);
@@ -58,7 +58,7 @@ it("the metrics listener accepts only requests with the current token, and a cha
   expect((await ask(`Basic ${NEW}`)).status).toBe(401);
 });
 
-it("the metrics listener stays closed and reports the reason if the token is too short or its file unusable", async () => {
+it("the metrics listener stays closed and reports the reason if its token is too short or its token file is unusable", async () => {
   const short = await scraped(() => "secret");
   expect(render(short.listener.state.trouble)).toContain("fewer than 32 characters");
   const none = await scraped(() => {

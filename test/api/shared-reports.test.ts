@@ -53,7 +53,7 @@ it("identical chart requests within ten seconds share one answer, even while it 
   expect(made).toHaveLength(3);
 });
 
-it("reports that are not charts, that failed or that are large are generated for each request", async () => {
+it("reports are generated for each request if they are large, are not charts, or failed", async () => {
   for (const [{ made, ask }, operation] of [
     [thread(), FIGURE],
     [thread(400), CHART],
@@ -66,7 +66,7 @@ it("reports that are not charts, that failed or that are large are generated for
   }
 });
 
-it("a chart report that failed with an error is generated again at the next request", async () => {
+it("a chart report whose generation failed is generated again at the next request", async () => {
   let times = 0;
   const { ask } = thread();
   const shared = sharedReports(

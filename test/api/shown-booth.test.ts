@@ -25,7 +25,7 @@ it.each([
   ["full", false],
   ["plain", true],
 ])(
-  "the six sizes of a booth are null until read from a %s service, and survive a restart while it is down",
+  "the six sizes of a booth are null until they are read from a %s service, and survive a restart during an outage",
   async (_, plain) => {
     const site = newSite(plain);
     site.service.way.down = true;
@@ -44,7 +44,7 @@ it.each([
   },
 );
 
-it("the booth's sizes in the local API include a change at the service in the next answer", async () => {
+it("the local API shows a size that changed at the service in its next answer", async () => {
   const site = newSite(false);
   await site.start();
   await site.clock.runUntil(() => sizesOf(site)["width"] !== null, 60 * MINUTE_MS);

@@ -104,7 +104,7 @@ describe("a server with a limited number of connections", () => {
     expect((await sendRaw(port, ASK, "127.0.0.2")).status).toBe(200);
   });
 
-  it("closes a stream that the client has not read for 30 s, and keeps a stream that is read", async () => {
+  it("closes a stream that the client has not read for 30 s, and keeps a stream that its client reads", async () => {
     const { pass, stalled, hasEnded, running } = await boundedServer({ total: 8, each: 4 });
     const unread = await stalled("127.0.0.2");
     const read = await stalled("127.0.0.3");
@@ -117,7 +117,7 @@ describe("a server with a limited number of connections", () => {
     expect([read.closed, running[1]?.writableLength]).toEqual([false, 0]);
   });
 
-  it("rejects another connection from a sender at its limit if none of its connections is stalled", async () => {
+  it("rejects another connection from a sender at the limit if the sender reads all of its streams", async () => {
     const { port, pass, stalled, running } = await boundedServer({ total: 2, each: 2 });
     for (let nth = 0; nth < 2; nth += 1) (await stalled("127.0.0.2")).resume();
     await eventually("both are read", () => running.every(({ writableLength }) => writableLength === 0) || undefined);

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { bundleAgent } from "../../systemd/package/bundle.ts";
+import { AGENT, bundleOf } from "../../systemd/package/bundle.ts";
 import { layOutProgram } from "../../systemd/package/tree.ts";
 import {
   environmentOf,
@@ -51,7 +51,7 @@ async function make(): Promise<AgentProgram> {
     version: "0.0.0",
     made_at: new Date(0),
     cache: join(ROOT, "node_modules/.cache/booth-gateway-node"),
-    bundle: await bundleAgent(ROOT),
+    bundle: await bundleOf(ROOT, AGENT),
   });
   const env = { ...process.env, ...serviceEnvironment(), NODE_COMPILE_CACHE: cache_dir };
   return { command: node, args: launcherArguments(launcher), env };

@@ -53,7 +53,7 @@ it.each<[string, () => Promise<string>, RegExp]>([
   expect(await failureOf(asked)).toMatchObject({ message: expect.stringMatching(reason) as string, exit: 69 });
 });
 
-it("the history command suggests the closest name for an unknown tag, and reports 0 readings for a period without any", async () => {
+it("the history command suggests the closest name for an unknown tag, and reports 0 readings for a period without readings", async () => {
   const { site, agent, folder } = await activeSite({ for_ms: 5 * MINUTE });
   const dir = temporaryFolder();
   const reader = openSource(folder, site.clock.wall());

@@ -102,7 +102,7 @@ describe("backlogText", () => {
       { waiting: 5_000, drain: { waiting: 5_000, acked_per_s: 6, new_per_s: 6, done_in_ms: null, share: 0 } },
       "5000 records wait for the service\n  rate      6 records/s go, 6 come: it doesn't shrink\n",
     ],
-  ])("describes %s", (_, booth, text) => {
+  ])("describes the backlog: %s", (_, booth, text) => {
     expect(backlogText(answer(booth))).toBe(HEAD + text);
   });
 });

@@ -93,7 +93,7 @@ describe("booth-gateway config", () => {
     [["show", "a", "b"], '"b" is one word too many'],
     [["rollback", "a"], "rollback takes no setting"],
     [["shwo"], 'ACTION can\'t be "shwo" (did you mean show?)'],
-  ])("exits with 2 for the wrong usage %j", async (words, said) => {
+  ])("exits with 2 for the invalid arguments %j", async (words, said) => {
     const { code, err } = await say(["config", ...words, "--config", example()]);
     expect(code).toBe(2);
     expect(err).toContain(said);
@@ -107,7 +107,7 @@ describe("booth-gateway config", () => {
     expect(text(`${file}.last-good`)).toBe(EXAMPLE);
   });
 
-  it("rollback fails without an earlier file to restore, and set fails without the right to write", async () => {
+  it("rollback fails if no earlier file exists, and set fails without write permission", async () => {
     const file = example();
     const none = await say(["config", "rollback", "--config", file]);
     expect(none).toMatchObject({ code: 1, out: "" });

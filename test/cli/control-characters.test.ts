@@ -11,7 +11,7 @@ describe("withControlsEscaped", () => {
     expect(withControlsEscaped(harmless)).toBe(harmless);
   });
 
-  it("leaves JSON with the same meaning", () => {
+  it("does not change the meaning of JSON text", () => {
     const value = { reason: HOSTILE, [HOSTILE]: [HOSTILE] };
     const text = withControlsEscaped(JSON.stringify(value, null, 2));
     expect(JSON.parse(text)).toEqual(value);
@@ -20,12 +20,12 @@ describe("withControlsEscaped", () => {
 });
 
 describe("terminalText", () => {
-  it("keeps the program's own escape sequences for colors and cursor, and escapes those in other texts", () => {
+  it("keeps the program's own escape sequences for colors and cursor, and escapes the sequences in all other text", () => {
     const text = `${ownSequence("[H")}${ownSequence("[J")}${styleOf({ colors: true }).bad(HOSTILE)}\n`;
     expect(terminalText(text)).toBe(`\u001b[H\u001b[J\u001b[31m${SHOWN}\u001b[0m\n`);
   });
 
-  it("joins a multi-line reason from a peer into one line, so that it can't imitate program output", () => {
+  it("joins a reason of several lines from a peer into one line, so that it can't imitate program output", () => {
     expect(sayings("refused\nPLC  up for 3 d", "check it")).toBe("refused PLC  up for 3 d; check it");
   });
 });

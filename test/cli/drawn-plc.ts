@@ -79,6 +79,29 @@ function drawnPoint(tag: ModbusTag, random: Random): Omit<ModbusPoint, "address"
   return { ...plain, type: "uint32", scale: tag.point.scale, word_order: order };
 }
 
+const FIRST_NUMBERS = { coil: 1, discrete: 100_001, input: 300_001, holding: 400_001 };
+
+/** Returns the rows of a register list as an office writes it, with the heads first. */
+export function listRows({
+  tags,
+  modes,
+}: Pick<ModbusProfile, "tags" | "modes">): readonly (readonly (string | number)[])[] {
+  const values = Object.entries(modes).map(([code, mode]) => `${code}=${mode}`);
+  const rows = tags.map(({ name, point, role, unit }) => [
+    name.replaceAll("_", " ").toUpperCase(),
+    FIRST_NUMBERS[point.table] + point.address,
+    { coil: "FC01", discrete: "FC02", holding: "FC03", input: "FC04" }[point.table],
+    { float32: "REAL", uint32: "UDINT", int16: "INT", uint16: "WORD", bool: "BOOL" }[point.type as string] ??
+      `STRING[${2 * (point.length ?? 0)}]`,
+    point.word_order === "low_first" ? "CDAB" : "ABCD",
+    point.string_order ?? "",
+    point.scale,
+    unit,
+    role === "mode" ? values.join(" | ") : "",
+  ]);
+  return [["Tag", "Address", "FC", "Type", "Word order", "String order", "Scale", "Unit", "Codes"], ...rows];
+}
+
 /** Simulated time that a test may stop or speed up. */
 export interface PacedClock extends SimClock {
   pace(speed: number): void;

@@ -57,7 +57,7 @@ describe("a command that fails", { timeout: MANY_PROCESSES_MS }, () => {
     }
   });
 
-  it("exits with 78 and shows line, caret and closest name of a configuration fault; only status still asks the agent", async () => {
+  it("exits with 78 and shows the line and closest name for a configuration fault, while status still asks the agent", async () => {
     const file = configIn(temporaryFolder(), "log_levle: info\n");
     for (const { argv, ...told } of await tellEach([["run"], ["check"], ["store", "check"]], file)) {
       const err = `${file}:5:1: log_levle: unknown key "log_levle" (did you mean "log_level"?)\n    5 | log_levle: info\n      | ^\n`;

@@ -39,7 +39,7 @@ describe("booth-gateway filters changed", () => {
   });
 
   it.each([[null], [[]], [[entry("late", { undo_until: null })]], [[entry("other", { filter: "pre_filter" })]]])(
-    "--undo fails if none of the filter's entries can be withdrawn: %j",
+    "--undo fails if the filter has no entry that can be withdrawn: %j",
     (entries) => {
       expect(() => lastEntry(boothWith(entries), "exhaust_filter")).toThrow(
         "no change of the exhaust filter can be taken back",

@@ -61,7 +61,7 @@ describe("the command line of booth-gateway", () => {
     expect(without).toEqual(WITHOUT_JSON);
   });
 
-  it("gives an option of the same name the same kind of value in every command", () => {
+  it("uses each option name for the same kind of value in every command", () => {
     // --from is the start of a report, and the family of a new profile.
     const seen = new Map<string, string>();
     for (const command of COMMANDS) {

@@ -19,7 +19,7 @@ const LABEL: Label = {
   words: ["acorn", "actor", "album", "alley", "amber", "angle", "ankle", "apple"],
 };
 
-it("labelSvg draws a readable QR code with the PIN, the addresses and the fingerprint words to its right", () => {
+it("labelSvg draws a readable QR code next to the PIN, the addresses and the fingerprint words", () => {
   const svg = labelSvg(LABEL);
   expect(qrIn(codeOf(svg))).toBe(URL_OF_BOX);
   const texts = [...svg.matchAll(/<text x="(\d+)" y="([\d.]+)" font-size="([\d.]+)">(.*)<\/text>/g)];

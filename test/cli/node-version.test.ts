@@ -14,7 +14,7 @@ it.each([
   ["src/main.ts", "booth-gateway"],
   ["simulators/main.cjs", "booth-sim"],
   ["simulators/main.ts", "booth-sim"],
-])("%s exits with 69 and a one-line message on a Node version that is too old", async (file, name) => {
+])("%s exits with 69 and a one-line message if the Node version is too old", async (file, name) => {
   const { code, out, err } = await runProgram(pathOf(file), ["--help"], { node: ["--import", OLD_NODE] });
   expect({ code, out }).toEqual({ code: 69, out: "" });
   expect(err).toMatch(new RegExp(`^${name} needs Node 24 and was started with v20\\.20\\.2: [^\\n]+\\n$`));

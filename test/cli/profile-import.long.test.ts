@@ -3,32 +3,17 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { render } from "../../src/domain/messages/render.ts";
 import { findProfile, loadProfile, profileNames, SHIPPED_PROFILES } from "../../src/config/profile.ts";
-import type { ModbusTag } from "../../src/domain/profile.ts";
+import type { ModbusProfile } from "../../src/domain/profile.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import type { Io } from "../../src/tools/command.ts";
-import { drawnProfile, readBy, workshopAt } from "./drawn-plc.ts";
+import { drawnProfile, listRows, readBy, workshopAt } from "./drawn-plc.ts";
 import { say } from "./say.ts";
 
-const FIRST = { coil: 1, discrete: 100_001, input: 300_001, holding: 400_001 };
-
 /** Writes a register list as an office would. */
-function listOf(tags: readonly ModbusTag[], modes: Readonly<Record<string, string>>): string {
-  const values = Object.entries(modes).map(([code, mode]) => `${code}=${mode}`);
-  const rows = tags.map(({ name, point, role, unit }) =>
-    [
-      name.replaceAll("_", " ").toUpperCase(),
-      FIRST[point.table] + point.address,
-      { coil: "FC01", discrete: "FC02", holding: "FC03", input: "FC04" }[point.table],
-      { float32: "REAL", uint32: "UDINT", int16: "INT", uint16: "WORD", bool: "BOOL" }[point.type as string] ??
-        `STRING[${2 * (point.length ?? 0)}]`,
-      point.word_order === "low_first" ? "CDAB" : "ABCD",
-      point.string_order ?? "",
-      point.scale,
-      unit,
-      role === "mode" ? values.join(" | ") : "",
-    ].join(";"),
-  );
-  return ["Tag;Address;FC;Type;Word order;String order;Scale;Unit;Codes", ...rows].join("\r\n");
+function listOf(profile: Pick<ModbusProfile, "tags" | "modes">): string {
+  return listRows(profile)
+    .map((row) => row.join(";"))
+    .join("\r\n");
 }
 
 describe("the profile import command", () => {
@@ -67,7 +52,7 @@ describe("the profile import command", () => {
   it("makes a profile from an unknown PLC's register list, and the profile reads every tag and mode correctly", async () => {
     const site = await workshopAt(drawnProfile(4));
     const file = join(temporaryFolder(), "list.csv");
-    writeFileSync(file, listOf(site.profile.tags, site.profile.modes));
+    writeFileSync(file, listOf(site.profile));
     expect(await site.run("new unknown --from modbus")).toMatchObject({ code: 0, err: "" });
     const at = `--host 127.0.0.1 --port ${site.plc.port}`;
     const said = await site.run(`import ${file} --base 1 --yes ${at}`);
@@ -118,14 +103,14 @@ describe("the profile import command", () => {
     expect(missing).toEqual(["no raw value is assigned to a mode"]);
   });
 
-  it("exits with 2 if the file is not a register list", async () => {
+  it("exits with 2 and lists the columns if the file has no known column heads", async () => {
     const folder = temporaryFolder();
     const config = join(folder, "gateway.yaml");
     writeFileSync(join(folder, "x.csv"), "a,b\n1,2\n");
     await say(["profile", "new", "acme", "--config", config]);
     const said = await say(["profile", "import", join(folder, "x.csv"), "--config", config, "--yes"]);
     expect(said).toMatchObject({ code: 2, out: "" });
-    expect(said.err).toContain("no line has the column heads of a register list: a name (Name, Tag Name");
+    expect(said.err).toContain("The columns are: A a, B b");
   });
 });
 

@@ -91,7 +91,7 @@ describe("the profile import command", () => {
       { options: ["--dots", "bits", "--base", "0"], named: "--dots bits or bytes" },
     ],
   ])(
-    "without a terminal, does not guess %s but names the missing option, and succeeds with that option",
+    "without a terminal, does not guess %s but names the missing option, and succeeds if that option is given",
     async (_, text, { options, named }) => {
       const { run, profile } = await bench();
       const before = readFileSync(profile, "utf8");
@@ -103,7 +103,7 @@ describe("the profile import command", () => {
     },
   );
 
-  it("asks on a terminal for table and base in one question, whose choices show the resulting addresses", async () => {
+  it("asks on a terminal for register table and address base in one question, whose choices show the resulting addresses", async () => {
     const { run, tags, asked } = await bench();
     expect(await run("Name,Address,Type\nair,7,INT\n", [], "input:1")).toMatchObject({ code: 0, err: "" });
     expect(asked[0]?.choices.map(({ value, text }) => [value, text])).toEqual([
@@ -130,7 +130,7 @@ describe("the profile import command", () => {
     expect(tags().map(({ role }) => role)).toEqual([undefined, undefined, undefined]);
   });
 
-  it("assigns a role to a tag if name and unit match, or by name alone if --by-name yes is given", async () => {
+  it("assigns a role to a tag whose name and unit match, or whose name alone matches if --by-name yes is given", async () => {
     const list =
       "Name,Address,Type,Unit\nAir temperature,400001,REAL,degF\nGas,400003,REAL,°C\nBooth pressure,400005,REAL,\n";
     const { run, tags } = await bench();
@@ -145,7 +145,7 @@ describe("the profile import command", () => {
     expect(tags()[2]).toMatchObject({ role: "booth_pressure", unit: "Pa" });
   });
 
-  it("assigns no role to a setpoint, a second counter or a door-shut contact, although the names resemble usual tags", async () => {
+  it("assigns no role to a setpoint, a second counter or a door-shut contact, even if the name resembles a usual tag's name", async () => {
     const { run, tags } = await bench();
     await run(
       "Name,Address,Type,Unit\nDoor shut,100001,BOOL,\nAir temp setpoint,400001,REAL,C\nCycle count 2,400003,UDINT,\n",
@@ -157,7 +157,7 @@ describe("the profile import command", () => {
     ]);
   });
 
-  it("replaces, keeps or skips tags whose names the profile already has, as chosen by --same-names or on the terminal", async () => {
+  it("replaces, keeps or skips a tag whose name the profile already has, as --same-names or the user chooses", async () => {
     const list = (at: number): string => `Name,Address,Type\nCycle count,${at},UDINT\n`;
     const kept = await bench();
     await kept.run(list(400001));
@@ -179,7 +179,7 @@ describe("the profile import command", () => {
     expect(skipped.tags().map(place)).toEqual([["cycle_count", "holding:0"]]);
   });
 
-  it("writes a label with line breaks, quotes and braces as one valid YAML line", async () => {
+  it("writes a label with line breaks, quotes and braces as a single valid YAML line", async () => {
     const { run, tags, profile } = await bench();
     const label = 'Bits: # {a}, "b"\r\n0x1 - plug\u2028in\n\tand: out';
     const cell = `"${label.replaceAll('"', '""')}"`;

@@ -35,7 +35,7 @@ function operator(site: Workshop): (asked: Text) => Promise<string> {
 
 describe("the profile command", () => {
   it.each([1, 2, 3])(
-    "makes a correct profile of an unknown PLC with no tool but its subcommands (PLC with register map %i)",
+    "makes a correct profile of an unknown PLC by its subcommands alone (PLC with register map %i)",
     async (seed) => {
       const site = await workshopAt(drawnProfile(seed));
       expect(await site.run("new unknown --from modbus")).toMatchObject({ code: 0, err: "" });
@@ -77,7 +77,7 @@ describe("the profile command", () => {
     },
   );
 
-  it("finds an unknown PLC's counters by watching its registers, and their word order and scale by displayed values", async () => {
+  it("finds the counters of an unknown PLC by watching registers, and their word order and scale by displayed values", async () => {
     const site = await workshopAt(drawnProfile(5));
     await site.run("new unknown --from modbus");
     site.clock.pace(1);

@@ -7,7 +7,7 @@ import { plcSite } from "./plc-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 describe("the commands booth-gateway record and booth-sim replay", { timeout: MANY_PROCESSES_MS }, () => {
-  it("record a trace by reads only, without address or secrets, and replay it as the same PLC", async () => {
+  it("record a trace without a write request, an address or a secret, and replay the trace as the same PLC", async () => {
     const site = await plcSite();
     const trace = join(temporaryFolder(), "booth.trace");
     const done = await site.gateway("record", "--config", site.configFile, "--for", "1.5s", "--out", trace);
@@ -33,7 +33,7 @@ describe("the commands booth-gateway record and booth-sim replay", { timeout: MA
     expect(await replay.ended).toBe(0);
   });
 
-  it("fail with the reason for an invalid duration, a missing or existing file, an unreachable PLC or an invalid trace", async () => {
+  it("fail with the reason for an invalid duration, a wrong file, an unreachable PLC or an invalid trace", async () => {
     const site = await plcSite();
     const folder = temporaryFolder();
     const record = (...more: readonly string[]) => site.gateway("record", "--config", site.configFile, ...more);

@@ -29,7 +29,7 @@ function person(replies: readonly (readonly [question: RegExp, reply: string])[]
 const setUp = (site: RealSite, io: Io, values: Readonly<Record<string, string>> = {}): Promise<number> =>
   setupCommand({ values: { config: site.configFile, ...values }, operands: [], io });
 
-it("the setup command leads a user from an unconfigured gateway to a bound booth, and continues after an interruption", async () => {
+it("the setup command leads a user from an unconfigured gateway to a bound booth, and can be continued after an interruption", async () => {
   const site = await freshBox();
   await runningAgent(site);
   const at = `127.0.0.1:${site.plc.port}`;

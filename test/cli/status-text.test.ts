@@ -7,7 +7,7 @@ import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import { run } from "../../simulators/service/storage/db.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 
-it("the status command shows that a faulty configuration file or a rejected revision from the service is not in use", async () => {
+it("the status command reports a faulty configuration file or a rejected revision from the service as not in use", async () => {
   const { site, agent } = await activeSite({ for_ms: MINUTE, config_refused: "gateway.yaml:3:1: not YAML\n" });
   expect(agent.status().config_refused).toContain("gateway.yaml:3:1");
   expect(statusText(agent.status())).toContain(
@@ -23,7 +23,7 @@ it("the status command shows that a faulty configuration file or a rejected revi
   );
 });
 
-it("the status command shows the reason if the agent fell back to MQTT 3.1.1", async () => {
+it("the status command shows why the agent fell back to MQTT 3.1.1", async () => {
   const { agent } = await activeSite({ for_ms: MINUTE });
   const status = agent.status();
   const spoken = (why: string) => ({
@@ -36,7 +36,7 @@ it("the status command shows the reason if the agent fell back to MQTT 3.1.1", a
   expect(statusText(spoken(""))).not.toContain("broker ");
 });
 
-it("the status command shows the sequence numbers at which the service has different records or the store lacks records", async () => {
+it("the status command shows the sequence numbers of records that differ at the service or are missing in the store", async () => {
   const { agent } = await activeSite({ for_ms: MINUTE });
   const withLog = (log: Partial<BoothStatus["log"]>): AgentStatus => {
     const [booth] = agent.status().booths;

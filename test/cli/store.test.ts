@@ -109,7 +109,7 @@ describe("booth-gateway store", () => {
     },
   );
 
-  it("backup works while an agent runs but never overwrites a file, and salvage and import fail meanwhile", async () => {
+  it("backup succeeds while an agent runs and never overwrites a file, but salvage and import fail while an agent runs", async () => {
     const folder = filled();
     const writer = writerIn(folder);
     const lock = lockFolder(folder);

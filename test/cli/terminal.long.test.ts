@@ -66,7 +66,7 @@ describe("output on a terminal", { timeout: MANY_PROCESSES_MS }, () => {
     expect(piped.out).not.toContain("\u001b");
   });
 
-  it("is redrawn with a progress bar by backlog --watch until Ctrl-C", async () => {
+  it("is redrawn with a progress bar by backlog --watch until the user presses Ctrl-C", async () => {
     const said = await onTerminal(await deliveringAgent(), "backlog --watch", { until: "nothing is waiting" });
     expect(said).toContain("\u001b[H\u001b[J");
     expect(said).toContain("75 records wait for the service");
@@ -102,11 +102,11 @@ describe("SIGTERM", () => {
     return ended;
   };
 
-  it("ends the process with exit code 0 while a command is still being loaded", async () => {
+  it("ends the process with exit code 0 if the command is still being loaded", async () => {
     expect(await waiting("")).toBe(0);
   });
 
-  it("aborts the command if the command has begun, and leaves ending the process to the command", async () => {
+  it("aborts a command that is already running, and the command then ends the process", async () => {
     expect(await waiting("io.begins();")).toBe(7);
   });
 });
@@ -132,7 +132,7 @@ it("dispatch loads a command, reports its start, and then runs it", async () => 
   expect(done).toEqual(["loaded", "begins", "run"]);
 });
 
-it("dispatch shows a progress line for a command without output for two seconds, and removes it at the first output", async () => {
+it("dispatch shows a progress line once a command has printed nothing for two seconds, and removes the line at the first output", async () => {
   const shown: string[] = [];
   const seen = Promise.withResolvers<undefined>();
   const progress = (text: string): void => {

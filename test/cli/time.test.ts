@@ -29,13 +29,13 @@ describe("a time on the command line", () => {
     ["2026-03-02T08:05:12", "2026-03-02T15:05:12.000Z"],
     ["2026-03-02T15:00:00Z", "2026-03-02T15:00:00.000Z"],
     ["2026-03-02 16:00:00+01:00", "2026-03-02T15:00:00.000Z"],
-  ])("may be written as %j, which means %s in the time zone of Denver", (typed, instant) => {
+  ])("can be given as %j, which means %s in the time zone of Denver", (typed, instant) => {
     const at = instantIn(typed, { now: NOW, tz: DENVER });
     expect(at === null ? null : new Date(at).toISOString()).toBe(instant);
   });
 
   it.each(["", "tomorrow", "-2", "2h", "2026-02-30", "2026-03-02 25:00", "08:00", "-2y"])(
-    "is rejected if it is written as %j",
+    "is rejected if it is given as %j",
     (typed) => {
       expect(instantIn(typed, { now: NOW, tz: DENVER })).toBeNull();
     },

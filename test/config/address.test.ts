@@ -128,9 +128,12 @@ describe("the parser of Modbus addresses", () => {
     ['"030001", type: bool', /^coil:30000$/],
     ["30001, type: uint16", /^input:0$/],
     ["discrete:27, type: bool", /^discrete:27$/],
-  ])("reads an address in a profile as written, before YAML converts it: %s gives %s", (written, outcome) => {
-    expect(read(written)).toMatch(outcome);
-  });
+  ])(
+    "reads an address in a profile as written, without YAML's conversion to a number: %s gives %s",
+    (written, outcome) => {
+      expect(read(written)).toMatch(outcome);
+    },
+  );
 
   test("reads each notation that check --addresses prints as the same address, or rejects it as ambiguous", () => {
     const tables: readonly ModbusTable[] = ["coil", "discrete", "input", "holding"];
@@ -168,7 +171,7 @@ test.each([
   ],
   [point({ table: "coil", address: 16_384, type: "bool" }), "coil 16384 0x4000 016385 - function 1 1 bit"],
   [point({ table: "discrete", address: 65_535, type: "bool" }), "discrete 65535 0xffff 165536 - function 2 1 bit"],
-])("check --addresses prints %j in every notation: %s", (one, expected) => {
+])("check --addresses prints the point %j in every notation: %s", (one, expected) => {
   const [, row = ""] = addressTable(profileOf([one]).tags).split("\n");
   expect(row.trim().replaceAll(/ +/g, " ").split(" ").slice(1).join(" ")).toBe(expected);
 });

@@ -105,7 +105,7 @@ describe("a fault in a configuration", () => {
     expect(problemIn(`${text}\n`)).toEqual(expected);
   });
 
-  it("is reported with the file's own message if a file named in the configuration has the fault", () => {
+  it("is reported with the message for the file if a file named in the configuration is faulty", () => {
     const file = join(temporaryFolder(), "pin");
     writeFileSync(file, "12345678");
     chmodSync(file, 0o644);
@@ -113,7 +113,7 @@ describe("a fault in a configuration", () => {
     expect(problemIn(text)).toEqual(message("file.open", { file, mode: "644" }));
   });
 
-  it("is reported without the unresolved YAML alias that causes it, because the alias may be a secret", () => {
+  it("is reported without the name of an undefined YAML alias, because the name may be a secret", () => {
     const text = problemIn("service: *hunter2\n");
     expect(text).toMatchObject({ code: "config.unparsable" });
     expect(JSON.stringify(text)).not.toContain("hunter2");

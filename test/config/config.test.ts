@@ -43,6 +43,7 @@ describe("the gateway configuration", () => {
       page: { port: 8470, lan_port: 8443 },
       runtime_dir: "/run/booth-gateway",
       store: { max_bytes: 64_000_000, max_age_days: 30 },
+      retention: { records_years: 5 },
       profile_dirs: ["/etc/profiles", "/var/lib/booth-gateway/profiles", SHIPPED_PROFILES],
       log_level: "info",
       commit_interval_ms: 10_000,
@@ -172,7 +173,7 @@ describe("the gateway configuration", () => {
 describe("parametersOf", () => {
   const profile = findProfile("click-booth");
 
-  test("returns the profile's parameters for a booth without settings of its own", () => {
+  test("returns the profile's parameters for a booth that has no settings", () => {
     const parameters = parametersOf(profile, booth());
     expect(parameters.groups).toEqual({ fast: { poll_interval_ms: 1000 }, slow: { poll_interval_ms: 10_000 } });
     expect(parameters.filters).toEqual(profile.filters);
@@ -189,7 +190,7 @@ describe("parametersOf", () => {
     expect(JSON.parse(JSON.stringify(parameters))).toEqual(parameters);
   });
 
-  test("applies a booth's limits and poll groups one by one, and recomputes the mode sets that derive from changed ones", () => {
+  test("applies a booth's limits and poll groups one by one, and recomputes the mode sets derived from changed mode sets", () => {
     const parameters = parametersOf(
       profile,
       booth(`    poll: { fast: { poll_interval_ms: 500 } }

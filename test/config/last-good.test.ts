@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { loadLasting } from "../../src/config/usable.ts";
+import { loadUsableOrLastGood } from "../../src/config/usable.ts";
 import { recordFault } from "../support/faults.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
@@ -19,14 +19,14 @@ it("a truncated configuration file is rejected with an error that names it, and 
   const folder = temporaryFolder();
   const { file, text, data } = configIn(folder);
   const environment = { STATE_DIRECTORY: data };
-  const { usable: good } = loadLasting(file, environment);
+  const { usable: good } = loadUsableOrLastGood(file, environment);
   let refused = 0;
   let wrong = 0;
   for (let at = 0; at < text.length; at += 9) {
     writeFileSync(file, text);
-    loadLasting(file, environment);
+    loadUsableOrLastGood(file, environment);
     writeFileSync(file, text.slice(0, at));
-    const lasting = loadLasting(file, environment);
+    const lasting = loadUsableOrLastGood(file, environment);
     // A file that is sound although it is cut is what somebody may have meant.
     if (lasting.refused === null) continue;
     refused += 1;
@@ -61,24 +61,24 @@ it.each([
   "a configuration file that is %s is rejected, and the last good copy in the state directory is used (fault matrix row 40)",
   (name, spoil) => {
     const { file, data } = configIn(temporaryFolder());
-    const { usable: good } = loadLasting(file, {});
+    const { usable: good } = loadUsableOrLastGood(file, {});
     expect(statSync(join(data, "last-good.json")).mode & 0o777).toBe(0o600);
     spoil(file);
-    const { usable, refused } = loadLasting(file, { STATE_DIRECTORY: data });
+    const { usable, refused } = loadUsableOrLastGood(file, { STATE_DIRECTORY: data });
     expect(refused?.message).toContain(file);
     expect(usable).toEqual(good);
     recordFault({ row: 40, fault: `${name} config`, injected: 1, lost: 0, doubled: 0, wrong: 0, passed: true });
   },
 );
 
-it("loadLasting throws the fault of a faulty file if no usable last good copy of that file exists", () => {
+it("loadUsableOrLastGood throws the fault of a faulty file if no usable last good copy of that file exists", () => {
   const { file, data } = configIn(temporaryFolder());
-  loadLasting(file, {});
+  loadUsableOrLastGood(file, {});
   const other = configIn(temporaryFolder());
   writeFileSync(other.file, "service: [\n");
-  expect(() => loadLasting(other.file, {})).toThrow(other.file);
-  expect(() => loadLasting(other.file, { STATE_DIRECTORY: data })).toThrow(other.file);
+  expect(() => loadUsableOrLastGood(other.file, {})).toThrow(other.file);
+  expect(() => loadUsableOrLastGood(other.file, { STATE_DIRECTORY: data })).toThrow(other.file);
   writeFileSync(join(data, "last-good.json"), readFileSync(join(data, "last-good.json"), "utf8").slice(0, 20));
   writeFileSync(file, "service: [\n");
-  expect(() => loadLasting(file, { STATE_DIRECTORY: data })).toThrow(file);
+  expect(() => loadUsableOrLastGood(file, { STATE_DIRECTORY: data })).toThrow(file);
 });

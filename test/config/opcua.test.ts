@@ -66,7 +66,7 @@ describe("a variable of an OPC UA profile", () => {
 });
 
 describe("the configuration of a booth with an OPC UA server", () => {
-  test("may name the same server as another booth, in one file with booths on a shared Modbus line", () => {
+  test("may name the same server as another booth, in a file that also has booths on a shared Modbus line", () => {
     const opcua = 'opcua: { endpoint: "opc.tcp://plc:4840" }';
     const line = "modbus: { serial: { path: /dev/ttyUSB0 }, unit_id";
     const text = `service: { url: https://service.example }

@@ -129,7 +129,7 @@ test("a webhook's URL may have a query", () => {
   expect(refused("notices", '{ name: a, webhook: { url: "https://x.example/hook?token=4711" } }')).toBe("");
 });
 
-test("a faulty output or notice in the configuration is disabled alone, and the others stay enabled", () => {
+test("a faulty output or notice is disabled, while the other outputs and notices stay enabled", () => {
   const text = `${BOOTHS}outputs:
   - { name: good, url: mqtts://plant.example, mqtt: {} }
   - { name: shape, url: mqtts://plant.example, mqtt: { payload: xml } }
@@ -150,7 +150,7 @@ notices:
   expect(linesOf(refused_notices)).toEqual(["shape 10", "plain 11", "good 12"]);
 });
 
-test("a shared PLC connection is open to this machine only, unless the configuration lists client addresses", () => {
+test("a shared PLC connection is open only to this machine unless the configuration lists other client addresses", () => {
   const share = (text: string): string => `booths:\n  - { id: b, profile: p, modbus: { host: h, share: ${text} } }\n`;
   expect(parseConfig(share("{ port: 1502 }"), "/f").booths[0]?.modbus?.share).toEqual({
     port: 1502,
@@ -158,7 +158,9 @@ test("a shared PLC connection is open to this machine only, unless the configura
     clients: [],
     max_age_ms: 2_000,
   });
-  expect(() => parseConfig(share("{ port: 1502, address: 0.0.0.0 }"), "/f")).toThrow("needs clients");
+  expect(() => parseConfig(share("{ port: 1502, address: 0.0.0.0 }"), "/f")).toThrow(
+    "must list the addresses that may connect",
+  );
   expect(() => parseConfig(share("{ port: 1502, clients: [hmi] }"), "/f")).toThrow("not an IP address");
 });
 

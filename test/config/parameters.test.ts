@@ -38,14 +38,14 @@ describe("parametersOf", () => {
       { run: ["prep"] },
       { run: ["prep"], runtime: ["bake"] },
     ],
-  ])("applies a booth's mode sets to those of its profile: %s", (...[, profile, override, expected]) => {
+  ])("combines a booth's mode sets with the mode sets of its profile: %s", (...[, profile, override, expected]) => {
     const booth = { ...CONFIG, mode_sets: override };
     const parameters = parametersOf({ ...clickBooth(), mode_sets: completeModeSets(profile) }, booth);
     expect(parameters.mode_sets).toMatchObject(expected);
   });
 });
 
-it("parametersOf takes motor and burner sizes from the booth, and omits them if the booth has none", () => {
+it("parametersOf takes motor and burner sizes from the booth's configuration, and omits missing sizes", () => {
   const sized = parametersOf(clickBooth(), { ...CONFIG, motor_size_hp: 15, burner_size_btu_h: 1_500_000 });
   expect(sized).toMatchObject({ motor_size_hp: 15, burner_size_btu_h: 1_500_000 });
   expect(parametersOf(clickBooth(), CONFIG)).not.toHaveProperty("motor_size_hp");
@@ -57,7 +57,7 @@ it("parametersOf adds the mode of a mode bit to the mode map", () => {
   expect(parametersOf({ ...profile, tags }, CONFIG).modes).toMatchObject({ ...profile.modes, spray: "spray" });
 });
 
-it("unknownGroups returns the booth's poll groups that the profile doesn't have", () => {
+it("unknownGroups returns the poll groups that a booth configures but its profile doesn't have", () => {
   const poll = { fast: { poll_interval_ms: 500 }, quick: { poll_interval_ms: 100 } };
   expect(unknownGroups(clickBooth(), { ...CONFIG, poll })).toEqual(["quick"]);
 });
@@ -66,7 +66,7 @@ describe("withService", () => {
   const own = withFilters({ pre_filter: { limits: { minutes: 600, cycles: 20 } } });
   const hours = [{ day: "monday", start: "08:00", stop: "17:00", enabled: true }] as const;
 
-  it("applies the service's time zone, working hours and single limits, and adds no filter that the booth doesn't have", () => {
+  it("applies the service's time zone, working hours and filter limits, but adds no filter to the booth", () => {
     const filters = { pre_filter: { limits: { minutes: 700 } }, intake_filter: { limits: { days: 5 } } };
     const said = serviceRecord({ tz: "Europe/Berlin", working_hours: hours, config: { revision: 1, filters } });
     expect(withService(own, said)).toMatchObject({ tz: "Europe/Berlin", working_hours: hours });
@@ -82,7 +82,7 @@ describe("withService", () => {
   });
 });
 
-it("parametersOf omits a poll group without tags, which an unfinished profile may have", () => {
+it("parametersOf omits a poll group without tags, because an unfinished profile may have such groups", () => {
   const profile = clickBooth();
   const groups = { ...profile.groups, unused: { poll_interval_ms: 1000 } };
   expect(parametersOf({ ...profile, groups }, CONFIG).groups).toEqual(profile.groups);

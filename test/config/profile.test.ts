@@ -37,7 +37,7 @@ function refusal(text: string): ConfigError {
 }
 
 describe("a profile file", () => {
-  test("passes a tag's between range (the range the process should stay in) on to derivation", () => {
+  test("passes a tag's plausible range (between) on to the derivation", () => {
     const between = { min: 5, max: 95 };
     const text = SMALL.replace("400002, type: uint32,", "400002, type: uint32, between: { min: 5, max: 95 },");
     const [, minutes] = parseProfile(text, "p.yaml").tags;
@@ -73,7 +73,7 @@ describe("a profile file", () => {
       expect(findProfile(name)).toEqual(loadProfile(join(SHIPPED_PROFILES, `${name}.yaml`)));
   });
 
-  test("has the register addresses of the PLC's manual in the case of click-booth", () => {
+  test("has, for click-booth, the register addresses of the PLC's manual", () => {
     const places = Object.fromEntries(findProfile("click-booth").tags.map(({ name, point }) => [name, point]));
     expect(places["mode"]).toMatchObject({ table: "holding", address: 0 });
     expect(places["cycle_count"]).toMatchObject({ table: "holding", address: 16_384, type: "uint32" });
@@ -82,7 +82,7 @@ describe("a profile file", () => {
     expect(places["burner_on"]).toMatchObject({ table: "coil", address: 16_384 });
   });
 
-  test("is taken from the first folder that has it, and is rejected if it is missing or has another name inside", () => {
+  test("is taken from the first folder that contains it, and is rejected if it is missing or contains another name", () => {
     writeFileSync(join(dir, "click-booth.yaml"), SMALL.replace("name: small", "name: click-booth"));
     writeFileSync(join(dir, "other.yaml"), SMALL);
     expect(findProfile("click-booth", [dir, SHIPPED_PROFILES]).tags.length).toBe(2);
@@ -193,7 +193,7 @@ describe("a profile file", () => {
     expect(() => loadProfile(join(dir, "large.yaml"))).toThrow(/has 2000000 bytes/);
   });
 
-  test("either loads or throws a ConfigError if it is truncated at any length", () => {
+  test("loads or is rejected with a ConfigError if it is truncated at any length", () => {
     for (let length = 0; length < CLICK.length; length += 97) {
       try {
         parseProfile(CLICK.slice(0, length), "cut.yaml");

@@ -13,7 +13,7 @@ import {
   withEntry,
   writeSetUp,
 } from "../../src/config/set-up.ts";
-import { inspectConfig, loadLasting } from "../../src/config/usable.ts";
+import { inspectConfig, loadUsableOrLastGood } from "../../src/config/usable.ts";
 import { message, type Text } from "../../src/domain/message.ts";
 import { MessageError } from "../../src/domain/messages/message-error.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -37,8 +37,8 @@ describe("a configuration file without booths or without a service", () => {
     ["a service but no booths", { service: { url: URL } }, { url: URL, booths: 0 }],
     ["a booth but no service", { booths: [BOOTH] }, { url: undefined, booths: 1 }],
     ["an explicitly empty list of booths", { booths: [] }, { url: undefined, booths: 0 }],
-  ])("is valid and leaves the rest to the set-up if it has %s", (_, own, wanted) => {
-    const { usable, refused } = loadLasting(box(own).file, {});
+  ])("is valid and leaves the missing settings to the set-up if it has %s", (_, own, wanted) => {
+    const { usable, refused } = loadUsableOrLastGood(box(own).file, {});
     expect(refused).toBeNull();
     expect(usable.refused).toEqual([]);
     expect({ url: usable.config.service.url, booths: usable.booths.length }).toEqual(wanted);
@@ -48,19 +48,19 @@ describe("a configuration file without booths or without a service", () => {
     for (const text of ["", "boots: []\n", "booths: 3\n", "service: https://service.example\n"]) {
       const { file } = box({});
       writeFileSync(file, text);
-      expect(() => loadLasting(file, {})).toThrow(ConfigError);
+      expect(() => loadUsableOrLastGood(file, {})).toThrow(ConfigError);
     }
   });
 
-  it("is rejected as truncated if the gateway had booths before, unless the list of booths is explicitly empty", () => {
+  it("is rejected as truncated if the gateway had booths until then, unless the list of booths is explicitly empty", () => {
     const { file, data } = box({ service: { url: URL }, booths: [BOOTH] });
-    const good = loadLasting(file, {}).usable;
+    const good = loadUsableOrLastGood(file, {}).usable;
     writeFileSync(file, `data_dir: ${data}\nservice: { url: ${URL} }\n`);
-    const cut = loadLasting(file, {});
+    const cut = loadUsableOrLastGood(file, {});
     expect(cut.refused?.message).toContain("may be cut off");
     expect(cut.usable.booths).toEqual(good.booths);
     writeFileSync(file, `data_dir: ${data}\nservice: { url: ${URL} }\nbooths: []\n`);
-    expect(loadLasting(file, {})).toMatchObject({ refused: null, usable: { booths: [] } });
+    expect(loadUsableOrLastGood(file, {})).toMatchObject({ refused: null, usable: { booths: [] } });
   });
 });
 
@@ -80,7 +80,7 @@ describe("the file written by the set-up", () => {
     ]);
   });
 
-  it("is overridden by the operator's file key by key, where a PLC link counts as one key", () => {
+  it("is overridden by the operator's file key by key, and a PLC link counts as one key", () => {
     const below = {
       service: { url: "https://other.example" },
       booths: [
@@ -99,7 +99,7 @@ describe("the file written by the set-up", () => {
     expect(booths[0]?.modbus).not.toHaveProperty("unit_id");
   });
 
-  it("is named as the source, with its line, of each setting that comes from it", () => {
+  it("is shown, with its line, as the source of each setting that comes from this file", () => {
     const { file, data } = box(
       { log_level: "warn", booths: [{ id: "booth-1", profile: "click-booth" }] },
       { booths: [BOOTH] },
@@ -119,7 +119,7 @@ describe("the file written by the set-up", () => {
     });
   });
 
-  it("disables only the booth with a fault in it, and the error names this file and the line", () => {
+  it("disables only the booth that has a fault in this file, and the error names this file and the line", () => {
     const wrong = { ...BOOTH, id: "booth-2", modbus: { host: "tcp://plc" } };
     const { file, data } = box({ service: { url: URL }, booths: [BOOTH] }, { booths: [wrong] });
     const { booths, refused } = inspectConfig(file);
@@ -136,7 +136,7 @@ describe("the file written by the set-up", () => {
     ["of the wrong shape", '{ "service": 3 }'],
     ["with an invalid URL", '{ "service": { "url": "http://service.example" } }'],
     ["with unexpected keys", '{ "data_dir": "/tmp" }'],
-  ])("leaves the booths of the operator's file enabled if it is damaged (%s)", (_, text) => {
+  ])("is reported and ignored if it is damaged (%s), and the booths of the operator's file stay enabled", (_, text) => {
     const { file, data } = box({ service: { url: URL }, booths: [BOOTH] }, {});
     writeFileSync(join(data, SET_UP_FILE), text);
     const { booths, refused } = inspectConfig(file);
@@ -147,7 +147,7 @@ describe("the file written by the set-up", () => {
   it.each<Text>([
     "words of the PLC",
     message("trial.unread", { address: "plc:502", reason: message("plc.busy"), advice: ["a", message("plc.busy")] }),
-  ])("stores and returns the reason of a failed trial unchanged: %j", (reason) => {
+  ])("keeps the reason of a failed trial unchanged: %j", (reason) => {
     const { data } = box({}, {});
     const taken_back = { booth: "booth-1", reason, at: 5 };
     writeSetUp(data, { ...readSetUp(data), taken_back });

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { fileProblems } from "../../src/config/file-checks.ts";
-import { type Lasting, loadLasting, soundIn } from "../../src/config/usable.ts";
+import { type LoadedConfig, loadUsableOrLastGood, soundIn } from "../../src/config/usable.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { agentRuns } from "../../src/runtime/runs.ts";
@@ -38,7 +38,7 @@ async function checked(file: string): Promise<{ readonly code: number; readonly 
 /** Returns the paths that a start reports: it either ends, or disables entries, or runs without a file. */
 function started(file: string): readonly string[] {
   try {
-    const { usable } = loadLasting(file, {});
+    const { usable } = loadUsableOrLastGood(file, {});
     const { refused, refused_outputs, refused_notices, marked } = usable;
     const entries = [...refused, ...refused_outputs, ...refused_notices].flatMap(({ error }) => error.problems);
     return [...entries, ...fileProblems(marked)].map(({ path }) => path);
@@ -51,7 +51,7 @@ function started(file: string): readonly string[] {
 /** Returns the error of a reload of the file; "": it is accepted. */
 async function reloaded(file: string): Promise<string> {
   const usable = soundIn("booths: []\n", file);
-  const first: Lasting = { usable, refused: null, text: "booths: []\n" };
+  const first: LoadedConfig = { usable, refused: null, text: "booths: []\n" };
   const http = { send: () => Promise.reject(new Error("no service")), close: () => undefined };
   const idle = { agent: {} as Agent, http, become: () => Promise.resolve(), stop: () => undefined };
   const { signal } = new AbortController();

@@ -64,7 +64,7 @@ function faultsOf(text: string): readonly string[] {
   }
 }
 
-it("shapeText returns the message for a schema rule's fault code, and null for any other text", () => {
+it("shapeText returns the message for a schema rule's error code, and null for any other text", () => {
   expect(shapeText(shapeFault("config.booth_id"))).toEqual(message("config.booth_id"));
   expect(shapeText("Invalid input")).toBeNull();
   expect(render(message("config.node"))).toBe(

@@ -33,7 +33,7 @@ function block(bytes: Uint8Array, at: number): { readonly content: Buffer; reado
   return { content: Buffer.from(bytes.subarray(from, from + length)), end: from + length };
 }
 
-it("the message of a chunk (compressed block of records) equals the example in docs/reference/wire.md byte for byte", () => {
+it("a chunk message (compressed block of records) equals the example in docs/reference/wire.md byte for byte", () => {
   const message = chunkMessage(HEAD, chunkOf(Uint8Array.of(3, 0, 255), [STAGE]), Uint8Array.of(7, 8));
   const header =
     '{"gw":"gw-1","gen":2,"st":"st-1","from":41,"to":44,"s0":42,"n":4,"boot":"b1","mono0":5000,"t0":1772438405000,"facts":1}';
@@ -41,7 +41,7 @@ it("the message of a chunk (compressed block of records) equals the example in d
 });
 
 it.each([0, 1, 127, 128, 16_383, 16_384, 70_000])(
-  "a chunk message contains its body of %i bytes completely after the body's length",
+  "a chunk message contains the length of its body of %i bytes, followed by the complete body",
   (length) => {
     const body = Uint8Array.from({ length }, (_, index) => index % 251);
     const message = chunkMessage({ ...HEAD, gateway_id: "ä".repeat(90) }, chunkOf(body), Uint8Array.of(9));
@@ -53,7 +53,7 @@ it.each([0, 1, 127, 128, 16_383, 16_384, 70_000])(
   },
 );
 
-it("factLines writes one line per fact (derived record) with its corrected time and without its wall-clock time", () => {
+it("factLines writes one line per fact (derived record) with the corrected time, and omits the wall-clock time", () => {
   const line = `[43,"m","b1",7000,${String(T0 + 7_000)},"",{"bay":0,"mode":"spray","start":${String(T0)},"end":${String(T0 + 7_000)}},"good"]\n`;
   expect(factLines([STAGE, STAGE])).toBe(line + line);
   expect(factLines([])).toBe("");

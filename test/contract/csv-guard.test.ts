@@ -35,12 +35,12 @@ it.each<[string | number, string]>([
   ["＝1", "'＝1"],
   ["5-1", "5-1"],
   ["spray", "spray"],
-])("the CSV value %j is exported as %j by both the gateway and the service", (value, field) => {
+])("the gateway and the service both export the CSV value %j as %j", (value, field) => {
   expect(atBox(value)).toBe(field);
   expect(csvField(value)).toBe(field);
 });
 
-it("a CSV field of the gateway or the service starts like a formula only if the whole field is a number", () => {
+it("no CSV field of the gateway or the service starts like a formula, except a field that is a number", () => {
   expect(CSV_HEAD.startsWith("time,")).toBe(true);
   const pieces = ["-", "+", "1", ".", "e", "=", " ", "x", "@", "\t"];
   const texts = pieces.flatMap((a) => pieces.flatMap((b) => pieces.flatMap((c) => pieces.map((d) => a + b + c + d))));

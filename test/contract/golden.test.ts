@@ -38,7 +38,7 @@ const RECORDS = RARE.map(
 );
 const HEAD = { gateway_id: "gw-1", generation: 1, stream: "stream-1" };
 
-it("protocol messages that an undisturbed first session does not contain match the golden file telemetry.txt", async () => {
+it("protocol messages of rare kinds, such as an ack with a rejected record, match the golden file telemetry.txt", async () => {
   const { ingest } = boundBench();
   const batch = batchOf(HEAD, RECORDS, EPOCH);
   const poison = { ...batchOf(HEAD, RECORDS.slice(0, 3), EPOCH), s0: 11, val: [1, { an: "object" }, 3] };
@@ -50,6 +50,7 @@ it("protocol messages that an undisturbed first session does not contain match t
       generation: 2,
       oldest_seq: 41,
       newest_seq: 99,
+      acked_seq: 40,
       predecessor: { stream_id: "stream-1", last_seq: 40 },
       config_revision: 3,
     },

@@ -16,7 +16,7 @@ function reading(seq: number, change: Partial<Placed> = {}): Placed {
 
 const readings = (from: number, count: number) => Array.from({ length: count }, (_, index) => reading(from + index));
 
-it("cutBatches keeps every record once and in order, in batches without a gap, each of one boot and one clock offset", () => {
+it("cutBatches keeps every record once and in order, and each batch has no gap, one boot and one clock offset", () => {
   const step = fc.record({
     hole: fc.nat(2),
     boot: fc.constantFrom("a", "b"),
@@ -73,13 +73,13 @@ async function batchesOf(reader: ReturnType<typeof readerOf>, end: number): Prom
   return batches;
 }
 
-it("the log reader cuts the same batches as if all records had been read at once", async () => {
+it("the log reader returns the same batches as cutBatches does for the whole log at once", async () => {
   const log = readings(1, 20_000);
   const batches = await batchesOf(readerOf(log), log.length);
   expect(batches.map(({ length }) => length)).toEqual(cutBatches(log).map(({ length }) => length));
 });
 
-it("the log reader returns each record once and in order, however many records the store returns at a time", async () => {
+it("the log reader returns each record once and in order, whatever number of records the store returns per read", async () => {
   const log = readings(1, 6_000);
   const stories = fc.record({
     most: fc.array(fc.integer({ min: 1, max: 1_500 }), { minLength: 1 }),
@@ -105,18 +105,18 @@ it("the log reader returns each record once and in order, however many records t
 it.each([
   ["as many as fit", null],
   ["a few", 8],
-])("the log reader returns no records from a range that the full store dropped, when it reads %s", async (_, most) => {
+])("the log reader returns no records for a range that the full store dropped, when it reads %s", async (_, most) => {
   const reader = readerOf(readings(301, 100), undefined, 301);
   expect(await reader(50, 200, most)).toEqual({ batch: [], from: 51, to: 200 });
   expect((await reader(200, 310, most)).batch[0]?.seq).toBe(301);
 });
 
-it("the log reader rejects a read if the store lacks records that it did not drop", async () => {
+it("the log reader rejects a read if records are missing that the store did not drop", async () => {
   expect(await readerOf([], undefined, 201)(50, 200)).toEqual({ batch: [], from: 51, to: 200 });
   await expect(readerOf([], undefined, 200)(50, 200)).rejects.toThrow("no record from seq 51 on");
 });
 
-it("the log reader starts at the requested record, even if it has read ahead", async () => {
+it("the log reader starts at the requested record, even if it has already read further", async () => {
   const reader = readerOf(readings(1, 9_000));
   const { to } = await reader(0, 9_000);
   await reader(to, 9_000);

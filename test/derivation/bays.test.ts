@@ -12,7 +12,7 @@ const TWO: Parameters = {
   tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }) },
 };
 
-test("a booth with two bays is in the bays' mode with the higher priority, and each cycle belongs to one bay", () => {
+test("a booth with two bays shows the mode of higher priority, and each cycle belongs to one bay", () => {
   const booth = script(TWO);
   stay(booth, 5 * MINUTE_MS, { left: 1, right: 1 });
   live(booth, [20 * MINUTE_MS, { left: 3 }], [10 * MINUTE_MS, { left: 6, right: 3 }], [10 * MINUTE_MS, { left: 8 }]);

@@ -26,15 +26,18 @@ describe("a new boot", () => {
   it.each([
     [false, { synced: true, unsure: false }],
     [true, { synced: false, unsure: true }],
-  ])("takes its clock offset from the place that it was given (place is uncertain: %s)", (uncertain, expected) => {
-    const offset = T0 + HOUR_MS;
-    const other = { boot: "boot-3", offset: T0 + 2 * HOUR_MS, uncertain: false };
-    const state = placeBoots(begun(), [{ boot: "boot-2", offset, uncertain }, other]);
-    const { clock } = step(state, record("r", "boot-2", 500, 0)).state;
-    expect(clock).toMatchObject({ placed: true, offset, now: offset + 500, places: [other], ...expected });
-  });
+  ])(
+    "takes its clock offset from the time that the store assigned to the boot (uncertain: %s)",
+    (uncertain, expected) => {
+      const offset = T0 + HOUR_MS;
+      const other = { boot: "boot-3", offset: T0 + 2 * HOUR_MS, uncertain: false };
+      const state = placeBoots(begun(), [{ boot: "boot-2", offset, uncertain }, other]);
+      const { clock } = step(state, record("r", "boot-2", 500, 0)).state;
+      expect(clock).toMatchObject({ placed: true, offset, now: offset + 500, places: [other], ...expected });
+    },
+  );
 
-  it("without a place takes its time from its first record, and counts as placed after a clock record", () => {
+  it("without an assigned time takes the time of its first record, and counts as placed after a clock record", () => {
     const read = step(begun(), record("r", "boot-2", 500, T0 + HOUR_MS)).state.clock;
     expect(read).toMatchObject({ placed: false, synced: false, now: T0 + HOUR_MS });
     const told = step(begun(), record("t", "boot-2", 500, T0 + HOUR_MS)).state.clock;
@@ -44,7 +47,7 @@ describe("a new boot", () => {
   it.each([
     [-HOUR_MS, HOUR_MS],
     [HOUR_MS, 2 * HOUR_MS],
-  ])("with a step of %i ms in its first clock record corrects time forward but never back", (by, expected) => {
+  ])("with a step of %i ms in its first clock record moves corrected time forward, but never back", (by, expected) => {
     const read = step(begun(), record("r", "boot-2", 500, T0 + HOUR_MS)).state;
     const { clock } = step(read, record("t", "boot-2", 600, T0 + HOUR_MS + 100 + by)).state;
     expect(clock.now).toBe(T0 + expected + 100);
@@ -54,7 +57,7 @@ describe("a new boot", () => {
 describe("the present time", () => {
   const present = (boot: string, mono: number) => ({ boot, mono: () => mono, wall: () => 77 });
 
-  it("correctedNow uses the offset of the state's boot or, in another boot, the wall clock, and never precedes the last known instant", () => {
+  it("correctedNow uses the boot's clock offset, or else the wall clock, and is never before the last known instant", () => {
     const state = begun();
     expect(correctedNow(state, present("boot-1", MONO0 + HOUR_MS))).toBe(T0 + HOUR_MS);
     expect(correctedNow(state, present("boot-1", 5))).toBe(state.clock.now);
@@ -65,7 +68,7 @@ describe("the present time", () => {
     expect(correctedNow(undefined, present("boot-1", 5))).toBe(77);
   });
 
-  it("syncedOffset returns the offset only for the boot that was synced", () => {
+  it("syncedOffset returns an offset only for the boot whose clock was synced", () => {
     const state = begun();
     expect(syncedOffset(state, "boot-1")).toEqual({ offset: T0 - MONO0, unsure: false });
     expect(syncedOffset(state, "boot-2")).toBeNull();
@@ -79,7 +82,7 @@ describe("a booth with two bays", () => {
   it.each([
     [3, false],
     [6, true],
-  ])("after a gap that ends in code %i has a stage with is_new_start %s", (code, is_new_start) => {
+  ])("has, after a gap that ends in mode code %i, a stage with is_new_start %s", (code, is_new_start) => {
     const booth = lived(TWO, [10 * MINUTE_MS, { left: 3, right: 1 }], { gap_ms: HOUR_MS });
     live(booth, [10 * MINUTE_MS, { left: code, right: 1 }], [10 * MINUTE_MS, { left: 0, right: 0 }]);
     const stages = valuesOf(run(booth, TWO).facts, "m").filter(({ bay }) => bay === 0);
@@ -116,7 +119,7 @@ describe("a booth with two bays", () => {
   });
 });
 
-it("seqOfEntry returns the sequence number of the entry's record for an entry id", () => {
+it("seqOfEntry returns the sequence number of the record of a filter entry", () => {
   const parameters = withFilters({ exhaust_filter: { limits: {} } });
   const booth = lived(parameters, [HOUR_MS, { mode: 1 }]);
   for (const id of ["one", "two"]) {

@@ -31,7 +31,7 @@ describe("filter overuse", () => {
     [30 * MINUTE_MS, "on_time", 0],
     [30 * MINUTE_MS + 1, "late", 1],
   ])(
-    "a filter with a limit of 30 min that is changed after %i ms of use is %s, with %i ms of overuse",
+    "a filter with a limit of 30 min that is changed after %i ms of use is %s and has %i ms of overuse",
     (at, service, overuse_ms) => {
       const booth = script(OWN);
       enterFilter(booth, 0);
@@ -45,7 +45,7 @@ describe("filter overuse", () => {
     [-1, 0],
     [0, 1],
     [1, 1],
-  ])("a filter that is removed %i ms after the end of a cycle has %i cycle(s) in overuse", (by, cycles) => {
+  ])("a filter removed %i ms after the end of a cycle has %i cycle(s) in overuse", (by, cycles) => {
     const booth = script(OWN);
     enterFilter(booth, 0);
     live(booth, [40 * MINUTE_MS, { mode: 3 }], [10 * MINUTE_MS, { mode: 1 }]);
@@ -54,15 +54,18 @@ describe("filter overuse", () => {
   });
 });
 
-describe("filter changes by the PLC's counter", () => {
+describe("filter changes that the PLC's counter shows", () => {
   it.each([
     [49.9, 1],
     [50, 0],
     [50.1, 0],
-  ])("a counter that falls to %d of 1,000 min shows %i filter change(s)", (value, count) => {
-    const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 }], [MINUTE_MS, { exhaust: value }]);
-    expect(changes(booth)).toHaveLength(count);
-  });
+  ])(
+    "a counter with a limit of 1,000 min that falls from 600 min to %d min shows %i filter change(s)",
+    (value, count) => {
+      const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 }], [MINUTE_MS, { exhaust: value }]);
+      expect(changes(booth)).toHaveLength(count);
+    },
+  );
 
   it.each([
     ["alone", { exhaust: 0 }, 1],
@@ -91,13 +94,16 @@ describe("filter changes by the PLC's counter", () => {
     [59.9, 61 * MINUTE_MS - 59.9 * MINUTE_MS],
     [60, MINUTE_MS],
     [60.1, 61 * MINUTE_MS],
-  ])("a counter that falls to %d min in a gap of one hour dates the change to %i ms and flags it", (value, at) => {
-    const parameters = withFilters({ exhaust_filter: { limits: { minutes: 10_000 } } }, COUNTED.tags);
-    const booth = lived(parameters, [MINUTE_MS, { mode: 3, exhaust: 6000 }], { gap_ms: HOUR_MS });
-    live(booth, [5 * MINUTE_MS, { mode: 3, exhaust: value }], [5 * MINUTE_MS, { mode: 1 }]);
-    const change = valuesOf(run(booth, parameters).facts, "f").find(({ source }) => source === "plc_reset");
-    expect([(change?.installed_at ?? 0) - T0, change?.flagged]).toEqual([at, true]);
-  });
+  ])(
+    "a counter that falls to %d min during a gap of one hour dates the change to %i ms, flagged as uncertain",
+    (value, at) => {
+      const parameters = withFilters({ exhaust_filter: { limits: { minutes: 10_000 } } }, COUNTED.tags);
+      const booth = lived(parameters, [MINUTE_MS, { mode: 3, exhaust: 6000 }], { gap_ms: HOUR_MS });
+      live(booth, [5 * MINUTE_MS, { mode: 3, exhaust: value }], [5 * MINUTE_MS, { mode: 1 }]);
+      const change = valuesOf(run(booth, parameters).facts, "f").find(({ source }) => source === "plc_reset");
+      expect([(change?.installed_at ?? 0) - T0, change?.flagged]).toEqual([at, true]);
+    },
+  );
 });
 
 describe("filter entries", () => {
@@ -105,7 +111,7 @@ describe("filter entries", () => {
     [12 * HOUR_MS - 1, 1],
     [12 * HOUR_MS, 1],
     [12 * HOUR_MS + 1, 2],
-  ])("an entry %i ms after the PLC's reset makes %i filter change(s) together with the reset", (after, count) => {
+  ])("an entry %i ms after the PLC's reset counts with the reset as %i filter change(s)", (after, count) => {
     const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 }], [13 * HOUR_MS, { exhaust: 0 }]);
     enterFilter(booth, MINUTE_MS + after);
     stay(booth, 5 * MINUTE_MS, { mode: 1 });
@@ -117,7 +123,7 @@ describe("filter entries", () => {
     [-1, 0],
     [0, 0],
     [1, 1],
-  ])("an entry dated %i ms after the present installation adds %i filter change(s)", (by, more) => {
+  ])("an entry dated %i ms after the present filter's installation adds %i filter change(s)", (by, more) => {
     const far = withFilters({ exhaust_filter: { limits: { minutes: 3000 } } });
     const booth = script(far);
     enterFilter(booth, 0);
@@ -136,7 +142,7 @@ describe("filter entries", () => {
     [36.5 * HOUR_MS - 1, 30],
     [36.5 * HOUR_MS, 30],
     [36.5 * HOUR_MS + 1, 0],
-  ])("an entry that is dated back by %i ms moves %i min of use to the new filter", (ago, minutes) => {
+  ])("an entry dated back by %i ms moves %i min of use to the new filter", (ago, minutes) => {
     const far = withFilters({ exhaust_filter: { limits: { minutes: 3000 } } });
     const booth = script(far);
     enterFilter(booth, 0);
@@ -152,7 +158,7 @@ describe("new parameters", () => {
     [29, true],
     [30, true],
     [31, false],
-  ])("with a limit of %i cycles after 30 used cycles let the overuse continue: %s", (cycles, runs) => {
+  ])("with a limit of %i cycles, set after 30 cycles of use, let an open overuse continue: %s", (cycles, runs) => {
     const limited = (limit: number): Parameters =>
       uncounted(withFilters({ exhaust_filter: { limits: { cycles: limit } } }));
     const booth = script(limited(3));

@@ -35,7 +35,7 @@ describe("the check dwell (a mode lasts too long)", () => {
     [6, 4 * HOUR_MS, 0],
     [6, 4 * HOUR_MS + 1, 1],
     [1, 13 * HOUR_MS, 0],
-  ])("reports, for code %i over %i ms, %i incident(s)", (mode, ms, count) => {
+  ])("reports mode code %i, after a duration of %i ms, as %i incident(s)", (mode, ms, count) => {
     const booth = lived(SENSED, [ms, { mode }], [MINUTE_MS, { mode: 0 }]);
     expect(firstSeen(booth, "dwell")).toHaveLength(count);
   });
@@ -45,7 +45,7 @@ describe("the check dwell (a mode lasts too long)", () => {
     [60_000, 6, 0],
     [60_001, 6, 0],
     [59_999, 3, 0],
-  ])("reports, for a purge of %i ms before code %i, %i incident(s)", (ms, next, count) => {
+  ])("reports a purge of %i ms followed by mode code %i as %i incident(s)", (ms, next, count) => {
     const booth = lived(SENSED, [ms, { mode: 5 }], [MINUTE_MS, { mode: next }]);
     expect(firstSeen(booth, "dwell")).toHaveLength(count);
   });
@@ -61,7 +61,7 @@ describe("a constant sensor value", () => {
     [30 * MINUTE_MS + 1, 0, "non_zero", [30 * MINUTE_MS + 1]],
     [30 * MINUTE_MS, 21, "non_zero", []],
     [30 * MINUTE_MS, 0, "stuck", []],
-  ])("after %i ms in use at %i opens incidents of the check %s at %j ms", (...[ms, air, check, seen]) => {
+  ])("after %i ms in use at the value %i opens incidents of the check %s at %j ms", (...[ms, air, check, seen]) => {
     expect(firstSeen(again(ms, { mode: 3, air, fan: 100 }), check)).toEqual(seen);
   });
 });
@@ -74,7 +74,7 @@ describe("the gateway's clock", () => {
     [1999, 0],
     [2000, 0],
     [2001, 1],
-  ])("after a correction by %i ms with a witness has %i incident(s)", (by, count) => {
+  ])("after a correction by %i ms from a time source has %i incident(s)", (by, count) => {
     const booth = lived(SENSED, [MINUTE_MS, { mode: 1 }]);
     put(booth, { kind: "t", value: { wall: T0 + booth.now + by, state: "synced", witness: "service" } });
     stay(booth, MINUTE_MS);
@@ -99,7 +99,7 @@ describe("the check gap (silence in working hours)", () => {
     // Ten days without power, from Monday morning on.
     ["00:00:00", "01:00:00", 10 * MINUTE_MS, 250 * HOUR_MS, 1],
   ])(
-    "reports, with the shift %s-%s and a silence from %i ms for %i ms, %i incident(s)",
+    "reports, for the shift %s-%s and a silence from %i ms that lasts %i ms, %i incident(s)",
     (...[start, stop, from, gap, count]) => {
       const parameters = shifts(start, stop);
       const booth = lived(parameters, [from + 1, { mode: 1 }], { gap_ms: gap - 1 }, [MINUTE_MS, { mode: 1 }]);
@@ -126,7 +126,7 @@ describe("open incidents", () => {
     [9, 0],
     [10, 1],
     [11, 1],
-  ])("after %i consecutive good evaluations of their sensor are resolved: %i incident(s)", (good, count) => {
+  ])("after %i good readings in a row of their sensor are resolved: %i incident(s)", (good, count) => {
     const booth = lived(SENSED, [5000, { mode: 1, air: 401 }]);
     for (let turn = 0; turn < good; turn += 1) stay(booth, 5000, { air: 20 + turn });
     poll(booth);
@@ -138,7 +138,7 @@ describe("open incidents", () => {
     [99, 0],
     [100, 0],
     [101, 1],
-  ])("beyond the limit of 100 are resolved, oldest first (%i open, %i resolved)", (open, count) => {
+  ])("are limited to 100, and the oldest are resolved (%i opened, %i resolved)", (open, count) => {
     const booth = script(SENSED);
     for (let turn = 0; turn < open; turn += 1) {
       put(booth, {
@@ -165,7 +165,7 @@ it.each([
 });
 
 describe("a stuck sensor", () => {
-  it("is not reported for time that is not in use, and a new value restarts its timer", () => {
+  it("is not reported for time outside use, and a new value restarts the timer", () => {
     const booth = lived(SENSED, [2 * HOUR_MS, { mode: 1, air: 21, fan: 100 }]);
     forget(booth);
     poll(booth, { air: 21 });

@@ -30,7 +30,7 @@ describe("a sensor with a constant value", () => {
   it.each([
     ["stuck", 21, { op: "stuck", duration_minutes: 30, in_use_only: true }],
     ["non_zero", 0, { op: "non_zero", min_count: 1, in_use_only: true, duration_minutes: 30 }],
-  ])("opens the incident %s, which names its rule", (check, value, logic) => {
+  ])("opens an incident of the check %s with the check's rule", (check, value, logic) => {
     const booth = stuck(value);
     stay(booth, MINUTE_MS);
     expect(found(booth, check)[0]?.logic).toEqual(logic);
@@ -46,7 +46,7 @@ describe("a sensor with a constant value", () => {
 
 describe("a value that acquisition rejects", () => {
   it.each(["sentinel", "between"])(
-    "opens the incident %s, which is resolved 10 min after the first good value",
+    "opens an incident of the check %s, which is resolved 10 min after the first good value",
     (event) => {
       const booth = lived(ALL, [MINUTE_MS, { mode: 1, air: 20 }]);
       put(booth, { kind: "e", value: { event, detail: "refused", tag: "air" } });
@@ -55,7 +55,7 @@ describe("a value that acquisition rejects", () => {
     },
   );
 
-  it("opens an incident of another check (torn), which is resolved 10 min after it occurred", () => {
+  it("opens, if torn, an incident that is resolved after 10 min even without a good value", () => {
     const booth = lived(ALL, [MINUTE_MS, { mode: 1, air: 20 }]);
     put(booth, { kind: "e", value: { event: "torn", detail: "refused", tag: "air" } });
     live(booth, [30 * MINUTE_MS, { air: null }], [30 * MINUTE_MS, { air: 21 }]);
@@ -63,13 +63,13 @@ describe("a value that acquisition rejects", () => {
   });
 });
 
-it("an unmapped mode code is an incident for as long as it is read", () => {
+it("an unmapped mode code keeps its incident open for as long as the code is read", () => {
   const booth = lived(ALL, [30 * MINUTE_MS, { mode: 77 }], { gap_ms: HOUR_MS }, [MINUTE_MS, { mode: 1 }]);
   expect(ends(booth, "unmapped")).toEqual([40]);
 });
 
 describe("a contradiction between readings", () => {
-  it("is not reported for a bake that is cold only in its first minutes", () => {
+  it("is not reported for a bake that is cold only in its first 15 minutes", () => {
     const booth = script(ALL);
     for (let minute = 0; minute < 15; minute += 1) stay(booth, MINUTE_MS, { mode: 6, air: 20 + minute });
     stay(booth, 20 * MINUTE_MS, { air: 60 });
@@ -86,7 +86,7 @@ describe("a contradiction between readings", () => {
     return booth;
   }
 
-  it("is resolved after ten good readings", () => {
+  it("is resolved after ten readings without the contradiction", () => {
     const booth = standing();
     for (let turn = 0; turn < 12; turn += 1) {
       poll(booth, { fan: 50 + turn }, "slow");
@@ -95,7 +95,7 @@ describe("a contradiction between readings", () => {
     expect(ends(booth, "cross")).toEqual([3]);
   });
 
-  it("is resolved if the fan is no longer read", () => {
+  it("is resolved if the PLC's fan speed is no longer read", () => {
     const booth = standing();
     stay(booth, HOUR_MS);
     const [end = NaN] = ends(booth, "cross");
@@ -103,7 +103,7 @@ describe("a contradiction between readings", () => {
     expect(end).toBeLessThanOrEqual(13);
   });
 
-  it("a cold bake is judged by the bay that has been baking longer", () => {
+  it("is reported for a cold bake if one bay has baked long enough, even if the other bay has just started", () => {
     const bays: Parameters = {
       ...ALL,
       tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }), air: tag("air_temperature", "C") },
@@ -115,14 +115,14 @@ describe("a contradiction between readings", () => {
 });
 
 describe("the gateway's clock", () => {
-  it("opens an incident that names its rule if it is corrected", () => {
+  it("opens an incident with the check's rule if the clock is corrected", () => {
     const booth = lived(ALL, [MINUTE_MS, { mode: 1 }]);
     put(booth, { kind: "t", value: { wall: T0, state: "stepped" } });
     stay(booth, MINUTE_MS);
     expect(found(booth, "clock_skew")[0]?.logic).toEqual({ op: "clock_skew", max_seconds: 2 });
   });
 
-  it("opens no incident while it is unconfirmed, even if it is an hour off", () => {
+  it("opens no incident while the clock is unconfirmed, even if the clock is an hour off", () => {
     const booth = lived(ALL, [MINUTE_MS, { mode: 1 }]);
     put(booth, { kind: "t", value: { wall: T0 + HOUR_MS, state: "unsynced" } });
     stay(booth, MINUTE_MS);

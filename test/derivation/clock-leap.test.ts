@@ -41,7 +41,7 @@ it.each([
   expect(isSettled(after(...leapt, vouched(HOUR_MS + elapsed, T0 + YEAR + elapsed)))).toBe(settled);
 });
 
-it("after a reboot following a leap of the clock, isSettled returns true only once a day of elapsed time has passed in the new boot", () => {
+it("after a leap of the clock and a reboot, isSettled returns true once the new boot has lasted for a day", () => {
   const leapt = [vouched(0, T0), vouched(HOUR_MS, T0 + YEAR), vouched(7, T0 + YEAR + HOUR_MS, "b")];
   const later = (elapsed: number): DeriveState =>
     after(...leapt, vouched(7 + elapsed, T0 + YEAR + HOUR_MS + elapsed, "b"));

@@ -51,7 +51,7 @@ function isTrue(spans: readonly Span[]): boolean {
 }
 
 test.each([DAY_MS, -DAY_MS, 1000, -1000])(
-  "a wall clock that steps by %i ms at any point without a witness changes no stage",
+  "a wall clock that steps by %i ms at any point, unconfirmed by a time source, changes no stage",
   (by) => {
     const random = seededRandom(SEED + Math.abs(by) + (by < 0 ? 1 : 0));
     let wrong = 0;
@@ -76,7 +76,7 @@ test.each([DAY_MS, -DAY_MS, 1000, -1000])(
   },
 );
 
-test("a clock that was a day slow until the service corrects it adds the correction to the open stage as uncertain time", () => {
+test("if a clock is a day slow until the service corrects it, the open stage grows by a day of uncertain time", () => {
   const random = seededRandom(SEED + 3);
   let wrong = 0;
   for (let point = 0; point < POINTS; point += 1) {
@@ -107,7 +107,7 @@ test("a clock that was a day slow until the service corrects it adds the correct
   expect(wrong).toBe(0);
 });
 
-test("after a fast clock is corrected, corrected time stands still until true time has caught up, and no time counts twice", () => {
+test("after a fast clock is corrected, corrected time stands still until true time catches up, so that no time counts twice", () => {
   const heardAt = 905_000;
   const folded = live({ wall: (ms) => T0 + ms + 600_000, service: (ms) => (ms >= heardAt ? T0 : null) });
   const spans = spansOf(folded);
@@ -120,7 +120,7 @@ test("after a fast clock is corrected, corrected time stands still until true ti
   expect(spans.reduce((sum, { start, end }) => sum + end - start, 0)).toBe(LENGTH_MS - 600_000);
 });
 
-test("an uptime over 49.7 days (more than 32 bits of ms) leaves all durations exact", () => {
+test("an uptime over 49.7 days (2^32 ms) leaves all durations exact", () => {
   // A counter of 32 bits would wrap in the middle of it.
   const mono0 = 2 ** 32 - LENGTH_MS / 2;
   const spans = spansOf(live({ mono0, wall: (ms) => T0 + ms }));
@@ -137,7 +137,7 @@ test("an uptime over 49.7 days (more than 32 bits of ms) leaves all durations ex
   expect(wrong).toBe(0);
 });
 
-test("the clock tests notice a planted clock that believes a step without a witness", () => {
+test("the clock tests detect a planted bug that accepts a clock step without confirmation by a time source", () => {
   const believed = commit(
     clockedEntries({ ...RIGHT, wall: (ms) => T0 + ms + (ms > 700_000 ? DAY_MS : 0) }),
     PLAIN,

@@ -80,13 +80,13 @@ describe("the fall of a counter", () => {
     expect(countOf({ ...pair, restarted: false })).toEqual({ kind, delta });
   });
 
-  it("is unexplained if the counter's fastest rate is unknown", () => {
+  it("is unexplained if the counter's maximum rate is unknown", () => {
     const counter = { step: 1, modulus: 65_536, retained: true };
     const pair = { previous: 65_535, next: 0, elapsed_ms: HOUR_MS, restarted: false, counter };
     expect(countOf({ ...pair, max_rate_per_h: undefined })).toEqual({ kind: "unexplained", delta: 0 });
   });
 
-  it("is a reset with evidence of a restart, and adds only plausible counts", () => {
+  it("is a reset if the PLC restarted, and adds the new value only if the value is plausible", () => {
     const counter = { step: 1, retained: true };
     const pair = { previous: 5000, elapsed_ms: HOUR_MS, restarted: true, counter, max_rate_per_h: 6 };
     expect(countOf({ ...pair, next: 10 })).toEqual({ kind: "reset", delta: 10 });
@@ -117,7 +117,7 @@ describe("the total of a booth's counter", () => {
   });
 });
 
-describe("a PLC counter that falls to 0", () => {
+describe("the fall of a PLC counter to 0", () => {
   const counted = (retained: boolean) => ({
     ...PARAMETERS,
     tags: {
@@ -148,7 +148,7 @@ describe("a PLC counter that falls to 0", () => {
     [false, 15_000, true, false],
     [false, 15_001, true, true],
     [true, 15_001, true, false],
-  ])("with retained %s, unread for %i ms and a gateway restart %s is a loss of PLC memory: %s", (...row) => {
+  ])("counts as lost PLC memory (counter retained: %s, unread for %i ms, gateway restarted: %s): %s", (...row) => {
     const [retained, gap, rebooted, expected] = row;
     expect(isLoss(retained, gap, rebooted)).toBe(expected);
   });

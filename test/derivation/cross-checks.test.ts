@@ -30,7 +30,7 @@ function shown(ms: number, values: Record<string, TagValue>, after: Record<strin
   return booth;
 }
 
-describe("the cross-check for a cold bake (20 min to warm up)", () => {
+describe("the cross-check for a cold bake (20 min allowed for warm-up)", () => {
   const DUE = 20 * MINUTE_MS;
   it.each([
     [DUE + 14_999, 39.9, []],
@@ -38,7 +38,7 @@ describe("the cross-check for a cold bake (20 min to warm up)", () => {
     [DUE + 15_001, 39.9, [DUE + 15_000]],
     [30 * MINUTE_MS, 40, []],
     [30 * MINUTE_MS, 40.1, []],
-  ])("after %i ms at %f C reports contradictions at %j ms", (ms, air, expected) => {
+  ])("after a bake of %i ms at %f °C reports contradictions at %j ms", (ms, air, expected) => {
     const booth = lived(SENSED, [DUE, { mode: 6, air, fan: 100 }]);
     forget(booth);
     live(booth, [ms - DUE, { air }], [MINUTE_MS, { air: 50 }]);
@@ -46,18 +46,18 @@ describe("the cross-check for a cold bake (20 min to warm up)", () => {
   });
 });
 
-describe("the cross-check for fans in spray (60 s to start)", () => {
+describe("the cross-check for fans in spray (60 s allowed for the start)", () => {
   it.each([
     [60_000, 0.9, []],
     [60_001, 0.9, [60_000]],
     [60_002, 0.9, [60_000]],
     [90_000, 1, []],
     [90_000, 1.1, []],
-  ])("after %i ms with fans at %f percent reports contradictions at %j ms", (ms, fan, expected) => {
+  ])("after a spray of %i ms with fans at %f percent reports contradictions at %j ms", (ms, fan, expected) => {
     expect(firstSeen(shown(ms, { mode: 3, air: 20, fan }, { fan: 100 }))).toEqual(expected);
   });
 
-  it("also allows 60 s without fans if they stop during spray", () => {
+  it("allows 60 s without fans even if the fans stop during spray", () => {
     const booth = lived(SENSED, [10 * MINUTE_MS, { mode: 3, fan: 100 }], [30_000, { fan: 0 }]);
     stay(booth, 10 * MINUTE_MS, { fan: 100 });
     expect(firstSeen(booth)).toEqual([]);
@@ -87,18 +87,18 @@ describe("the cross-check for an open door in bake (2 min allowed)", () => {
     [2 * MINUTE_MS, 6, []],
     [2 * MINUTE_MS + 1, 6, [2 * MINUTE_MS]],
     [3 * MINUTE_MS, 3, []],
-  ])("after %i ms with an open door in code %i reports contradictions at %j ms", (ms, mode, expected) => {
+  ])("after %i ms with an open door in mode code %i reports contradictions at %j ms", (ms, mode, expected) => {
     expect(firstSeen(shown(ms, { mode, fan: 100, door: true }, { door: false }))).toEqual(expected);
   });
 
-  it("restarts its timer after the door was shut", () => {
+  it("restarts the allowed time after the door was shut", () => {
     const booth = shown(90_000, { mode: 6, fan: 100, door: true }, { door: false });
     live(booth, [90_000, { door: true }], [5000, { door: false }]);
     expect(seen(booth)).toEqual([]);
   });
 });
 
-describe("the cross-check of two groups with different poll intervals", () => {
+describe("the cross-check of two tags with different poll intervals", () => {
   /** Reads the burner each second, and the fan `lag` ms after it started. */
   function started(lag: number, burner_ms: number): Script {
     const booth = script(SLOW_FAN);
@@ -124,7 +124,7 @@ describe("the cross-check of two groups with different poll intervals", () => {
     expect(firstSeen(started(lag, 1), SLOW_FAN)).toEqual(expected);
   });
 
-  it("reports a contradiction if the fan is still off at its next reading", () => {
+  it("reports a contradiction if the fan is still off at the next reading of the fan", () => {
     const booth = script(SLOW_FAN);
     poll(booth, { fan: 0 }, "slow");
     stay(booth, 10_000, { mode: 1, burner: false });
@@ -143,7 +143,7 @@ describe("the cross-check of two groups with different poll intervals", () => {
   });
 });
 
-it("a contradiction without further readings stays open until it ends, for any commit size", () => {
+it("a contradiction stays open without further readings until it ends, whatever the commit size", () => {
   const booth = shown(45 * MINUTE_MS, { mode: 1, fan: 0, burner: true }, { burner: false });
   stay(booth, 20 * MINUTE_MS, { mode: 0 });
   const [one, ...more] = seen(booth);
@@ -155,7 +155,7 @@ it("a contradiction without further readings stays open until it ends, for any c
   expect(seen(booth, SENSED, [50]).map(([first]) => first)).toEqual([15_000]);
 });
 
-it("a clock that is put forward by an hour does not lengthen a contradiction", () => {
+it("a clock correction by an hour does not lengthen a contradiction", () => {
   const booth = lived(SENSED, [10_000, { mode: 1, fan: 0, burner: true }]);
   put(booth, { kind: "t", value: { wall: T0 + 60 * MINUTE_MS + booth.now, state: "synced", witness: "service" } });
   stay(booth, 4000);

@@ -54,14 +54,14 @@ describe("the daily comparison of PLC counts and derived counts", () => {
     [DAY_MS + 15 * MINUTE_MS - 1, []],
     [DAY_MS + 15 * MINUTE_MS, [DAY_MS + 15 * MINUTE_MS]],
     [DAY_MS + 15 * MINUTE_MS + 1, [DAY_MS + 15 * MINUTE_MS + 1]],
-  ])("runs 15 min after the end of the day (last record at %i ms, mismatches at %j)", (last, at) => {
+  ])("runs 15 min after the end of the day (last record at %i ms, mismatches reported at %j ms)", (last, at) => {
     const booth = lived(FILTERED, [HOUR_MS, { mode: 1, cycles: 10 }], [HOUR_MS, { cycles: 11 }]);
     live(booth, [DAY_MS - 3 * HOUR_MS, { cycles: 12 }], [last - DAY_MS + HOUR_MS]);
     heartbeat(booth);
     expect(mismatches(booth).map((one) => one.at)).toEqual(at);
   });
 
-  it("waits for the end of a gap that spans midnight, and ignores what counters show for the gap", () => {
+  it("waits for the end of a gap that spans midnight, and ignores the counters' rise over the gap", () => {
     const booth = script(FILTERED);
     live(booth, [23 * HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 100 }], [MINUTE_MS, { cycles: 13 }]);
     silence(booth, 2 * HOUR_MS);
@@ -77,11 +77,11 @@ describe("the daily comparison of PLC counts and derived counts", () => {
     [{ cycles: 1, meter: 5.1, exhaust: 6 }, []],
     [{ meter: 5.2 }, ["runtime_mismatch"]],
     [{ cycles: 2, meter: 5.2, exhaust: 6.1 }, ["cycle_mismatch", "runtime_mismatch", "filter_mismatch"]],
-  ])("for an idle day in which the counters rise by %j reports %j", (by, checks) => {
+  ])("reports, for an idle day in which the counters rise by %j, the mismatches %j", (by, checks) => {
     expect(mismatches(idleDay(by)).map(({ check }) => check)).toEqual(checks);
   });
 
-  it("starts from zero each day", () => {
+  it("counts from zero each day", () => {
     const booth = lived(FILTERED, [HOUR_MS, { mode: 1, cycles: 10 }], [HOUR_MS, { cycles: 11 }], [DAY_MS, {}]);
     heartbeat(booth);
     live(booth, [HOUR_MS, { cycles: 12 }], [DAY_MS, {}]);
@@ -91,7 +91,7 @@ describe("the daily comparison of PLC counts and derived counts", () => {
 });
 
 describe("the daily comparison of PLC counts and derived counts", () => {
-  it("skips filters that were changed or added during the day", () => {
+  it("skips filters that were changed or configured during the day", () => {
     const later = withFilters(
       { ...FILTERED.filters, pre_filter: { limits: { minutes: 5000 } } },
       { exhaust: minutesTag("exhaust_filter"), pre: minutesTag("pre_filter") },
@@ -104,7 +104,7 @@ describe("the daily comparison of PLC counts and derived counts", () => {
     expect(mismatches(booth)).toEqual([]);
   });
 
-  it("reports times in minutes and gives its reason in plain words", () => {
+  it("reports times in minutes and gives the reason as a sentence", () => {
     const booth = lived(FILTERED, [HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 100 }]);
     live(booth, [HOUR_MS, { mode: 3, meter: 130.5, exhaust: 120 }], [DAY_MS, { mode: 1, cycles: 14 }]);
     heartbeat(booth);
@@ -129,7 +129,7 @@ it.each([
   [40, 37, true],
   [38, 40, false],
   [37, 40, true],
-])("%i cycles by the PLC and %i derived cycles are a mismatch: %s", (plc, derived, is) => {
+])("%i cycles counted by the PLC and %i derived cycles are a mismatch: %s", (plc, derived, is) => {
   expect(cyclesDiffer(plc, derived)).toBe(is);
 });
 
@@ -141,7 +141,7 @@ it.each([
   [10 * HOUR_MS, -720_000 - 6000 + 1, false],
   [10 * HOUR_MS, -720_000 - 6000, false],
   [10 * HOUR_MS, -720_000 - 6000 - 1, true],
-])("%i ms by the meter and a derived time that is off by %i ms are a mismatch: %s", (plc, by, is) => {
+])("%i ms by the PLC's meter and a derived time that differs by %i ms are a mismatch: %s", (plc, by, is) => {
   expect(timeDiffers(plc, plc + by, 6000)).toBe(is);
   expect(timeDiffers(plc + by, plc, 6000)).toBe(is);
 });

@@ -44,11 +44,11 @@ describe("an hour's energy estimate", () => {
     // Loads are clipped to 0..100 %.
     [{ flame: 130, fan: 130 }, [10, 14.914]],
     [{ flame: -5, fan: -5 }, [0, 0]],
-  ])("at burner and fan loads of %j is %j therm and kWh", (values, expected) => {
+  ])("at the burner and fan loads %j is %j (therm and kWh)", (values, expected) => {
     expect(hourOf(values)).toEqual(expected);
   });
 
-  it("is 0 for a machine without a size or without a reading of its load", () => {
+  it("is 0 for a machine without a configured size, and for a load that is not read", () => {
     const { tags, burner_size_btu_h = NaN, motor_size_hp = NaN } = SIZED;
     const no_burner = { ...PLAIN, tags, motor_size_hp };
     const no_motor = { ...PLAIN, tags, burner_size_btu_h };
@@ -57,11 +57,11 @@ describe("an hour's energy estimate", () => {
     expect(hourOf({ fan: 100 })).toEqual([0, 14.914]);
   });
 
-  it("is not made if a meter is configured", () => {
+  it("is 0 if a meter is configured", () => {
     expect(hourOf({ flame: 100, fan: 100, gas: 7, power: 7 }, METERED)).toEqual([0, 0]);
   });
 
-  it("uses the machine size in force at each moment", () => {
+  it("uses the machine size that is configured at each moment", () => {
     const booth = lived(SIZED, [30 * MINUTE_MS, { mode: 3, flame: 100, fan: 0 }]);
     put(booth, { kind: "p", value: { ...SIZED, burner_size_btu_h: 500_000 } });
     live(booth, [30 * MINUTE_MS], [11 * MINUTE_MS, { flame: 0 }]);
@@ -70,12 +70,12 @@ describe("an hour's energy estimate", () => {
   });
 });
 
-describe("the work of an hour's energy estimate", () => {
+describe("the burner work in an hour's energy estimate", () => {
   it.each([
     [14_999, 10 * MINUTE_MS + 14_999],
     [15_000, 10 * MINUTE_MS + 15_000],
     [15_001, 10 * MINUTE_MS],
-  ])("with a silence of %i ms covers %i ms until the load is read again", (gap, worked) => {
+  ])("includes, for a silence of %i ms before the load is read again, %i ms of work", (gap, worked) => {
     const booth = lived(SIZED, [10 * MINUTE_MS, { mode: 3, flame: 100 }]);
     poll(booth);
     live(booth, { gap_ms: gap }, [20 * MINUTE_MS, { mode: 3, flame: 0 }]);
@@ -83,7 +83,7 @@ describe("the work of an hour's energy estimate", () => {
     expect(openEndOf(state, T0 + booth.now).state.hours[String(T0)]?.work?.burner).toBe(worked * 1_000_000 * 100);
   });
 
-  it("excludes time before the first mode reading and after a bad reading of the load", () => {
+  it("excludes time before the first mode reading and after a bad load reading", () => {
     const booth = lived(SIZED, [5 * MINUTE_MS, { flame: 100 }], [10 * MINUTE_MS, { mode: 3 }]);
     live(booth, [10 * MINUTE_MS, { flame: null }], [MINUTE_MS, { flame: 50 }]);
     poll(booth, { flame: 0 });
@@ -94,25 +94,28 @@ describe("the work of an hour's energy estimate", () => {
 });
 
 /** The silence ends at a full hour, so the load of the new hour may be read before the time before it is settled. */
-it.each([1, 2, 3, 1000])("an hour that begins after a silence has the same work if commits have %i entries", (size) => {
-  const booth = lived(SIZED, [12 * MINUTE_MS, { mode: 3, flame: 50, fan: 0 }], { gap_ms: 108 * MINUTE_MS });
-  stay(booth, 1000, { mode: 3, flame: 100, fan: 0 });
-  silence(booth, 14_999);
-  poll(booth, { mode: 1, flame: 0 });
-  const { state } = openEndOf(fold(booth.entries, SIZED, [size]).state, T0 + booth.now);
-  // The last poll of a stay comes 1 ms before its end, and a gap begins there.
-  const works = [0, 1, 2].map((hour) => state.hours[String(T0 + hour * HOUR_MS)]?.work?.burner);
-  expect(works).toEqual([(12 * MINUTE_MS - 1) * 50_000_000, undefined, 15_999 * 100_000_000]);
+it.each([1, 2, 3, 1000])(
+  "an hour that begins after a silence has the same burner work if commits have %i entries",
+  (size) => {
+    const booth = lived(SIZED, [12 * MINUTE_MS, { mode: 3, flame: 50, fan: 0 }], { gap_ms: 108 * MINUTE_MS });
+    stay(booth, 1000, { mode: 3, flame: 100, fan: 0 });
+    silence(booth, 14_999);
+    poll(booth, { mode: 1, flame: 0 });
+    const { state } = openEndOf(fold(booth.entries, SIZED, [size]).state, T0 + booth.now);
+    // The last poll of a stay comes 1 ms before its end, and a gap begins there.
+    const works = [0, 1, 2].map((hour) => state.hours[String(T0 + hour * HOUR_MS)]?.work?.burner);
+    expect(works).toEqual([(12 * MINUTE_MS - 1) * 50_000_000, undefined, 15_999 * 100_000_000]);
 
-  stay(booth, 3 * HOUR_MS + 11 * MINUTE_MS - booth.now, { mode: 1 });
-  poll(booth, { mode: 0 });
-  const hours = valuesOf(fold(booth.entries, SIZED, [size]).facts, "d");
-  expect(hours.map(({ hour, gas_therm }) => [(hour - T0) / HOUR_MS, gas_therm])).toEqual([
-    [0, 0.999_998],
-    [1, 0],
-    [2, 0.044_441],
-  ]);
-});
+    stay(booth, 3 * HOUR_MS + 11 * MINUTE_MS - booth.now, { mode: 1 });
+    poll(booth, { mode: 0 });
+    const hours = valuesOf(fold(booth.entries, SIZED, [size]).facts, "d");
+    expect(hours.map(({ hour, gas_therm }) => [(hour - T0) / HOUR_MS, gas_therm])).toEqual([
+      [0, 0.999_998],
+      [1, 0],
+      [2, 0.044_441],
+    ]);
+  },
+);
 
 it.each([
   // Full load for the time of a millionth of a therm is 0.36 ms.
@@ -146,7 +149,7 @@ it.each([
   expect(day(values)).toEqual(tags);
 });
 
-it("the daily comparison of energy meters with estimates skips a day that was observed for less than 90 percent", () => {
+it("the daily comparison of energy meters with estimates skips a day of which less than 90 percent was observed", () => {
   const booth = lived(METERED, [HOUR_MS, { mode: 1, flame: 0, fan: 0, gas: 0, power: 0 }], { gap_ms: 4 * HOUR_MS });
   stay(booth, 20 * HOUR_MS, { mode: 1, flame: 0, fan: 0, gas: 50, power: 0 });
   poll(booth, { mode: 0 });
@@ -159,6 +162,6 @@ it.each([
   [{ counted: 30.01, estimated: 9, other: 2, least: 1 }, true],
   [{ counted: 9, estimated: 28, other: 2, least: 1 }, false],
   [{ counted: 9, estimated: 28.01, other: 2, least: 1 }, true],
-])("energyDiffers, for %j, returns %s", (energies, is) => {
+])("energyDiffers returns, for %j, the result %s", (energies, is) => {
   expect(energyDiffers(energies)).toBe(is);
 });

@@ -54,7 +54,7 @@ const minutesOf = (filter: Installation | undefined): number | null =>
   filter === undefined ? null : usedMinutes(filter);
 
 describe("a filter entry", () => {
-  it("is backdated on the booth's corrected clock, and can be undone for a day", () => {
+  it("is dated back in the booth's corrected time, and can be undone for a day", () => {
     const booth = lived(OWN, [HOUR_MS, { mode: 3 }]);
     enter(booth, "one", { ago_ms: 20 * MINUTE_MS });
     live(booth, [5 * MINUTE_MS], [5000, { mode: 1 }]);
@@ -82,7 +82,7 @@ describe("a filter entry", () => {
     expect(told(booth).map(([id, , outcome]) => [id, outcome])).toEqual(expected);
   });
 
-  it("has the outcome older if it is dated before the installation, and not_fitted if its filter type is not fitted", () => {
+  it('has the outcome "older" if dated before the present filter, and "not_fitted" if the booth has no such filter', () => {
     const booth = lived(OWN, [HOUR_MS, { mode: 3 }]);
     enter(booth, "now");
     stay(booth, 30 * MINUTE_MS);
@@ -97,7 +97,7 @@ describe("a filter entry", () => {
     ]);
   });
 
-  it("dated before first contact dates the filter that was in the booth, and can be undone", () => {
+  it("dated before first contact dates the booth's first filter, and can be undone", () => {
     const booth = lived(COUNTED, [HOUR_MS, { mode: 3, exhaust: 5_990 }]);
     enter(booth, "before", { ago_ms: 3 * HOUR_MS });
     // The agent logs the counter again after an entry.
@@ -119,7 +119,7 @@ describe("a filter entry", () => {
     expect(minutesOf(before)).toBeCloseTo(6_020, 6);
   });
 
-  it("made before the first reading dates the filter that was in the booth, and can be undone", () => {
+  it("made before the first reading dates the booth's first filter, and can be undone", () => {
     const booth = script(OWN);
     silence(booth, 2 * MINUTE_MS);
     enter(booth, "early", { ago_ms: MINUTE_MS });
@@ -139,7 +139,7 @@ describe("a filter entry", () => {
     expect(fitted().slice(1)).toEqual([["assumed", 2, null]]);
   });
 
-  it("stays undone if it is repeated after its undo", () => {
+  it("stays undone if the same entry arrives again after the undo", () => {
     const booth = lived(OWN, [HOUR_MS, { mode: 3 }]);
     enter(booth, "slip");
     stay(booth, 30 * MINUTE_MS);
@@ -160,7 +160,7 @@ describe("a filter entry", () => {
     expect(told(booth)).toEqual([["old", 60, "entered", null]]);
   });
 
-  it("does not take a later PLC reset with it if somebody undoes the entry", () => {
+  it("leaves a later PLC reset in place when the entry is undone", () => {
     const booth = lived(COUNTED, [HOUR_MS, { mode: 3, exhaust: 30, button: false }]);
     enter(booth, "one");
     live(booth, [13 * HOUR_MS, { mode: 1 }], [MINUTE_MS, { button: true, exhaust: 0 }]);
@@ -177,7 +177,7 @@ describe("a filter entry", () => {
     [31, 32, 1],
     [32, 32, 0],
     [33, 32, 1],
-  ])("after %i entries, at most the last %i entries are kept", (count, kept, first) => {
+  ])("is kept among the last entries: after %i entries, at most the last %i are kept", (count, kept, first) => {
     const booth = script(OWN);
     for (let one = 0; one < count; one += 1) {
       stay(booth, HOUR_MS, { mode: 1 });
@@ -220,13 +220,13 @@ describe("the PLC's filter counter after an entry", () => {
     [99.9, false],
     [100, true],
     [100.1, true],
-  ])("starts overuse (limit 100 min) once it has risen by %f min: %s", (minutes, is) => {
+  ])("starts overuse (limit 100 min) once the counter has risen by %f min: %s", (minutes, is) => {
     const booth = entered(0);
     live(booth, [90 * MINUTE_MS, { mode: 3 }], [5000, { exhaust: 60.9 + minutes }], [5000, { mode: 1 }]);
     expect(exhaustFilter(booth, COUNTED)?.current.overuse.length).toBe(is ? 1 : 0);
   });
 
-  it("keeps the old filter's count if the entry is withdrawn before the counter is read again", () => {
+  it("belongs to the old filter again if the entry is withdrawn before the counter is read", () => {
     const booth = script(COUNTED);
     live(booth, [MINUTE_MS, { mode: 1, exhaust: 50, button: false }], [10 * MINUTE_MS, { mode: 3, exhaust: 60 }]);
     enter(booth, "one", { ago_ms: 4 * MINUTE_MS });
@@ -236,7 +236,7 @@ describe("the PLC's filter counter after an entry", () => {
     expect((current?.plc?.offset ?? NaN) + (current?.plc?.value ?? NaN)).toBeCloseTo(60, 9);
   });
 
-  it("a counter that the PLC resets by itself has no offset", () => {
+  it("has no offset if the PLC resets the counter", () => {
     const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 50, button: false }], [MINUTE_MS, { exhaust: 0 }]);
     stay(booth, 5000);
     expect(counterOffsets(run(booth, COUNTED).state)).toEqual({});

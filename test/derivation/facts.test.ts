@@ -24,7 +24,7 @@ describe("incidents", () => {
     tags: { ...PARAMETERS.tags, fan: tag("fan_speed", "%"), air: tag("air_temperature", "C") },
   };
 
-  it("an unknown time zone opens an incident, which is resolved 10 min after a known time zone is set", () => {
+  it("for an unknown time zone are resolved 10 min after a known time zone is set", () => {
     const unknown = { ...PLAIN, tz: "Mars/Olympus" };
     const booth = lived(unknown, [HOUR_MS, { mode: 1 }]);
     put(booth, { kind: "p", value: PLAIN });
@@ -36,7 +36,7 @@ describe("incidents", () => {
     expect(resolved[0]).toBeLessThanOrEqual(HOUR_MS + 10 * MINUTE_MS);
   });
 
-  it("the incident of an unread sensor is not resolved by readings of other sensors", () => {
+  it("for a sensor that is no longer read stay open when other sensors are read", () => {
     const booth = lived(sensed, [2 * MINUTE_MS, { mode: 3, fan: 0, air: 20 }]);
     forget(booth);
     live(booth, [5000, { mode: 3, fan: 0, air: 20 }], [5000, { fan: null }]);
@@ -45,7 +45,7 @@ describe("incidents", () => {
     expect(facts.map(({ resolved_at }) => resolved_at)).toEqual([null]);
   });
 
-  it("the incident of a silence in working hours is resolved 10 min after the silent bay is read again", () => {
+  it("for a silence in working hours are resolved 10 min after the silent bay is read again", () => {
     const shift = { day: "monday", enabled: true, start: "00:00:00", stop: "12:00:00" } as const;
     const bays: Parameters = {
       ...PLAIN,
@@ -68,7 +68,7 @@ describe("incidents", () => {
     expect(Math.abs(resolved - (HOUR_MS + 11 * MINUTE_MS))).toBeLessThanOrEqual(MINUTE_MS);
   });
 
-  it("incidents of the checks stuck and unmapped stay open without further records", () => {
+  it("opened by the checks stuck and unmapped stay open while no new records arrive", () => {
     const booth = lived(sensed, [30 * MINUTE_MS, { mode: 3, fan: 100, air: 21 }]);
     forget(booth);
     live(booth, [20 * MINUTE_MS, { mode: 3, fan: 100, air: 21 }], [30 * MINUTE_MS, { mode: 99 }]);
@@ -80,7 +80,7 @@ describe("incidents", () => {
     ]);
   });
 
-  it("have a reason in plain words", () => {
+  it("have a reason that is a readable sentence", () => {
     const booth = lived(sensed, [12 * HOUR_MS + MINUTE_MS, { mode: 3, air: 20 }], [MINUTE_MS, { mode: 5 }]);
     live(booth, [30_000, { mode: 3 }], [30_000, { mode: 5 }], [MINUTE_MS, { mode: 6 }]);
     const reasons = valuesOf(run(booth, sensed).facts, "i").map(({ reason }) => reason);
@@ -94,7 +94,7 @@ describe("incidents", () => {
 });
 
 describe("stages", () => {
-  it("are final as soon as they have lasted min_stage", () => {
+  it("are final as soon as they have lasted for min_stage", () => {
     const booth = script(PLAIN);
     poll(booth, { mode: 3 });
     booth.now = 2000;
@@ -102,7 +102,7 @@ describe("stages", () => {
     expect(fold(booth.entries, PLAIN).state.bays[0]).toMatchObject({ settled: T0 + 2000, open: { entered: true } });
   });
 
-  it("with a single reading between two gaps are merged into the time without data", () => {
+  it("with a single reading between two gaps become part of the time without data", () => {
     const booth = lived(PLAIN, [MINUTE_MS, { mode: 3 }], { gap_ms: MINUTE_MS });
     poll(booth, { mode: 4 });
     live(booth, { gap_ms: MINUTE_MS }, [MINUTE_MS, { mode: 3 }], [MINUTE_MS, { mode: 1 }]);
@@ -114,7 +114,7 @@ describe("stages", () => {
     ]);
   });
 
-  it("do not end at the first reading of the PLC's uptime, even right after their start", () => {
+  it("do not end when the PLC's uptime is first read, even right after the stage's start", () => {
     const booth = lived(PARAMETERS, [10 * MINUTE_MS, { mode: 3 }]);
     poll(booth, { mode: 4 });
     booth.now += 1000;
@@ -128,17 +128,20 @@ describe("stages", () => {
   it.each([
     [15_000, 1],
     [15_001, 3],
-  ])("a gateway that restarts and reads again after %i ms leaves %i stage(s) of spray and no_data", (away, count) => {
-    const booth = lived(PLAIN, [MINUTE_MS + 1, { mode: 3 }], { gap_ms: away - 1 });
-    const from = booth.entries.length;
-    live(booth, [MINUTE_MS, { mode: 3 }], [MINUTE_MS, { mode: 1 }]);
-    reboot(booth, from);
-    const stages = valuesOf(fold(booth.entries, PLAIN, [4]).facts, "m").filter(({ mode }) => mode !== "idle");
-    expect(stages).toHaveLength(count);
-    expect(stages.at(-1)?.end).toBe(T0 + 2 * MINUTE_MS + away);
-  });
+  ])(
+    "are split by a gateway restart only if reading resumes too late (after %i ms: %i stage(s) of spray and no_data)",
+    (away, count) => {
+      const booth = lived(PLAIN, [MINUTE_MS + 1, { mode: 3 }], { gap_ms: away - 1 });
+      const from = booth.entries.length;
+      live(booth, [MINUTE_MS, { mode: 3 }], [MINUTE_MS, { mode: 1 }]);
+      reboot(booth, from);
+      const stages = valuesOf(fold(booth.entries, PLAIN, [4]).facts, "m").filter(({ mode }) => mode !== "idle");
+      expect(stages).toHaveLength(count);
+      expect(stages.at(-1)?.end).toBe(T0 + 2 * MINUTE_MS + away);
+    },
+  );
 
-  it("the stages of a booth include the inferred time of a bay as uncertain time", () => {
+  it("combined from two bays count a bay's inferred time as uncertain time", () => {
     const bays: Parameters = {
       ...PLAIN,
       tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }) },
@@ -150,7 +153,7 @@ describe("stages", () => {
     expect(stages).toMatchObject([{ start: T0, end: T0 + 80 * MINUTE_MS, uncertain_ms: HOUR_MS }]);
   });
 
-  it("a gap over 12 h by either clock is not attributed to a mode", () => {
+  it("do not cover a gap that lasts over 12 h by the monotonic or the corrected clock", () => {
     const booth = lived(PLAIN, [HOUR_MS, { mode: 3 }]);
     silence(booth, 11 * HOUR_MS);
     put(booth, { kind: "t", value: { wall: T0 + booth.now + 2 * HOUR_MS, state: "synced", witness: "service" } });
@@ -163,7 +166,7 @@ describe("stages", () => {
 
 describe("filters", () => {
   const parameters = uncounted(withFilters({ exhaust_filter: { limits: { minutes: 3000 } } }));
-  it("an entry dated back divides use, spray and cycles between the old and the new filter", () => {
+  it("an entry dated back divides use, spray time and cycles between the old and the new filter", () => {
     const booth = script(parameters);
     enterFilter(booth, 0);
     live(booth, [30 * MINUTE_MS, { mode: 3 }], [10 * MINUTE_MS, { mode: 6 }], [30 * MINUTE_MS, { mode: 1 }]);
@@ -175,7 +178,7 @@ describe("filters", () => {
     expect(filter?.current).toMatchObject({ in_use_ms: 20 * MINUTE_MS, spray_ms: 20 * MINUTE_MS, cycles: 1 });
   });
 
-  it("a filter that is removed at the very instant of its limit was never in overuse", () => {
+  it("a filter that is removed at the instant of its limit is not in overuse", () => {
     const short = withFilters({ exhaust_filter: { limits: { minutes: 30 } } });
     const booth = script(short);
     enterFilter(booth, 0);
@@ -191,22 +194,25 @@ describe("filters", () => {
     [{ days: 3 }, undefined],
     [{ pressure_pa: 99 }, 2 * 24 * HOUR_MS + MINUTE_MS],
     [{ pressure_pa: 100 }, undefined],
-  ])("new limits %j, at 100 Pa over the clean drop and an age of 2 days, start overuse at %s ms", (limits, since) => {
-    const sensor = { drop: tag("filter_pressure", "Pa", { filter: "exhaust_filter" }) };
-    const limited = (all: object) => withFilters({ exhaust_filter: { limits: all, baseline_pa: 50 } }, sensor);
-    const booth = script(limited({}));
-    enterFilter(booth, 0);
-    for (let turn = 0; turn < 2; turn += 1) {
-      live(booth, [10 * MINUTE_MS, { mode: 3, drop: 150 }], [10 * MINUTE_MS, { mode: 1 }]);
-    }
-    stay(booth, 2 * 24 * HOUR_MS + MINUTE_MS - booth.now);
-    put(booth, { kind: "p", value: limited(limits) });
-    stay(booth, 10 * MINUTE_MS);
-    const [episode] = fold(booth.entries, limited({}), [6]).state.filters.exhaust_filter?.current.overuse ?? [];
-    expect(episode === undefined ? undefined : episode.since - T0).toBe(since);
-  });
+  ])(
+    "new limits %j for a filter 100 Pa over its clean pressure drop and 2 days old start overuse at %s ms",
+    (limits, since) => {
+      const sensor = { drop: tag("filter_pressure", "Pa", { filter: "exhaust_filter" }) };
+      const limited = (all: object) => withFilters({ exhaust_filter: { limits: all, baseline_pa: 50 } }, sensor);
+      const booth = script(limited({}));
+      enterFilter(booth, 0);
+      for (let turn = 0; turn < 2; turn += 1) {
+        live(booth, [10 * MINUTE_MS, { mode: 3, drop: 150 }], [10 * MINUTE_MS, { mode: 1 }]);
+      }
+      stay(booth, 2 * 24 * HOUR_MS + MINUTE_MS - booth.now);
+      put(booth, { kind: "p", value: limited(limits) });
+      stay(booth, 10 * MINUTE_MS);
+      const [episode] = fold(booth.entries, limited({}), [6]).state.filters.exhaust_filter?.current.overuse ?? [];
+      expect(episode === undefined ? undefined : episode.since - T0).toBe(since);
+    },
+  );
 
-  it("two entries for changes in the past leave a removal record each", () => {
+  it("two entries for changes in the past leave one removal record each", () => {
     const booth = script(parameters);
     enterFilter(booth, 0);
     stay(booth, HOUR_MS, { mode: 3 });

@@ -11,12 +11,12 @@ function overuse(booth: Script, parameters: Parameters): number[] {
   return (filter?.overuse ?? []).map(({ since }) => since - T0);
 }
 
-describe("the limits of a filter", () => {
+describe("overuse of a filter", () => {
   it.each([
     [2, []],
     [3, [50 * MINUTE_MS]],
     [4, [50 * MINUTE_MS]],
-  ])("with a limit of 3 cycles, %i cycles cause overuse since %j", (cycles, since) => {
+  ])("starts, for a limit of 3 cycles and %i cycles of use, at %j ms", (cycles, since) => {
     const parameters = uncounted(withFilters({ exhaust_filter: { limits: { cycles: 3 } } }));
     const booth = script(parameters);
     enterFilter(booth, 0);
@@ -30,7 +30,7 @@ describe("the limits of a filter", () => {
     [DAY_MS - 1, []],
     [DAY_MS, [DAY_MS]],
     [DAY_MS + 1, [DAY_MS]],
-  ])("with a limit of 1 day, an age of %i ms causes overuse since %j", (age, since) => {
+  ])("starts, for a limit of 1 day and an age of %i ms, at %j ms", (age, since) => {
     const parameters = withFilters({ exhaust_filter: { limits: { days: 1 } } });
     const booth = script(parameters);
     enterFilter(booth, 0);
@@ -43,24 +43,21 @@ describe("the limits of a filter", () => {
     [99.9, 0],
     [100, 1],
     [100.1, 1],
-  ])(
-    "with a limit of 100 min by the PLC's counter, a reading of %d min causes %i overuse episode(s)",
-    (minutes, count) => {
-      const parameters = withFilters(
-        { exhaust_filter: { limits: { minutes: 100 } } },
-        { exhaust: minutesTag("exhaust_filter") },
-      );
-      const booth = lived(parameters, [HOUR_MS, { mode: 3, exhaust: 60 }], [MINUTE_MS, { exhaust: minutes }]);
-      stay(booth, MINUTE_MS, { mode: 1 });
-      expect(overuse(booth, parameters)).toHaveLength(count);
-    },
-  );
+  ])("has, for a limit of 100 min and a PLC counter at %d min, %i episode(s)", (minutes, count) => {
+    const parameters = withFilters(
+      { exhaust_filter: { limits: { minutes: 100 } } },
+      { exhaust: minutesTag("exhaust_filter") },
+    );
+    const booth = lived(parameters, [HOUR_MS, { mode: 3, exhaust: 60 }], [MINUTE_MS, { exhaust: minutes }]);
+    stay(booth, MINUTE_MS, { mode: 1 });
+    expect(overuse(booth, parameters)).toHaveLength(count);
+  });
 
   it.each([
     [29, true],
     [30, true],
     [31, false],
-  ])("if a new limit of %i min is set after 30 min of use, the filter is in overuse: %s", (minutes, is) => {
+  ])("exists if the limit is lowered to %i min after 30 min of use: %s", (minutes, is) => {
     const first = withFilters({ exhaust_filter: { limits: { minutes: 100 } } });
     const booth = script(first);
     enterFilter(booth, 0);
@@ -92,7 +89,7 @@ describe("filter entries", () => {
     [DAY_MS - 1, true],
     [DAY_MS, true],
     [DAY_MS + 1, false],
-  ])("an undo of an entry %i ms later is accepted: %s", (after, undone) => {
+  ])("an undo %i ms after the entry is accepted: %s", (after, undone) => {
     const booth = script(parameters);
     enterFilter(booth, 0);
     stay(booth, HOUR_MS, { mode: 1 });
@@ -109,7 +106,7 @@ describe("filter entries", () => {
     [12 * HOUR_MS - 1, 1],
     [12 * HOUR_MS, 1],
     [12 * HOUR_MS + 1, 2],
-  ])("with a PLC reset %i ms after the entry, %i filter change(s) are recorded", (after, count) => {
+  ])("an entry and a PLC reset %i ms later count as %i filter change(s)", (after, count) => {
     const counted = withFilters(
       { exhaust_filter: { limits: { minutes: 100 } } },
       { exhaust: minutesTag("exhaust_filter"), button: tag("filter_reset", "", { filter: "exhaust_filter" }) },

@@ -30,7 +30,7 @@ function changesOf(
   }));
 }
 
-test("the filter at first contact is assumed, and its use is unknown", () => {
+test("the filter at first contact is recorded as assumed, without a record of its use", () => {
   const booth = lived(OWN, [3 * HOUR_MS, { mode: 3 }]);
   expect(changesOf(booth, OWN)).toEqual([{ at: 0, source: "assumed", record: null }]);
 });
@@ -47,7 +47,7 @@ test("the filter at first contact starts with the booth's first mode reading, no
   expect(exhaust_filter?.current.overuse).toEqual([{ since: T0 + 8 * MINUTE_MS, until: null, flagged: false }]);
 });
 
-test("a filter that is configured later starts at that moment, and a filter changed before the first mode reading starts with its change", () => {
+test("a filter starts when it is first configured, or at its change if that comes before the first mode reading", () => {
   const booth = lived(OWN, [5 * MINUTE_MS, { mode: 1 }]);
   put(booth, { kind: "p", value: COUNTED });
   expect(changesOf(booth, COUNTED).map(({ at }) => at)).toEqual([0, 5]);
@@ -128,7 +128,7 @@ describe("filters whose counters fall in the same poll", () => {
   ])("%s", (_name, story, expected) => expect(visit(story)).toEqual(expected));
 });
 
-test("a reset button before the counter's fall is the same filter change, and the new filter starts at the counter's value", () => {
+test("a press of the reset button and the counter's later fall are a single filter change", () => {
   const booth = lived(COUNTED, [MINUTE_MS, { mode: 3, exhaust: 60, button: false }], [2000, { button: true }]);
   live(booth, [MINUTE_MS, { exhaust: 0.1 }], [3 * MINUTE_MS, { mode: 1 }]);
   const { facts, state } = run(booth, COUNTED);
@@ -136,7 +136,7 @@ test("a reset button before the counter's fall is the same filter change, and th
   expect(state.filters.exhaust_filter?.current.plc).toEqual({ offset: 0, value: 0.1 });
 });
 
-test("a filter's removal record has its own use, and overuse from the very instant of the limit", () => {
+test("a filter's removal record has the filter's own use, and its overuse from the instant of the limit on", () => {
   const booth = lived(OWN, [MINUTE_MS, { mode: 1 }]);
   enterFilter(booth, MINUTE_MS);
   live(booth, [130 * MINUTE_MS, { mode: 3 }], [10 * MINUTE_MS, { mode: 1 }]);
@@ -155,7 +155,7 @@ test("a filter's removal record has its own use, and overuse from the very insta
   });
 });
 
-test("the PLC's reset within 12 h after an entry dates the filter change and replaces the removal record", () => {
+test("a PLC reset within 12 h after an entry sets the time of the filter change, and replaces the entry's removal record", () => {
   const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 60, button: false }]);
   enterFilter(booth);
   // The agent logs the counter again after an entry.

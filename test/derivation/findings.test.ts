@@ -10,7 +10,7 @@ import { steppedWalks } from "./streams.ts";
 
 const LIVES = 20;
 
-it("each incident in random booth lives has a finding whose text has no unfilled placeholder", () => {
+it("each incident in random booth histories has a finding whose text has no unfilled placeholder", () => {
   const codes = new Set<string>();
   for (const walk of fc.sample(steppedWalks, { seed: 1, numRuns: LIVES })) {
     let state = emptyState();

@@ -44,7 +44,7 @@ describe("the mode during a gap", () => {
   });
 });
 
-describe("a stage whose mode can't be read while the counters can", () => {
+describe("a stage in which the counters but not the mode can be read", () => {
   /** Plays 90 s of spray without a readable mode; the hour meter rises all the time, or stands still. */
   const blind = (runs: boolean, cycles: number): readonly string[] => {
     const booth = script(PARAMETERS);
@@ -63,12 +63,12 @@ describe("a stage whose mode can't be read while the counters can", () => {
     return valuesOf(run(booth, PARAMETERS).facts, "m").map(({ mode }) => mode);
   };
 
-  it("continues only if the hour meter proves it from the mode's last reading on", () => {
+  it("continues only if the hour meter has risen since the last reading of the mode", () => {
     expect(blind(true, 5)).toEqual(["spray"]);
     expect(blind(false, 5)).toEqual(["spray", "no_data", "spray"]);
   });
 
-  it("does not continue if a cycle was counted right after the mode's last reading", () => {
+  it("does not continue if a cycle was counted right after the last reading of the mode", () => {
     expect(blind(true, 6)).toEqual(["spray", "no_data", "spray"]);
   });
 });
@@ -81,7 +81,7 @@ describe("a spray stage with a single reading before a silence", () => {
     return run(booth, PLAIN);
   };
 
-  it("exists with length 0 and starts a cycle, which the bake after the silence completes", () => {
+  it("exists with length 0 and starts a cycle, which a bake after the silence completes", () => {
     const { facts } = told();
     expect(valuesOf(facts, "m").map(({ mode, start, end }) => [mode, end - start])).toContainEqual(["spray", 0]);
     const [cycle] = valuesOf(facts, "c");
@@ -96,7 +96,7 @@ describe("a spray stage with a single reading before a silence", () => {
 });
 
 describe("a PLC restart", () => {
-  it("ends the stage even if it is detected without a reading of the mode", () => {
+  it("ends the stage even if the mode is not read at the detection of the restart", () => {
     const booth = lived(PARAMETERS, [10 * MINUTE_MS, { mode: 3, uptime: 1000, cycles: 5, meter: 100 }]);
     live(booth, [10 * MINUTE_MS, { uptime: 5, cycles: 0, meter: 0 }], [MINUTE_MS, { mode: 0 }]);
     const stages = valuesOf(run(booth, PARAMETERS).facts, "m").map(({ mode, end, end_reason }) => [
@@ -120,7 +120,7 @@ describe("the present time", () => {
   it.each([
     [T0 + 30_000, 30_000],
     [T0 + HOUR_MS, MINUTE_MS - 1],
-  ])("advances only as far as polls prove (asked at %i, expected %i ms after the start)", (now, expected) => {
+  ])("advances only as far as polls prove (requested for %i, reached %i ms after the start)", (now, expected) => {
     const state = polled();
     const { clock, bays } = peek(state, now).state;
     expect(clock.now - T0).toBe(expected);
@@ -129,7 +129,7 @@ describe("the present time", () => {
   });
 });
 
-it("the incident of a gap in working hours names its rule", () => {
+it("the incident of a gap in working hours contains the check's rule", () => {
   const shift = { day: "monday", enabled: true, start: "00:00:00", stop: "12:00:00" } as const;
   const parameters: Parameters = { ...PARAMETERS, working_hours: [shift] };
   const booth = lived(parameters, [MINUTE_MS, { mode: 1 }]);
@@ -139,7 +139,7 @@ it("the incident of a gap in working hours names its rule", () => {
   expect(gap?.logic).toEqual({ op: "gap", duration_minutes: 5, working_hours_only: true });
 });
 
-describe("a removed filter", () => {
+describe("the removal record of a filter", () => {
   const OWN = uncounted(
     withFilters(
       { exhaust_filter: { limits: { minutes: 100 } } },
@@ -149,13 +149,13 @@ describe("a removed filter", () => {
   const record = (booth: Script) =>
     valuesOf(run(booth, OWN).facts, "f").flatMap(({ maintenance }) => (maintenance ? [maintenance] : []))[0];
 
-  it("includes the second of spray that was not final when the filter was removed", () => {
+  it("includes a second of spray that was not yet final when the filter was removed", () => {
     const booth = lived(OWN, [10 * MINUTE_MS, { mode: 1, button: false }], [1000, { mode: 3 }]);
     live(booth, [10 * MINUTE_MS, { button: true }], [10 * MINUTE_MS, { mode: 1 }]);
     expect(record(booth)).toMatchObject({ active_spray_ms: 1000, booth_in_use_ms: 1000 });
   });
 
-  it("includes a cycle that is found only later to have ended before the removal", () => {
+  it("includes a cycle whose end before the removal is detected only later", () => {
     const booth = lived(OWN, [MINUTE_MS, { mode: 1, button: false }], [10 * MINUTE_MS, { mode: 3 }]);
     live(booth, [30_000, { mode: 1 }], [10 * MINUTE_MS, { button: true }]);
     expect(record(booth)).toMatchObject({ cycles: 1, active_spray_ms: 10 * MINUTE_MS });
@@ -168,7 +168,7 @@ describe("a removed filter", () => {
     expect(exhaustFilter(booth, OWN)?.current.cycles).toBe(0);
   });
 
-  it("is flagged only if it was already installed at first contact", () => {
+  it("is flagged only for a filter that was in the booth at first contact", () => {
     const booth = lived(OWN, [MINUTE_MS, { mode: 1, button: false }], [MINUTE_MS, { button: true }]);
     poll(booth);
     const flags = valuesOf(run(booth, OWN).facts, "f").map(({ source, flagged }) => [source, flagged]);

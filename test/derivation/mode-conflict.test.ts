@@ -18,13 +18,13 @@ it.each([
   ["bake & flash & spray", 10_000, [MINUTE_MS + 2000]],
   ["fault & spray", 10_000, []],
   ["spray & prep", 10_000, []],
-])("the mode bits %s for %i ms open incidents mode_conflict at %j ms", (mode, ms, seen) => {
+])("the mode bits %s, on together for %i ms, open incidents mode_conflict at %j ms", (mode, ms, seen) => {
   const booth = lived(BITS, [MINUTE_MS, { mode: "spray" }], [ms, { mode }], [MINUTE_MS, { mode: "bake" }]);
   const facts = incidentsOf(booth, BITS, "mode_conflict");
   expect(facts.map(({ first_seen_at }) => first_seen_at - T0)).toEqual(seen);
 });
 
-it('the mode with the highest priority applies if several mode bits are on, and the profile\'s mode "none" if no bit is on', () => {
+it('the mode with the highest priority applies if several mode bits are on, and the profile\'s mode "none" if all are off', () => {
   const booth = script(BITS);
   stay(booth, MINUTE_MS, { mode: "none" });
   live(booth, [MINUTE_MS, { mode: "bake & spray" }], [MINUTE_MS, { mode: "fault & bake & spray" }]);

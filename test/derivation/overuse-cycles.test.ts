@@ -31,7 +31,7 @@ function silences(parameters: Parameters): Script {
 }
 
 describe("overuse cycles", () => {
-  it("equal the rise of the PLC's counter, including silences, in both the removal record and report windows", () => {
+  it("equal the rise of the PLC's counter, silences included, in the removal record and in reports", () => {
     const booth = silences(COUNTED);
     expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: 8, cycles: 8 });
     const source = sourceOf(booth, COUNTED);
@@ -53,21 +53,24 @@ describe("overuse cycles", () => {
     [30 * MINUTE_MS - 1, 0],
     [30 * MINUTE_MS, 0],
     [30 * MINUTE_MS + 1, 1],
-  ])("with overuse from 30 min on, a cycle that the counter shows after %i ms counts %i time(s)", (at, cycles) => {
-    const booth = script(COUNTED);
-    enterFilter(booth, 0);
-    live(booth, [at, { mode: 3, cycles: 100 }], [10 * MINUTE_MS, { cycles: 101 }]);
-    enterFilter(booth);
-    expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: cycles, cycles: 1 });
-    const source = sourceOf(booth, COUNTED);
-    expect(overuse(source, { start: T0, end: T0 + HOUR_MS }).overuse_cycles).toBe(cycles);
-  });
+  ])(
+    "include a cycle only after the limit at 30 min: a cycle first shown after %i ms counts %i time(s)",
+    (at, cycles) => {
+      const booth = script(COUNTED);
+      enterFilter(booth, 0);
+      live(booth, [at, { mode: 3, cycles: 100 }], [10 * MINUTE_MS, { cycles: 101 }]);
+      enterFilter(booth);
+      expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: cycles, cycles: 1 });
+      const source = sourceOf(booth, COUNTED);
+      expect(overuse(source, { start: T0, end: T0 + HOUR_MS }).overuse_cycles).toBe(cycles);
+    },
+  );
 
   it.each([
     [-1, 0],
     [0, 1],
     [1, 1],
-  ])("are, for a filter removed %i ms after the reading that shows a cycle, %i", (by, cycles) => {
+  ])("for a filter removed %i ms after the reading that shows a cycle are %i", (by, cycles) => {
     const booth = script(COUNTED);
     enterFilter(booth, 0);
     live(booth, [40 * MINUTE_MS, { mode: 3, cycles: 100 }], [10 * MINUTE_MS, { cycles: 101 }]);
@@ -75,7 +78,7 @@ describe("overuse cycles", () => {
     expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: cycles, cycles });
   });
 
-  it("include, for the old filter, a cycle that is shown at the very instant of the entered filter change", () => {
+  it("include a cycle for the old filter if the counter shows it at the instant of the entered filter change", () => {
     const booth = script(COUNTED);
     enterFilter(booth, 0);
     stay(booth, 40 * MINUTE_MS, { mode: 3, cycles: 100 });
@@ -86,7 +89,7 @@ describe("overuse cycles", () => {
     expect(last(booth, COUNTED)).toMatchObject({ cycles: 0 });
   });
 
-  it("include a cycle shown half a second after the limit, even if time and count become final together", () => {
+  it("include a cycle shown half a second after the limit, even before the stage at the limit is final", () => {
     const booth = script(COUNTED);
     enterFilter(booth, 0);
     stay(booth, 30 * MINUTE_MS - 1_000, { mode: 3, cycles: 100 });
@@ -100,7 +103,7 @@ describe("overuse cycles", () => {
     });
   });
 
-  it("start after the reading that reaches a limit in cycles", () => {
+  it("start after the reading that reaches the limit in cycles", () => {
     const booth = script(BY_CYCLES);
     enterFilter(booth, 0);
     live(booth, [HOUR_MS, { mode: 3, cycles: 100 }], [HOUR_MS, { mode: 3, cycles: 104 }]);

@@ -27,7 +27,7 @@ test.each<[string, boolean, LogRecord]>([
   ["a clock step without a witness", false, clock("a", 0, { state: "stepped" })],
   ["an unsynced clock", false, clock("a", 0, { state: "unsynced" })],
   ["a reading", false, reading("a", 0)],
-])("for %s, isWitnessed (the record proves the true time) returns %s", (_name, is, record) => {
+])("isWitnessed (the record proves the true time) returns, for %s, the result %s", (_name, is, record) => {
   expect(isWitnessed(record)).toBe(is);
 });
 
@@ -48,7 +48,7 @@ test.each<[string, "fold" | "hold" | "place", Hold, LogRecord]>([
     WAITING,
     clock("b", 950, { state: "stepped" }),
   ],
-])("for %s, verdictOf returns %s", (...[, verdict, hold, record]) => {
+])("verdictOf (what to do with a record of a boot) returns, for %s, the result %s", (...[, verdict, hold, record]) => {
   expect(verdictOf({ boot: "a", now: WALL }, hold, record)).toBe(verdict);
 });
 
@@ -67,7 +67,7 @@ const TWO: Hold = [
   { boot: "c", first_seq: 5, first_mono: 50, last_mono: 250 },
 ];
 
-test("a sync places its own boot by its wall clock, and earlier waiting boots right after the last known instant", () => {
+test("a sync places its own boot by the wall clock, and earlier waiting boots right after the last known instant", () => {
   expect(placesOf({ boot: "a", now: WALL - 10_000 }, TWO, clock("c", 300, {}))).toEqual([
     { boot: "b", offset: WALL - 10_000 - 100, uncertain: true },
     { boot: "c", offset: WALL - 300, uncertain: false },
@@ -82,7 +82,7 @@ test("waiting boots end at the start of the synced boot if no earlier instant is
   ]);
 });
 
-test("when the clock is set in a boot without records, all earlier boots without a known time are placed in sequence", () => {
+test("a sync in a boot without records sets the time of all earlier waiting boots in sequence", () => {
   expect(placesOf({ boot: "a", now: 5000 }, TWO, clock("d", 40, {}))).toEqual([
     { boot: "b", offset: 5000 - 100, uncertain: true },
     { boot: "c", offset: 5000 + 800 - 50, uncertain: true },
@@ -93,7 +93,7 @@ test("when the clock is set in a boot without records, all earlier boots without
   ]);
 });
 
-test("knownTime reaches to the last record, or further if coverage of the same boot proves it", () => {
+test("knownTime returns the time of the last record, or a later time that coverage of the same boot proves", () => {
   const booth = lived(PLAIN, [60_000, { mode: 3 }]);
   const { state } = fold(booth.entries, PLAIN);
   // The last poll came 1 ms before the end of the minute, in a coverage record at its start.

@@ -31,7 +31,7 @@ describe("overuse by pressure drop", () => {
     [175, 176, null],
     [176, 176, 22],
   ])(
-    "with a clean filter's 50 Pa, spray stages at %i Pa and then %i Pa start overuse at minute %s (null: never)",
+    "starts, over a clean drop of 50 Pa and with spray stages at %i Pa and then %i Pa, at minute %s (null: never)",
     (first, second, since) => {
       const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
       spray(booth, first);
@@ -45,7 +45,7 @@ describe("overuse by pressure drop", () => {
     [4 * MINUTE_MS - 1, false],
     [4 * MINUTE_MS, true],
     [4 * MINUTE_MS + 1, true],
-  ])("with a settling time of one minute, a stage of %i ms counts toward overuse: %s", (ms, counts) => {
+  ])("with one minute of settling time, counts a stage of %i ms: %s", (ms, counts) => {
     const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
     spray(booth, 300, ms);
     spray(booth, 300);
@@ -56,7 +56,7 @@ describe("overuse by pressure drop", () => {
     [94.9, 0],
     [95, 2],
     [95.1, 2],
-  ])("with fans at %f percent, %i of two spray stages count toward the pressure drop", (fan, count) => {
+  ])("with fans at %f percent, counts %i of two spray stages", (fan, count) => {
     const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan }]);
     for (let turn = 0; turn < 2; turn += 1) {
       live(booth, [10 * MINUTE_MS, { mode: 3, drop: 300, fan }], [MINUTE_MS, { mode: 4 }]);
@@ -64,14 +64,14 @@ describe("overuse by pressure drop", () => {
     expect(exhaust(booth)?.pressure.drops).toHaveLength(count);
   });
 
-  it("uses the median over time, so a short pressure peak has no effect", () => {
+  it("uses the median over time, so that a short pressure peak has no effect", () => {
     const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }], [5 * MINUTE_MS, { mode: 3, drop: 60 }]);
     live(booth, [3 * MINUTE_MS, { drop: 900 }], [3 * MINUTE_MS, { mode: 4, drop: 0 }]);
     expect(exhaust(booth)?.pressure.drops).toMatchObject([{ pascal: 60 }]);
   });
 });
 
-it("without a configured clean drop, the clean drop of a filter is the median of its first three spray stages", () => {
+it("the clean pressure drop of a filter is the median of its first three spray stages if none is configured", () => {
   const rules = parameters();
   const booth = lived(rules, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
   for (const drop of [40, 60, 50]) spray(booth, drop);
@@ -82,7 +82,7 @@ it("without a configured clean drop, the clean drop of a filter is the median of
   expect(filter?.overuse[0]?.flagged).toBe(false);
 });
 
-it("a new filter learns its own clean drop", () => {
+it("the clean pressure drop of a new filter is determined again from the new filter's first spray stages", () => {
   const rules = parameters();
   const booth = lived(rules, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
   for (const drop of [40, 60, 50, 300, 300]) spray(booth, drop);
@@ -91,14 +91,14 @@ it("a new filter learns its own clean drop", () => {
   expect(exhaust(booth, rules)).toMatchObject({ pressure: { baseline: 25 }, overuse: [] });
 });
 
-describe("overuse by age, for a limit that is reached during a silence", () => {
+describe("overuse by age, if the limit is reached during a silence", () => {
   const aged = withFilters({ exhaust_filter: { limits: { days: 1 } } });
 
   it.each([
     [DAY_MS - MINUTE_MS, false],
     [DAY_MS + MINUTE_MS, true],
   ])(
-    "begins with the first good reading after the limit (gap up to %i ms, flagged as uncertain: %s)",
+    "starts at the limit or at the first later reading (silence until %i ms, flagged as uncertain: %s)",
     (until, flagged) => {
       const booth = lived(aged, [MINUTE_MS, { mode: 1 }]);
       enterFilter(booth, 0);
@@ -117,7 +117,7 @@ it.each([
   [0, 1, 0],
   [1, 1, 0],
 ])(
-  "if a filter is changed %i ms after a spray stage ends, the old filter gets %i stage(s) and the new filter %i",
+  "a filter change %i ms after a spray stage assigns %i stage(s) to the old filter and %i to the new filter",
   (by, old, fresh) => {
     const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }], [10 * MINUTE_MS, { mode: 3, drop: 60 }]);
     const at = booth.now + by;

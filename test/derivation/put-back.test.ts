@@ -38,8 +38,8 @@ function numbersIn(value: unknown, path = ""): readonly (readonly [string, numbe
 /** Hours of the wrong time are left out, because an hour is written only once. */
 const withoutHours = (state: DeriveState): Partial<DeriveState> => ({ ...state, hours: {}, hour_next: null });
 
-describe("putBack (corrects a state that was made with a wrong time)", () => {
-  it("moves all instants of the state by the error, which gives the state that the right time would have made", () => {
+describe("putBack (corrects a derivation state that has a wrong time)", () => {
+  it("moves all instants by the error, and returns the state that the right time would have given", () => {
     const wrong = stateOf((ms) => T0 + AHEAD + ms);
     const before = JSON.stringify(wrong);
     const moved = putBack(wrong, offset);
@@ -52,7 +52,7 @@ describe("putBack (corrects a state that was made with a wrong time)", () => {
     expect(JSON.stringify(wrong)).toBe(before);
   });
 
-  it("leaves instants from before the error unchanged", () => {
+  it("leaves instants before the error unchanged", () => {
     // Right for two hours, then ahead by `by`, as in a fold whose time cannot run back.
     const wrong = stateOf((ms) => T0 + ms);
     const limit = wrong.clock.mono + offset - 3 * HOUR_MS;

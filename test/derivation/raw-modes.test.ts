@@ -13,7 +13,7 @@ describe("the raw value of a mode", () => {
     [false, "0"],
     [3, "3"],
     ["spray+bake", "spray+bake"],
-  ])("for the reading %j is the code %s", (value, raw) => {
+  ])("is, for the reading %j, the text %s", (value, raw) => {
     expect(rawMode(value)).toBe(raw);
   });
 
@@ -26,14 +26,14 @@ describe("the raw value of a mode", () => {
     expect(modeOf(PLAIN, raw)).toBe(mode);
   });
 
-  it("a single mode bit gives stages too", () => {
+  it("from a single mode bit maps to a mode, so that stages follow", () => {
     const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: true }], [MINUTE_MS, { mode: false }]);
     const [first] = valuesOf(run(booth, PLAIN).facts, "m");
     expect([first?.raw, first?.mode]).toEqual(["1", PLAIN.modes["1"]]);
   });
 });
 
-it("the stages of a booth with two bays begin once the modes of both bays are known", () => {
+it("a booth with two bays has stages as soon as the modes of both bays are known", () => {
   const two: Parameters = {
     ...PLAIN,
     bay_count: 2,
@@ -53,7 +53,7 @@ it("the stages of a booth with two bays begin once the modes of both bays are kn
   ]);
 });
 
-it("an entry that dates the first filter back beyond its limit in days starts overuse at once", () => {
+it("an entry that dates the first filter back beyond its limit in days starts overuse immediately", () => {
   const rules = withFilters({ exhaust_filter: { limits: { days: 30 } } });
   const enter = (days: number) => {
     const booth = lived(rules, [10 * MINUTE_MS, { mode: 1 }]);
@@ -65,7 +65,7 @@ it("an entry that dates the first filter back beyond its limit in days starts ov
   expect(enter(30)).toMatchObject({ known: true, overuse: [{ until: null }] });
 });
 
-it("a pressure sensor that changes every second has at most 600 samples in the state", () => {
+it("the derivation state keeps at most 600 samples of a pressure sensor that changes every second", () => {
   const rules = withFilters(
     { exhaust_filter: { limits: { pressure_pa: 100 } } },
     { drop: tag("filter_pressure", "Pa", { filter: "exhaust_filter" }) },
@@ -81,7 +81,7 @@ it("a pressure sensor that changes every second has at most 600 samples in the s
   expect(samples.at(-1)?.[1]).toBe(698);
 });
 
-it("a filter change right after a spray stage leaves that stage's pressure drop to the old filter", () => {
+it("after a filter change right after a spray stage, the stage's pressure drop belongs to the old filter", () => {
   const rules = withFilters(
     { exhaust_filter: { limits: { pressure_pa: 100 } } },
     {
@@ -99,7 +99,7 @@ it("a filter change right after a spray stage leaves that stage's pressure drop 
   expect(filter?.former?.pressure.drops).toEqual([{ end: T0 + 11 * MINUTE_MS, pascal: 300 }]);
 });
 
-it("a gap record (log records that were given up) changes no stage", () => {
+it("a gap record (dropped log records) changes no stage", () => {
   const life = (isGivenUp: boolean) => {
     const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
     if (isGivenUp) put(booth, { kind: "g", value: { from: 1, to: 2, reason: "budget" } });
@@ -110,7 +110,7 @@ it("a gap record (log records that were given up) changes no stage", () => {
   expect(life(true)).toHaveLength(1);
 });
 
-it("an event without a tag is an incident of the booth", () => {
+it("an event without a tag opens an incident of the booth", () => {
   const booth = lived(PLAIN, [MINUTE_MS, { mode: 1 }]);
   put(booth, { kind: "e", value: { event: "torn", detail: "two halves" } });
   stay(booth, MINUTE_MS);
@@ -121,7 +121,7 @@ it("an event without a tag is an incident of the booth", () => {
 it.each([
   [11, "spray", 10 * MINUTE_MS - 1 + 15_000],
   [13, "no_data", 14 * HOUR_MS],
-])("after %i h of silence, the booth is shown in %s until %i ms", (...[hours, mode, end]) => {
+])("after %i h of silence, the booth's stage is shown as %s until %i ms", (...[hours, mode, end]) => {
   const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
   booth.now += hours * HOUR_MS;
   put(booth, { kind: "e", value: { event: "torn", detail: "two halves" } });

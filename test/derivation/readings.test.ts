@@ -5,7 +5,7 @@ import { exhaustFilter, incidentsOf, live, lived } from "../support/lives.ts";
 import { minutesTag, PARAMETERS, PLAIN, tag, withFilters } from "../support/parameters.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
-it("an hour fact has the exact rise of the gas and energy meters in that hour, without floating-point noise", () => {
+it("an hour fact has the exact rise of the gas and energy meters in the hour, without floating-point errors", () => {
   const meter = (step: number) => ({ counter: { step, max_rate_per_h: 100, retained: true }, factor: 0.1 });
   const parameters: Parameters = {
     ...PLAIN,
@@ -25,7 +25,7 @@ describe("the incident of another booth's PLC", () => {
     tags: { ...PLAIN.tags, serial: tag("plc_serial"), air: tag("air_temperature") },
   };
 
-  it("is an error (a torn value is a warning), and only a reading of the serial number resolves it at once", () => {
+  it("has severity error, and is resolved only by a reading of the right serial number, not by other good readings", () => {
     const booth = lived(parameters, [MINUTE_MS, { mode: 1 }]);
     put(booth, { kind: "e", value: { event: "identity", detail: "another serial", tag: "serial" } });
     put(booth, { kind: "e", value: { event: "torn", detail: "two halves", tag: "air" } });
@@ -52,7 +52,7 @@ describe("new parameters", () => {
     expect(stageTexts(run(booth, PLAIN).facts)).toEqual([`spray 0-${20 * MINUTE_MS}`]);
   });
 
-  it("do not undo a reading of the same instant", () => {
+  it("do not change the effect of a reading at the same instant", () => {
     const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
     poll(booth, { mode: 4 });
     put(booth, { kind: "p", value: { ...PLAIN, tz: "America/Denver" } });
@@ -66,7 +66,7 @@ describe("new parameters", () => {
     ]);
   });
 
-  it("can give the present mode code another mode from then on", () => {
+  it("can map the present mode code to another mode from then on", () => {
     const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
     put(booth, { kind: "p", value: { ...PLAIN, modes: { ...PLAIN.modes, "3": "prep" } } });
     live(booth, [10 * MINUTE_MS], [MINUTE_MS, { mode: 0 }]);
@@ -76,7 +76,7 @@ describe("new parameters", () => {
     ]);
   });
 
-  it("do not change the mode of a booth that is not read", () => {
+  it("do not change the mode of a booth that is not being read", () => {
     const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
     silence(booth, HOUR_MS);
     put(booth, { kind: "p", value: { ...PLAIN, modes: { ...PLAIN.modes, "3": "prep" } } });
@@ -86,7 +86,7 @@ describe("new parameters", () => {
   });
 });
 
-describe("two mode bits at once", () => {
+describe("two mode bits that are on for one second", () => {
   const conflicts = (between: (booth: ReturnType<typeof script>) => void): number => {
     const booth = script({ ...PLAIN, modes: { spray: "spray", bake: "bake" } });
     live(booth, [MINUTE_MS, { mode: "spray" }], [1000, { mode: "bake & spray" }]);
@@ -96,17 +96,17 @@ describe("two mode bits at once", () => {
     return incidentsOf(booth, PLAIN, "mode_conflict").length;
   };
 
-  it("for one second before a silence open no incident", () => {
+  it("open no incident if a silence follows", () => {
     expect(conflicts((booth) => silence(booth, HOUR_MS))).toBe(0);
   });
 
-  it("for one second before the clock is put forward open no incident", () => {
+  it("open no incident if the clock is then put forward", () => {
     const put_forward = { wall: T0 + HOUR_MS, state: "synced", witness: "service" } as const;
     expect(conflicts((booth) => put(booth, { kind: "t", value: put_forward }))).toBe(0);
   });
 });
 
-describe("pressure drops", () => {
+describe("pressure drops of filters", () => {
   const fitted = { limits: { pressure_pa: 125 }, baseline_pa: 50 };
   const parameters = withFilters(
     { pre_filter: fitted, exhaust_filter: fitted },
@@ -116,7 +116,7 @@ describe("pressure drops", () => {
     },
   );
 
-  it("come from each filter's own sensor, as the median over time regardless of the order of readings", () => {
+  it("come from each filter's own sensor, and are medians over time whatever the order of readings", () => {
     const booth = script(parameters);
     for (let turn = 0; turn < 2; turn += 1) {
       live(booth, [3 * MINUTE_MS, { mode: 3, drop: 300, pre: 20 }], [3 * MINUTE_MS, { drop: 100 }]);
@@ -142,7 +142,7 @@ describe("falling counters", () => {
     },
   );
 
-  it("are two filter changes and no loss of memory if two counters fall and one has its reset button pressed", () => {
+  it("count as two filter changes, not as a loss of PLC memory, if one of the reset buttons is pressed", () => {
     const booth = lived(COUNTED, [10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 60, button: false }]);
     live(booth, [10 * MINUTE_MS, { exhaust: 0, pre: 0, button: true }], [5 * MINUTE_MS, { mode: 1 }]);
     const { facts } = run(booth, COUNTED);
@@ -151,15 +151,15 @@ describe("falling counters", () => {
     expect(valuesOf(facts, "i").map(({ check }) => check)).toEqual([]);
   });
 
-  it("a PLC restart without a falling counter is no loss of memory", () => {
+  it("are required for a loss of PLC memory: a PLC restart alone is none", () => {
     const booth = lived(PARAMETERS, [10 * MINUTE_MS, { mode: 3, uptime: 1000, cycles: 5 }]);
     live(booth, [10 * MINUTE_MS, { uptime: 5 }], [MINUTE_MS, { mode: 0 }]);
     expect(valuesOf(run(booth, PARAMETERS).facts, "i").filter(({ check }) => check === "memory_loss")).toEqual([]);
   });
 });
 
-describe("counter readings", () => {
-  it("cycles of the PLC's counter belong to the hour in which the counter shows them", () => {
+describe("the PLC's counters", () => {
+  it("assign cycles to the hour in which the counter shows them", () => {
     const booth = lived(PARAMETERS, [30 * MINUTE_MS, { mode: 3, cycles: 5 }], [HOUR_MS, { cycles: 7 }]);
     live(booth, [2 * HOUR_MS, { cycles: 8 }], [MINUTE_MS, { mode: 0 }]);
     expect(valuesOf(run(booth, PARAMETERS).facts, "d").map(({ cycles }) => cycles)).toEqual([2, 1, 0]);
@@ -169,16 +169,13 @@ describe("counter readings", () => {
     [8, 0],
     [5, 0],
     [400, 1],
-  ])(
-    "a cycle counter that changes from 5 to %i in an hour opens %i incident(s) of the check monotonic",
-    (cycles, count) => {
-      const booth = lived(PARAMETERS, [30 * MINUTE_MS, { mode: 3, cycles: 5 }]);
-      forget(booth);
-      live(booth, [HOUR_MS, { mode: 3, cycles }], [MINUTE_MS, { mode: 0 }]);
-      const found = valuesOf(run(booth, PARAMETERS).facts, "i").filter(({ check }) => check === "monotonic");
-      expect(found.filter(({ resolved_at }) => resolved_at === null)).toHaveLength(count);
-    },
-  );
+  ])("open, after a change from 5 to %i cycles in an hour, %i incident(s) of the check monotonic", (cycles, count) => {
+    const booth = lived(PARAMETERS, [30 * MINUTE_MS, { mode: 3, cycles: 5 }]);
+    forget(booth);
+    live(booth, [HOUR_MS, { mode: 3, cycles }], [MINUTE_MS, { mode: 0 }]);
+    const found = valuesOf(run(booth, PARAMETERS).facts, "i").filter(({ check }) => check === "monotonic");
+    expect(found.filter(({ resolved_at }) => resolved_at === null)).toHaveLength(count);
+  });
 
   it.each([
     ["h", 1, 1.5, 90],
@@ -196,8 +193,8 @@ describe("counter readings", () => {
   });
 });
 
-describe("the rules of reports", () => {
-  it("are kept with the instant of each change, and only the last rules of one instant are kept", () => {
+describe("the history of report rules", () => {
+  it("has the instant of each change, and only the last of several changes at one instant", () => {
     const booth = lived(PLAIN, [HOUR_MS, { mode: 1 }]);
     put(booth, { kind: "p", value: { ...PLAIN, bay_count: 2 } });
     stay(booth, HOUR_MS);
@@ -211,7 +208,7 @@ describe("the rules of reports", () => {
     [63, 64],
     [64, 64],
     [65, 64],
-  ])("are kept for the last changes (%i changes made, %i rules kept)", (changes, kept) => {
+  ])("is limited to the last changes (%i changes made, %i rules kept)", (changes, kept) => {
     const booth = lived(PLAIN, [MINUTE_MS, { mode: 1 }]);
     for (let change = 0; change < changes; change += 1) {
       put(booth, { kind: "p", value: { ...PLAIN, tz: change % 2 === 0 ? "Europe/Berlin" : "UTC" } });

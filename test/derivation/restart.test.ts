@@ -47,7 +47,7 @@ describe("a silence of 10 min that the hour meter proves to be spray", () => {
   });
 });
 
-describe("an unproven silence of 10 min", () => {
+describe("a silence of 10 min in an unproven mode", () => {
   it.each<[string, Record<string, TagValue>, string[]]>([
     [
       "ends spray with the reason gap if nothing shows a PLC restart",
@@ -68,7 +68,7 @@ describe("an unproven silence of 10 min", () => {
     expect(stages(back(3, 10 * MINUTE_MS, values))).toEqual(expected);
   });
 
-  it("does not end idle with the reason restart, even if the uptime fell", () => {
+  it("does not end idle with the reason restart, even if the PLC's uptime fell", () => {
     expect(stages(back(1, 10 * MINUTE_MS, { meter: 105, uptime: 5 }))).toEqual([
       "idle 0 10 gap 0",
       "no_data 10 20 changed 0",
@@ -105,7 +105,7 @@ describe("a silence", () => {
     expect(stages(back(3, 5000, values))).toEqual(expected);
   });
 
-  it("a silence of 10 min does not end spray if the first_scan bit stays on or goes off", () => {
+  it("lasting 10 min does not end spray if the first_scan bit stays on or turns off", () => {
     const booth = script(SCANNED);
     live(booth, [5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100, first: true }], { gap_ms: 10 * MINUTE_MS - 1 });
     live(booth, [5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 110, first: true }], [5 * MINUTE_MS, { first: false }]);

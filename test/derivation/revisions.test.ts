@@ -45,7 +45,7 @@ test("a firmware version with a single good reading is not recorded, even after 
   expect(versionsOf(booth)).toEqual([]);
 });
 
-test("first_seen_at of a firmware version is kept through an outage", () => {
+test("first_seen_at of a firmware version stays the same after an outage", () => {
   const booth = script(PARAMETERS);
   poll(booth, { firmware: "1.0" }, "slow");
   live(booth, { gap_ms: 3_600_000 });
@@ -53,7 +53,7 @@ test("first_seen_at of a firmware version is kept through an outage", () => {
   expect(versionsOf(booth)).toEqual([["1.0", 0, true]]);
 });
 
-test("empty and NUL-filled version strings are ignored, and a return to an older version is recorded", () => {
+test("empty and NUL-filled version strings are ignored, and a return to an earlier version is recorded", () => {
   const booth = script(PARAMETERS);
   read(booth, 70_000, "1.0");
   read(booth, 70_000, "");
@@ -74,7 +74,7 @@ test.each([
   [20_000, 40_000, [["1.0", 0, true]]],
   [3_600_000, 0, [["1.0", 0, true]]],
 ])(
-  "a version read once in one boot, then %i ms later for %i ms in the next boot, is recorded as %j",
+  "a version read once before a reboot, and %i ms later for %i ms after the reboot, is recorded as %j",
   (away, ms, expected) => {
     const booth = script(PARAMETERS);
     poll(booth, { firmware: "1.0" }, "slow");
@@ -121,7 +121,7 @@ test.each([
   expect(found.map(({ plc_program, plc_program_revision }) => [plc_program, plc_program_revision])).toEqual(expected);
 });
 
-test("a version that has been read for less than a minute is shown on the page but not reported as the booth's version", () => {
+test("a version read for less than a minute is shown on the page, but not yet reported as the booth's version", () => {
   const booth = script(PARAMETERS);
   read(booth, 10_000, "1.0");
   const early = summaryOf(run(booth, PARAMETERS).state, T0 + booth.now);

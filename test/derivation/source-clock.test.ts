@@ -22,14 +22,14 @@ function skews(booth: Script, parameters: Parameters): string[] {
     .map(({ tag_name, reason }) => `${tag_name}: ${reason}`);
 }
 
-describe("the check of a server's clock (source timestamps)", () => {
+describe("the check of an OPC UA server's clock (source timestamps)", () => {
   it.each([
     [60_000, []],
     [60_001, ["mode: the server's clock is 60 s ahead"]],
     [-60_000, []],
     [-60_001, ["mode: the server's clock is 60 s behind"]],
     [-3_600_000, ["mode: the server's clock is 3600 s behind"]],
-  ])("reports, for a source time %i ms off at a changed value, %j", (off, expected) => {
+  ])("reports, for a source time that is %i ms off when the value changes, %j", (off, expected) => {
     const booth = lived(SERVER, [MINUTE_MS, { mode: 1 }]);
     read(booth, 20, 0);
     stay(booth, MINUTE_MS);
@@ -42,7 +42,7 @@ describe("the check of a server's clock (source timestamps)", () => {
     ["has not changed", 20, 0, []],
     ["changed during a silence", 21, 5 * MINUTE_MS, []],
     ["changed between two polls", 21, 0, ["mode: the server's clock is 600 s behind"]],
-  ])("reports, for a value that %s and a source time ten minutes old, %j", (...[, value, silent, expected]) => {
+  ])("reports, for a value that %s and has a source time ten minutes old, %j", (...[, value, silent, expected]) => {
     const booth = lived(SERVER, [MINUTE_MS, { mode: 1 }]);
     read(booth, 20, 0);
     stay(booth, MINUTE_MS);
@@ -52,7 +52,7 @@ describe("the check of a server's clock (source timestamps)", () => {
     expect(skews(booth, SERVER)).toEqual(expected);
   });
 
-  it("reports nothing while the gateway's own clock is unsynced", () => {
+  it("reports nothing while the gateway's own clock is not synced", () => {
     const booth = script(SERVER);
     booth.entries.splice(1, 1);
     put(booth, { kind: "t", value: { wall: T0, state: "unsynced" } });
@@ -62,7 +62,7 @@ describe("the check of a server's clock (source timestamps)", () => {
     expect(skews(booth, SERVER)).toEqual([]);
   });
 
-  it("resolves its incident after ten good readings", () => {
+  it("resolves its incident after ten readings with a right source time", () => {
     const booth = lived(SERVER, [MINUTE_MS, { mode: 1 }]);
     read(booth, 20, 2 * MINUTE_MS);
     for (let turn = 1; turn <= 10; turn += 1) {

@@ -25,7 +25,7 @@ function polledEvery(poll_interval_ms: number, extra: Partial<Parameters> = {}):
 }
 
 /** The bridge is max(15 s, three polls). */
-describe("the bridge (a gap this short does not end a stage)", () => {
+describe("the bridge (a gap so short that it does not end a stage)", () => {
   it.each([
     [4999, 14_999, 0],
     [4999, 15_000, 0],
@@ -36,7 +36,7 @@ describe("the bridge (a gap this short does not end a stage)", () => {
     [60_000, 179_999, 0],
     [60_000, 180_000, 0],
     [60_000, 180_001, 180_001],
-  ])("with polls every %i ms and a gap of %i ms leaves %i ms without data", (poll_ms, gap, missing) => {
+  ])("leaves, with polls every %i ms and a gap of %i ms, %i ms without data", (poll_ms, gap, missing) => {
     const parameters = polledEvery(poll_ms, { min_stage_ms: 2000 });
     const booth = lived(parameters, [4 * MINUTE_MS, { mode: 3 }], { gap_ms: gap - 1 }, [4 * MINUTE_MS, { mode: 3 }]);
     stay(booth, 4 * MINUTE_MS, { mode: 1 });
@@ -49,7 +49,7 @@ describe("the bridge (a gap this short does not end a stage)", () => {
     [14_999, 14_999],
     [15_000, 15_000],
     [15_001, 15_000],
-  ])("counts %i ms after the last good reading as %i ms of the open stage", (after, counted) => {
+  ])("counts, %i ms after the last good reading, %i ms toward the open stage", (after, counted) => {
     const booth = lived(PLAIN, [MINUTE_MS, { mode: 3 }]);
     const open = openEndOf(run(booth, PLAIN).state, T0 + MINUTE_MS - 1 + after).stages.at(-1);
     expect((open?.end ?? 0) - T0).toBe(MINUTE_MS - 1 + counted);
@@ -57,7 +57,7 @@ describe("the bridge (a gap this short does not end a stage)", () => {
 });
 
 /** min_stage is the parameters' value, else max(2 s, one poll). */
-describe("min_stage (the shortest stage that is kept)", () => {
+describe("min_stage (the duration of the shortest stage that is kept)", () => {
   it.each([
     [1000, undefined, 1999, 1],
     [1000, undefined, 2000, 3],
@@ -74,7 +74,7 @@ describe("min_stage (the shortest stage that is kept)", () => {
     [1000, 500, 500, 3],
     [1000, 500, 501, 3],
   ])(
-    "with polls every %i ms and the parameter %s turns a flash of %i ms between two sprays into %i stage(s)",
+    "with polls every %i ms and the setting %s gives, for a flash of %i ms between two sprays, %i stage(s)",
     (...row) => {
       const [poll_ms, min_stage_ms, length, count] = row;
       const parameters = polledEvery(poll_ms, min_stage_ms === undefined ? {} : { min_stage_ms });
@@ -109,7 +109,7 @@ function isAttributed({ code, gap_ms, meter, step = 0.1 }: Meters): boolean {
   return valuesOf(run(booth, parameters).facts, "m").every(({ mode }) => mode !== "no_data");
 }
 
-describe("the attribution of a gap to the mode around it", () => {
+describe("the attribution of a gap to the mode before and after the gap", () => {
   it.each<[string, Meters, boolean]>([
     [
       "fails in bake if the meter's rise is short by a tenth of the gap and one step",
@@ -176,7 +176,7 @@ describe("hour facts (final 10 min after the hour)", () => {
     [HOUR_MS + 10 * MINUTE_MS - 1, 0],
     [HOUR_MS + 10 * MINUTE_MS, 1],
     [HOUR_MS + 10 * MINUTE_MS + 1, 1],
-  ])("at %i ms are written for %i hour(s)", (at, count) => {
+  ])("are written, at %i ms, for %i hour(s)", (at, count) => {
     const booth = lived(PLAIN, [at, { mode: 3 }]);
     poll(booth);
     expect(hoursOf(booth)).toHaveLength(count);
@@ -186,7 +186,7 @@ describe("hour facts (final 10 min after the hour)", () => {
     [10 * MINUTE_MS - 1, 0],
     [10 * MINUTE_MS, 2],
     [10 * MINUTE_MS + 1, 2],
-  ])("for hours that end in a gap are written %i ms after the gap: %i hour(s)", (after, count) => {
+  ])("are written %i ms after a gap, for the hours that end in the gap: %i hour(s)", (after, count) => {
     const booth = lived(PLAIN, [50 * MINUTE_MS, { mode: 3 }], { gap_ms: 75 * MINUTE_MS }, [after, { mode: 3 }]);
     poll(booth);
     expect(hoursOf(booth)).toHaveLength(count);
@@ -218,7 +218,7 @@ describe("pauses within a run", () => {
     ["prep", 120_000, 2],
     ["setback", 120_000, 2],
     ["unknown", 120_000, 2],
-  ] as const)("two sprays with %s for %i ms between them give %i cycle(s)", (mode, ms, count) => {
+  ] as const)("give, in the mode %s between two sprays and with a length of %i ms, %i cycle(s)", (mode, ms, count) => {
     const booth = script(PLAIN);
     for (const [code, length] of [
       [3, 10 * MINUTE_MS],
@@ -232,7 +232,7 @@ describe("pauses within a run", () => {
   });
 });
 
-it("consecutive short stages of exactly min_stage are not merged", () => {
+it("stages of exactly min_stage are not merged, even if several follow each other", () => {
   const booth = lived(PLAIN, [MINUTE_MS, { mode: 3 }], [2000, { mode: 4 }], [2000, { mode: 1 }]);
   live(booth, [MINUTE_MS, { mode: 0 }], [2000, { mode: 1 }]);
   expect(stageTexts(run(booth, PLAIN).facts)).toEqual(["spray 0-60000", "flash 60000-62000", "idle 62000-64000"]);

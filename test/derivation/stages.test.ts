@@ -9,7 +9,7 @@ test("a stage starts at the first reading of its mode and ends at the first read
   expect(stageTexts(run(booth, PLAIN).facts)).toEqual(["spray 0-600000", "flash 600000-900000"]);
 });
 
-test("two consecutive codes of one mode are one stage, whose raw value is the first code", () => {
+test("two consecutive codes of the same mode form one stage, whose raw value is the first code", () => {
   const booth = lived(PLAIN, [MINUTE_MS, { mode: 6 }], [MINUTE_MS, { mode: 7 }], [MINUTE_MS, { mode: 1 }]);
   const [bake] = valuesOf(run(booth, PLAIN).facts, "m");
   expect(bake).toMatchObject({ mode: "bake", raw: "6", start: T0, end: T0 + 2 * MINUTE_MS, is_new_start: true });
@@ -31,7 +31,7 @@ test.each([20, 21])("a stage of code %i (fault or estop) is kept however short i
   ]);
 });
 
-test("a mode code that isn't mapped is unknown, keeps its raw value and opens an incident", () => {
+test("an unmapped mode code is unknown, keeps its raw value and opens an incident", () => {
   const booth = lived(PLAIN, [MINUTE_MS, { mode: 77 }], [20 * MINUTE_MS, { mode: 1 }]);
   const { facts } = run(booth, PLAIN);
   expect(valuesOf(facts, "m")[0]).toMatchObject({ mode: "unknown", raw: "77" });
@@ -41,7 +41,7 @@ test("a mode code that isn't mapped is unknown, keeps its raw value and opens an
   ]);
 });
 
-test("a stage after no_data is a new start only if its mode differs from the mode before the no_data", () => {
+test("a stage after no_data is a new start only if its mode differs from the mode before no_data", () => {
   const booth = lived(PLAIN, [MINUTE_MS, { mode: 3 }], { gap_ms: MINUTE_MS }, [MINUTE_MS, { mode: 3 }]);
   live(booth, { gap_ms: MINUTE_MS }, [MINUTE_MS, { mode: 4 }], [MINUTE_MS, { mode: 1 }]);
   expect(valuesOf(run(booth, PLAIN).facts, "m").map(({ mode, is_new_start }) => [mode, is_new_start])).toEqual([
@@ -53,7 +53,7 @@ test("a stage after no_data is a new start only if its mode differs from the mod
   ]);
 });
 
-test("time that is attributed to a mode over a gap counts as uncertain", () => {
+test("time in a gap that is attributed to a mode counts as uncertain", () => {
   const booth = lived(PARAMETERS, [MINUTE_MS, { mode: 6, cycles: 5, meter: 100 }], { gap_ms: 40 * MINUTE_MS });
   live(booth, [MINUTE_MS, { mode: 6, cycles: 5, meter: 140 }], [MINUTE_MS, { mode: 8 }]);
   expect(valuesOf(run(booth, PARAMETERS).facts, "m")[0]).toMatchObject({
@@ -68,7 +68,7 @@ test("time with bad mode readings is no_data", () => {
   expect(stageTexts(run(booth, PLAIN).facts)).toEqual(["spray 0-60000", "no_data 60000-120000", "spray 120000-180000"]);
 });
 
-test("a PLC restart in a run ends the stage at the last good reading", () => {
+test("a PLC restart during a run ends the stage at the last good reading", () => {
   const booth = script(PARAMETERS);
   live(booth, [10 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100, uptime: 5000 }], { gap_ms: MINUTE_MS });
   live(booth, [5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 101, uptime: 12 }], [5 * MINUTE_MS, { mode: 1 }]);
@@ -85,7 +85,7 @@ test("a PLC restart in a run ends the stage at the last good reading", () => {
   });
 });
 
-test("a PLC restart within the bridge does not end the stage if the mode and the counters are kept", () => {
+test("a PLC restart within the bridge (a short gap) does not end the stage if mode and counters are kept", () => {
   const booth = script(PARAMETERS);
   live(booth, [10 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100, uptime: 5000 }], { gap_ms: 14_000 });
   live(booth, [5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100.2, uptime: 3 }], [5 * MINUTE_MS, { mode: 1 }]);

@@ -59,7 +59,7 @@ it("a bake at 110 °F is warm enough for the cross-check, and a bake at 100 °F 
   expect(colds).toEqual([0, 1]);
 });
 
-it("a filter meter whose unit no longer fits opens an incident, and the booth's own count replaces the meter", () => {
+it("a filter meter whose unit becomes invalid opens an incident, and the booth's own count replaces the meter", () => {
   const good = booth({ exhaust: meterIn("min") }, { pressure_pa: 125, minutes: 50 });
   const unfit = booth({ exhaust: meterIn("minuets") }, { pressure_pa: 125, minutes: 50 });
   const life = lived(good, [HOUR_MS, { mode: 1, exhaust: 100 }]);
@@ -91,7 +91,7 @@ it("the incident of a meter with an invalid unit is resolved after the profile i
   expect(state.filters.exhaust_filter?.current.plc?.value).toBe(101);
 });
 
-it("learned clean pressure drops are converted once the sensor's unit is known", () => {
+it("a clean pressure drop that was determined without a unit is converted once the sensor's unit is known", () => {
   const raw = withFilters(
     { exhaust_filter: { limits: { pressure_pa: 125 } } },
     { drop: tag("filter_pressure", "inWC", { filter: "exhaust_filter" }), fan: tag("fan_speed", "%") },

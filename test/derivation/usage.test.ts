@@ -25,7 +25,7 @@ function changes(booth: Script, parameters: Parameters = COUNTED): unknown[] {
 const ASSUMED = ["assumed", 0, true];
 
 describe("filter resets by the PLC", () => {
-  it("a counter's fall after a button press belongs to that press, and the next fall is another filter change", () => {
+  it("a counter's fall after a button press belongs to the press, and the next fall is another filter change", () => {
     const booth = script(COUNTED);
     stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10, button: false });
     stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 0, button: true });
@@ -37,7 +37,7 @@ describe("filter resets by the PLC", () => {
     ]);
   });
 
-  it("a second button press within 10 min keeps the use that was counted since the first", () => {
+  it("a second button press within 10 min keeps the use counted since the first press", () => {
     const booth = script(COUNTED);
     stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10, button: false });
     live(booth, [MINUTE_MS, { mode: 3, exhaust: 0, button: true }], [5 * MINUTE_MS, { exhaust: 5, button: false }]);
@@ -61,7 +61,7 @@ describe("filter resets by the PLC", () => {
     [14_999, false],
     [15_000, false],
     [15_001, true],
-  ])("a reset that is seen after %i ms without a poll is flagged as uncertain in time: %s", (apart, flagged) => {
+  ])("a reset that is read after %i ms without a poll is flagged as uncertain in time: %s", (apart, flagged) => {
     const booth = lived(COUNTED, [MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 }]);
     // The last poll comes 1 ms before the end.
     booth.now += apart - 1;
@@ -100,7 +100,7 @@ describe("filter use", () => {
     expect(episode?.flagged).toBe(flagged);
   });
 
-  it("a logged filter record with the source plc_reset is no filter entry", () => {
+  it("a logged filter record with the source plc_reset does not count as a filter entry", () => {
     const booth = lived(COUNTED, [10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 }]);
     const value = {
       filter: "exhaust_filter",

@@ -59,13 +59,13 @@ function recordsOf(booth: Script): (number | null)[][] {
   ]);
 }
 
-describe("a filter entry that the PLC's reset follows within 12 h", () => {
+describe("a filter entry that is followed by the PLC's reset within 12 h", () => {
   it.each([
     [99.9, null, 0],
     [100, 12, 10],
     [100.1, 12, 10],
   ])(
-    "leaves a removal record with overuse if the counter showed %f of 100 min in between (since minute %s)",
+    "leaves a removal record with overuse if the counter showed %f of 100 min before the reset (since minute %s)",
     (shown, since, overuse) => {
       const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 90, button: false }], [MINUTE_MS, { mode: 3 }]);
       enter(booth);
@@ -90,7 +90,7 @@ describe("a filter entry that the PLC's reset follows within 12 h", () => {
 });
 
 describe("undoing filter entries", () => {
-  it("from the latest on restores the first filter with its overuse", () => {
+  it("in reverse order restores the first filter and its overuse", () => {
     const booth = script(COUNTED);
     const quarter = (values: Values): void => {
       stay(booth, 15 * MINUTE_MS, values);
@@ -113,7 +113,7 @@ describe("undoing filter entries", () => {
   it.each([
     [4, 0],
     [5, 1],
-  ])("is possible for the last four (%i entries made, %i left)", (count, left) => {
+  ])("is possible for the last four entries (%i entries made, %i not undone)", (count, left) => {
     const booth = lived(OWN, [MINUTE_MS, { mode: 1 }]);
     for (let turn = 0; turn < count; turn += 1) {
       enter(booth);
@@ -126,7 +126,7 @@ describe("undoing filter entries", () => {
     expect(filterOf(booth, OWN).current.installed_at).toBe(T0 + left * MINUTE_MS);
   });
 
-  it("keeps a limit that was changed before the undo", () => {
+  it("keeps a limit that was changed after the entry", () => {
     const booth = lived(OWN, [MINUTE_MS, { mode: 1 }]);
     enter(booth);
     stay(booth, 30 * MINUTE_MS, { mode: 3 });
@@ -151,12 +151,12 @@ describe("an entry made while the PLC is silent", () => {
     return booth;
   }
 
-  it("gives the new filter the silence's time if the gap rule proves that the booth was in use", () => {
+  it("assigns the silence to the new filter's use if the hour meter proves that the booth was in use", () => {
     // 20 min were counted up to the last poll, 5 of them after the change; 20 min of silence follow.
     expect(minutesOf(filterOf(silent({ exhaust: 40, meter: 130 })))).toEqual([15, 25]);
   });
 
-  it("gives the new filter no time of a silence without data", () => {
+  it("does not assign the silence to the new filter's use if the mode in the silence is unknown", () => {
     expect(minutesOf(filterOf(silent({ exhaust: 40, meter: 111 })))).toEqual([15, 5]);
   });
 });

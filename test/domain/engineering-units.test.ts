@@ -53,7 +53,7 @@ describe("unitOf", () => {
     ]);
   });
 
-  it("finds each canonical spelling, and maps each spelling to one unit", () => {
+  it("recognizes each canonical name, and maps each spelling to a single unit", () => {
     for (const name of unitNames()) expect(unitOf(name)?.unit).toBe(name);
     for (const [spelling, unit] of unitSpellings()) expect([spelling, unitOf(spelling)]).toEqual([spelling, unit]);
   });

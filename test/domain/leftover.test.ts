@@ -29,12 +29,12 @@ it.each<[string, Partial<Committed>, readonly number[]]>([
     [8, 9, 10, 12],
   ],
   ["returns all entries if no take number and no log exist", { last_take: 0, end: null }, [8, 9, 10, 12]],
-])("uncommitted (entries of the tail file that the log lacks) %s", (_name, committed, takes) => {
+])("uncommitted (returns the entries of the tail file that the log lacks) %s", (_name, committed, takes) => {
   const found = uncommitted(TAIL, { stream: "s", last_take: 0, end: null, ...committed });
   expect(found.map(({ take }) => take)).toEqual(takes);
 });
 
-it("endOf returns the last record of the log, or a later poll that coverage of the same boot proves", () => {
+it("endOf returns the time of the log's last record, or of a later poll that coverage of the same boot proves", () => {
   const state = emptyState();
   expect(endOf(state)).toBeNull();
   Object.assign(state.clock, { boot: "b", mono: 700 });

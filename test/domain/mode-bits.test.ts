@@ -12,7 +12,7 @@ const TAGS = {
 const bit = (name: string, value: Sample["value"]): Sample => ({ tag: name, value, quality: "good" });
 const made = (...samples: Sample[]) => withModes(samples, modeBitsOf(TAGS)).filter(({ tag: name }) => name === "mode");
 
-describe("the mode that a bay's mode bits give", () => {
+describe("the mode value from a bay's mode bits", () => {
   it.each([
     [false, false, false, "none"],
     [true, false, false, "spray"],
@@ -36,7 +36,7 @@ describe("the mode that a bay's mode bits give", () => {
     expect(made(bad)).toEqual([{ tag: "mode", value: null, quality: "bad" }]);
   });
 
-  it("is left out for a poll without mode bits and for a profile without mode bits", () => {
+  it("does not exist in a poll without mode bits or for a profile without mode bits", () => {
     const samples = [bit("air", 20)];
     expect(withModes(samples, modeBitsOf(TAGS))).toBe(samples);
     expect(withModes(samples, modeBitsOf({ air: TAGS.air }))).toBe(samples);

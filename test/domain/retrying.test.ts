@@ -17,13 +17,13 @@ function trying(outcomes: readonly string[]) {
 
 const wait = jittered({ base_ms: 1_000, cap_ms: 3_000 }, { next: () => 0.5 });
 
-it("retrying > repeats an attempt with growing waits until it succeeds", async () => {
+it("retrying repeats an attempt after growing delays until the attempt succeeds", async () => {
   const { clock, slept, attempt } = trying(["down", "down", "down", "well", "never"]);
   await expect(retrying({ clock, wait }, attempt, (outcome) => (outcome === "well" ? null : {}))).resolves.toBe("well");
   expect(slept).toEqual([500, 1_000, 1_500]);
 });
 
-it("retrying > waits at least as long as the failed attempt demands, and reports each wait before it begins", async () => {
+it("retrying waits at least as long as the failed attempt requires, and reports each delay before it begins", async () => {
   const { clock, slept, attempt } = trying(["down", "well"]);
   const told: number[] = [];
   const waits = (ms: number): void => void told.push(ms);
@@ -31,13 +31,13 @@ it("retrying > waits at least as long as the failed attempt demands, and reports
   expect({ slept, told }).toEqual({ slept: [9_000], told: [9_000] });
 });
 
-it("retrying > returns the last failure if the caller accepts it", async () => {
+it("retrying returns the last failure if the caller accepts the failure", async () => {
   const { clock, attempt } = trying(["down", "still down", "well"]);
   const twice = retrying({ clock, wait }, attempt, (_, failures) => (failures === 1 ? null : {}));
   await expect(twice).resolves.toBe("still down");
 });
 
-it("retrying > rejects with the reason of an abort or with the error of an attempt", async () => {
+it("retrying rejects with the abort signal's reason, or with the error that an attempt throws", async () => {
   const { clock, attempt } = trying(["down", "well"]);
   const reason = new Error("stopped");
   const ended = retrying({ clock, wait, signal: AbortSignal.abort(reason) }, attempt, () => ({}));
@@ -52,7 +52,7 @@ it("retrying > rejects with the reason of an abort or with the error of an attem
 
 const BACKOFF = { base_ms: 1000, cap_ms: 300_000 };
 
-it("full jitter > is within [0, min(cap, base x 2^attempt)) for any attempt", () => {
+it("fullJitter returns a delay in [0, min(cap, base x 2^attempt)) for any attempt", () => {
   const rnd = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   fc.assert(
     fc.property(fc.nat(100_000), rnd, (attempt, drawn) => {
@@ -62,7 +62,7 @@ it("full jitter > is within [0, min(cap, base x 2^attempt)) for any attempt", ()
   );
 });
 
-it("full jitter > grows with the number of attempts up to the cap", () => {
+it("fullJitter returns growing delays up to the cap", () => {
   expect([0, 1, 2, 20, 5000].map((attempt) => fullJitter(attempt, BACKOFF, () => 0.5))).toEqual([
     500, 1000, 2000, 150_000, 150_000,
   ]);

@@ -10,7 +10,7 @@ function listening(named: Readonly<Record<string, Signal>>): string[] {
   return heard;
 }
 
-it("a booth's news signal wakes the loops of that booth and of all booths, and the shared signal wakes every loop", async () => {
+it("a booth's news signal wakes the loops of that booth and the shared loops, and the shared signal wakes all loops", async () => {
   const clock = virtualClock({ wall: 0 });
   const signals = createSignals(clock);
   const shared = signals.news;
@@ -29,7 +29,7 @@ it("a booth's news signal wakes the loops of that booth and of all booths, and t
   expect(second.toSorted()).toEqual(["one", "other", "shared"]);
 });
 
-it("a progress signal wakes only loops that wait for progress, and a news signal wakes them too", async () => {
+it("a progress signal wakes only loops that wait for progress, while a news signal also wakes the loops that wait for news", async () => {
   const clock = virtualClock({ wall: 0 });
   const shared = createSignals(clock);
   const own = shared.own();
@@ -52,7 +52,7 @@ it("a progress signal wakes only loops that wait for progress, and a news signal
   expect(heard.slice(5)).toEqual(["other_news"]);
 });
 
-it("a wait that is woken by its signal cancels its sleep", async () => {
+it("a wait cancels its sleep when its signal wakes it", async () => {
   const clock = virtualClock({ wall: 0 });
   const woken = createSignal(clock);
   const waiting = woken.wait(new AbortController().signal, 60_000);
@@ -63,7 +63,7 @@ it("a wait that is woken by its signal cancels its sleep", async () => {
   expect(clock.sleeping()).toBe(0);
 });
 
-it("onAbort calls each registered callback once, and uses one event listener for all callbacks", () => {
+it("onAbort calls each registered callback once, and needs only one event listener", () => {
   const ending = new AbortController();
   const added = vi.spyOn(ending.signal, "addEventListener");
   const heard: string[] = [];

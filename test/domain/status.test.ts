@@ -16,7 +16,7 @@ it.each([
   [1, "ends_soon"],
   [0, "expired"],
   [-DAY_MS, "expired"],
-])("certificate > with %i ms until its expiry has the state %s", (left, state) => {
+])("a certificate with %i ms until expiry has the state %s", (left, state) => {
   const known = certificateStatus({ link: "opcua", server: "opc.tcp://plc:4840", expires: NOW + left }, NOW);
   expect(known).toEqual({
     link: "opcua",
@@ -27,7 +27,7 @@ it.each([
   });
 });
 
-it("certificate > of the gateway itself for OPC UA has the advice to mark it as trusted in each PLC", () => {
+it("an expiring OPC UA certificate of the gateway has the advice to mark the certificate as trusted in each PLC", () => {
   expect(render(certificateStatus({ link: "opcua", server: null, expires: NOW + DAY_MS }, NOW).advice)).toContain(
     "mark it as trusted in each PLC",
   );
@@ -36,7 +36,7 @@ it("certificate > of the gateway itself for OPC UA has the advice to mark it as 
 it.each([
   [null, "client_certificate_file"],
   ["mqtts://broker:8883", "the operator of the service"],
-])("certificate > of the service link at %s has advice that names %s", (server, advice) => {
+])("an expiring certificate of the service link (server: %s) has advice that names %s", (server, advice) => {
   expect(render(certificateStatus({ link: "service", server, expires: NOW + DAY_MS }, NOW).advice)).toContain(advice);
 });
 
@@ -61,13 +61,13 @@ it.each([
   [1, 10_000, 1000, "Idle"],
   [0, 10_000, 1000, "Idle"],
 ])(
-  "connectivity > for mode code %i, a commit interval of %i ms and a last reading %i ms ago is %s",
+  "connectivity in mode code %i, with a commit interval of %i ms and a last reading %i ms ago, is %s",
   (...[mode, commit_ms, age, expected]) => {
     expect(connectivityOf({ summary: summary(mode), plc: PLC }, T0 + age, commit_ms)).toBe(expected);
   },
 );
 
-it("connectivity > is Idle in a gap and before the first reading", () => {
+it("connectivity is Idle in a gap and before the first reading", () => {
   expect(connectivityOf({ summary: { ...summary(3), in_gap: true }, plc: PLC }, T0, 10_000)).toBe("Idle");
   expect(connectivityOf({ summary: { ...summary(3), last_good_at: null }, plc: PLC }, T0, 10_000)).toBe("Idle");
   expect(connectivityOf({ summary: null, plc: PLC }, T0, 10_000)).toBe("Idle");

@@ -31,13 +31,13 @@ describe("withUnitsInForce", () => {
     ["seconds", 5400, 90],
     ["days", 2, 2880],
     ["ms", 60_000, 1],
-  ])("lets a filter meter in %s with the reading %f count %f min", (unit, value, minutes) => {
+  ])("makes a filter meter in %s with the reading %f count %f min", (unit, value, minutes) => {
     const one = withUnitsInForce(tag("filter_minutes", unit));
     // As derivation counts (`takeMinutes`).
     expect((value * one.factor * 60) / unitsPerHour(one.unit)).toBeCloseTo(minutes, 9);
   });
 
-  it("limits the rate of a filter meter in days to the rate of hours", () => {
+  it("gives a filter meter in days the maximum rate of an hour meter, converted to days", () => {
     const counter = { step: 0.01, retained: true };
     const rate = maxRateOf(withUnitsInForce(tag("filter_minutes", "days", { counter })), PARAMETERS);
     expect(rate).toBeCloseTo(1.02 / 24, 9);
@@ -81,12 +81,12 @@ describe("withUnitsInForce", () => {
     ["filter_pressure", "C"],
     ["fan_speed", "Hz"],
     ["plc_clock", "ticks"],
-  ])("removes only the role %s from a tag with the unfit unit %j", (role, unit) => {
+  ])("removes only the role %s from a tag whose unit %j does not fit the role", (role, unit) => {
     const one = withUnitsInForce(tag(role, unit, { filter: "exhaust_filter" }));
     expect(one).toEqual({ ...tag("mode", unit, { filter: "exhaust_filter" }), role: undefined, unfit_role: role });
   });
 
-  it("keeps the role of a tag whose figure needs no unit", () => {
+  it("keeps the role of a tag whose role accepts any unit", () => {
     expect(withUnitsInForce(tag("booth_pressure", "furlong"))).toMatchObject({ role: "booth_pressure" });
     expect(withUnitsInForce(tag("cycle_counter", "C"))).toMatchObject({ role: "cycle_counter" });
   });

@@ -24,7 +24,7 @@ function shownOffsetMs(tz: string, at: number): number {
   return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
 }
 
-it("zone offset > equals that of Intl at any instant, including around clock changes", () => {
+it("zoneOffsetMs equals the offset of Intl at any instant, even near clock changes", () => {
   // Denver, 2026-03-08 09:00 UTC; St John's, 2008-03-09 03:31 UTC.
   const near = fc
     .tuple(
@@ -40,7 +40,7 @@ it("zone offset > equals that of Intl at any instant, including around clock cha
   expect(zoneOffsetMs("America/St_Johns", Date.UTC(2008, 2, 9, 3, 31))).toBe(-9_000_000);
 });
 
-it("utcText > formats any instant like Date.toISOString", () => {
+it("utcText formats any instant like Date.toISOString", () => {
   const instant = fc.integer({ min: Date.UTC(1900, 0, 1), max: Date.UTC(2199, 11, 31) });
   fc.assert(
     fc.property(instant, (at) => {
@@ -68,17 +68,17 @@ it.each<[[number, number, number], number]>([
   [[2026, 11, 1], 420],
   [[2026, 3, 7], 360],
   [[2026, 11, 2], 360],
-])("working hours > from 00:00 to 06:00 in Denver on the day %j have %i min", (day, minutes) => {
+])("working hours from 00:00 to 06:00 in Denver on the day %j have %i min", (day, minutes) => {
   expect(minutesOf(daily("00:00:00", "06:00:00"), DENVER, day)).toBe(minutes);
 });
 
-it("working hours > past midnight belong to the day on which the shift starts", () => {
+it("working hours of a shift past midnight count on each of the two days for the part on that day", () => {
   const night: WorkingHours[] = [{ day: "friday", enabled: true, start: "22:00:00", stop: "06:00:00" }];
   expect(minutesOf(night, "UTC", [2025, 3, 7])).toBe(120);
   expect(minutesOf(night, "UTC", [2025, 3, 8])).toBe(360);
 });
 
-it("working hours > merge overlapping shifts, skip disabled shifts, and treat start = stop as 24 h", () => {
+it("working hours count overlapping shifts once, skip disabled shifts, and treat start = stop as 24 h", () => {
   expect(minutesOf(daily("08:00:00", "08:00:00"), "UTC", [2025, 3, 5])).toBe(1440);
   expect(minutesOf([...daily("08:00:00", "12:00:00"), ...daily("11:00:00", "13:00:00")], "UTC", [2025, 3, 5])).toBe(
     300,
@@ -87,14 +87,14 @@ it("working hours > merge overlapping shifts, skip disabled shifts, and treat st
   expect(minutesOf(off, "UTC", [2025, 3, 5])).toBe(0);
 });
 
-it("instantOf > maps a missing wall time to the instant after the jump, and a repeated wall time to the earlier instant", () => {
+it("instantOf maps a skipped wall time to the instant of the clock change, and a repeated wall time to its first instant", () => {
   const jump = instantOf(DENVER, daysFromCivil(2026, 3, 8), 150 * MINUTE_MS);
   expect(new Date(jump).toISOString()).toBe("2026-03-08T09:00:00.000Z");
   const twice = instantOf(DENVER, daysFromCivil(2026, 11, 1), 90 * MINUTE_MS);
   expect(new Date(twice).toISOString()).toBe("2026-11-01T07:30:00.000Z");
 });
 
-it("calendar functions > convert days, weekdays and day starts, and recognize valid time zones", () => {
+it("calendar functions convert dates, weekdays and day starts, and recognize valid time zones", () => {
   expect(daysFromCivil(1970, 1, 1)).toBe(0);
   expect(daysFromCivil(2000, 2, 29)).toBe(Date.UTC(2000, 1, 29) / 86_400_000);
   expect(weekdayOf(daysFromCivil(2025, 3, 3))).toBe(0);

@@ -28,7 +28,7 @@ function total(periods: TrafficAccount["days"]): number {
 }
 
 describe("the traffic account", () => {
-  it("counts each byte once for any clock changes within a year, and each month equals the sum of its days", () => {
+  it("counts each byte once despite clock changes, and each month equals the sum of its days", () => {
     const looks = fc.array(
       fc.record({ at: fc.integer({ min: 0, max: 39 * DAY_MS }), synced: fc.boolean(), bytes: fc.nat(1_000_000) }),
     );
@@ -51,7 +51,7 @@ describe("the traffic account", () => {
     );
   });
 
-  it("books traffic on the last known day while the clock is unconfirmed", () => {
+  it("assigns traffic to the last known day while the clock is unconfirmed", () => {
     const account = booked(EMPTY_ACCOUNT, "2026-11-25", sent(10));
     expect(bookingDay(account, Date.UTC(2036, 0, 1), false)).toBe("2026-11-25");
     expect(bookingDay(account, 0, false)).toBe("2026-11-25");
@@ -59,7 +59,7 @@ describe("the traffic account", () => {
     expect(bookingDay(EMPTY_ACCOUNT, 0, false)).toBe("1970-01-01");
   });
 
-  it("keeps the 40 days and 13 months nearest to the latest booking, even after years with a wrong clock", () => {
+  it("keeps the 40 days and 13 months nearest to the latest entry, even after years with a wrong clock", () => {
     let account: TrafficAccount = EMPTY_ACCOUNT;
     for (let day = 0; day < 40; day += 1) account = booked(account, dayNamed(Date.UTC(2036, 0, 1 + day)), sent(1));
     for (let day = 0; day < 500; day += 1) account = booked(account, dayNamed(START + day * DAY_MS), sent(1));
@@ -71,7 +71,7 @@ describe("the traffic account", () => {
   });
 });
 
-describe("data saving with a budget of 100 MB", () => {
+describe("data saving", () => {
   it.each([
     [0, "none", 0, 0, false],
     [69_999_999, "none", 0, 0, false],
@@ -80,7 +80,7 @@ describe("data saving with a budget of 100 MB", () => {
     [90_000_000, "backlog", 110_000, 600_000, true],
     [100_000_000, "mode_changes", 110_000, 21_600_000, true],
     [900_000_000, "mode_changes", 110_000, 21_600_000, true],
-  ])("at %i bytes in the month uses the step %s", (...[bytes, step, heartbeat_ms, hold_ms, by_night]) => {
+  ])("at %i bytes of 100 MB in the month uses the step %s", (...[bytes, step, heartbeat_ms, hold_ms, by_night]) => {
     expect(thriftFor(bytes, 100e6)).toEqual({ step, heartbeat_ms, hold_ms, by_night });
     const month = { ...EMPTY_PERIOD, metered: bytes };
     const account = { days: {}, months: { "2026-11": month } };
@@ -91,7 +91,7 @@ describe("data saving with a budget of 100 MB", () => {
     expect(next).toMatchObject({ step: "none", reason: "", month: EMPTY_PERIOD });
   });
 
-  it("does not start without a budget", () => {
+  it("is off without a budget", () => {
     expect(thriftFor(1e12, null).step).toBe("none");
   });
 });
@@ -110,6 +110,6 @@ it.each([
   ["fe80::1", true],
   ["2001:db8::1", false],
   [undefined, false],
-])("isOwnNetwork, for the address %s, returns %s", (address, expected) => {
+])("isOwnNetwork returns, for the address %s, the result %s", (address, expected) => {
   expect(isOwnNetwork(address)).toBe(expected);
 });

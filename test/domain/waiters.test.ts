@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { createWaiters } from "../../src/domain/waiters.ts";
 
-it("waiters > are listed in the order of arrival, without those that left", () => {
+it("the waiters list keeps the order of arrival, and omits waiters that left", () => {
   const waiting = createWaiters<string>();
   const [a, b, c, d] = ["a", "b", "c", "d"].map((one) => waiting.add(one));
   expect([waiting.all(), waiting.size]).toEqual([["a", "b", "c", "d"], 4]);
@@ -19,7 +19,7 @@ it("waiters > are listed in the order of arrival, without those that left", () =
   expect([waiting.all(), waiting.size]).toEqual([["e"], 1]);
 });
 
-it("waiters > may be equal values, and may leave while the list is read", () => {
+it("the waiters list accepts equal values, and allows waiters to leave while the list is read", () => {
   const waiting = createWaiters<() => void>();
   const told: number[] = [];
   const leaves = [1, 2, 3].map((nth) =>
@@ -50,7 +50,7 @@ const CHURN = `
   }
 `;
 
-it("waiters > are freed by minor garbage collections after they left", () => {
+it("waiters that left the list are freed by minor garbage collections", () => {
   const module = new URL("../../src/domain/waiters.ts", import.meta.url).href;
   const argv = ["--trace-gc", "--max-semi-space-size=1", "--input-type=module", "--eval", CHURN, module];
   const text = execFileSync(process.execPath, argv, { encoding: "utf8" });

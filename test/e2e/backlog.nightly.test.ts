@@ -11,7 +11,7 @@ const DAYS = 30;
 const RATE = 200;
 const LIVE_WITHIN_MS = 5_000;
 
-it("the sender delivers a backlog of 30 days in order and once, and delivers new records within 5 s meanwhile", async () => {
+it("the sender delivers a backlog of 30 days once and in order, and meanwhile delivers new records within 5 s", async () => {
   const { site, agent, folder } = await activeSite({
     for_ms: 5 * MINUTE,
     seed: 11,

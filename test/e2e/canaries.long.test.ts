@@ -174,7 +174,7 @@ async function configured(folder: string): Promise<string> {
   return file;
 }
 
-it("the status, log, notification test and support bundle contain no configured secret, even if peers quote all secrets", async () => {
+it("status, log, test notice and support bundle contain no configured secret, even if peers quote every secret in their answers", async () => {
   const secrets = markedKeys(gatewaySchema).filter(
     ({ holds }) => !["key", "own_key", "authorities", "certificate"].includes(holds),
   );

@@ -11,7 +11,7 @@ const storedSeqs = ({ service }: VirtualSite): number[] =>
 const batchesSince = ({ service }: VirtualSite, from: number) =>
   service.came.slice(from) as readonly { s0: number; k: readonly unknown[] }[];
 
-it("the backfill command resends exactly the named records, and a repeated command gets the same answer without resending", async () => {
+it("the backfill command resends exactly the named records, and a repeated command gets the same answer without a resend", async () => {
   const { site, stream } = await activeSite();
   const before = storedSeqs(site);
   run(site.service.db, "DELETE FROM records WHERE seq BETWEEN 20 AND 39");
@@ -32,7 +32,7 @@ it("the backfill command resends exactly the named records, and a repeated comma
   expect(answersTo(site, command.id)).toEqual(["accepted", "done", "done"]);
 });
 
-it("the backfill command counts missing records, and fails for another booth or another booth's stream", async () => {
+it("the backfill command reports missing records, and fails for another booth or another booth's stream", async () => {
   const { site, stream } = await activeSite();
   const far = order(site, "backfill", { serial: SERIAL, stream_id: stream, ranges: [[9_000_000, 9_000_009]] });
   expect(await settled(site, far.id, MINUTE)).toMatchObject({ state: "done", result: { records: 0, missing: 10 } });
@@ -91,7 +91,7 @@ it("a remote command of any type has no effect if it is malformed or expired", a
   expect(record()).toMatchObject({ status: "provisioned", generation: 1 });
 });
 
-it("a remote command sent during an outage is executed once after the reconnect, even if the agent is killed meanwhile", async () => {
+it("a remote command sent during an outage is executed once after the reconnect, even if the agent is killed before it finishes", async () => {
   const { site, stream } = await activeSite();
   run(site.service.db, "DELETE FROM records WHERE seq BETWEEN 1 AND 30");
   site.service.way.down = true;

@@ -29,7 +29,7 @@ it("a remote command to decommission a booth only releases the booth, and never 
   expect(wiped).toEqual([]);
 });
 
-it("a gateway is wiped only after the service's record has said decommissioned for 24 hours, restarts included", async () => {
+it("a gateway is wiped only after the service's record has shown decommissioned for 24 hours, even across restarts", async () => {
   const { site, wiped } = await watchedSite();
   const body = { status: "decommissioned" };
   const path = `/api/booths_provisioning/${SERIAL}`;

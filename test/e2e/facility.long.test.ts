@@ -43,7 +43,7 @@ const placesIn = ({ service }: VirtualSite): Place[] =>
     ({ value }) => JSON.parse(value) as Place,
   );
 
-it("time zone and working hours come from the facility if the booth's record has none, and survive an outage with restart", async () => {
+it("time zone and working hours come from the facility if the booth's record has none, even during an outage with a restart", async () => {
   const here = site();
   const { service, clock } = here;
   let agent = await here.start();

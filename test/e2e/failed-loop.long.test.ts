@@ -5,7 +5,7 @@ import { realSite } from "../support/real-site.ts";
 
 const PROGRAM = fileURLToPath(new URL("../support/watched-agent.ts", import.meta.url));
 
-it("the agent exits with code 1 after an error in a loop, even if other loops, the store and a connection hang", async () => {
+it("the agent exits with code 1 after an unexpected error in a loop, even if other loops, the store and a connection hang", async () => {
   const site = await realSite({ speed: 20, serial: "ABCD-123-123" });
   const env = { BREAK_LOOP: "count of the traffic", HELD_PORT: site.plc.port.toString() };
   const agent = startProgram(PROGRAM, ["run", "--config", site.configFile], { env });

@@ -40,7 +40,7 @@ async function putBack({ site, folder }: ActiveSite, minutes: number): Promise<A
   return site.start();
 }
 
-it("a store restored from an old copy gets a new stream name after an hour, but only one per day", async () => {
+it("a store restored from an old copy gets a new stream name after an hour, and at most one per day", async () => {
   const bed = await activeSite({ for_ms: 5 * MINUTE_MS });
   const { clock } = bed.site;
   const first = await putBack(bed, 6);
@@ -74,7 +74,7 @@ it("a store restored from an old copy gets a new stream name after an hour, but 
   expect(boothOf(second).log.newest_seq - boothOf(second).log.acked_seq).toBeLessThan(100);
 });
 
-it("a stored stream name whose first sequence number precedes the log is repaired at startup, and all records are delivered", async () => {
+it("a stored stream name that starts before the log is repaired at startup, and all records are delivered", async () => {
   const bed = await activeSite({ for_ms: 5 * MINUTE_MS });
   const { site, stream, folder } = bed;
   await site.stop();

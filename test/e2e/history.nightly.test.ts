@@ -25,7 +25,7 @@ function memoryOf(folder: string): SiteMemory {
 }
 
 it(
-  "the simulated site with --history fills gateway and service, continues live without a gap, and starts over if interrupted",
+  "the simulated site with --history fills gateway and service with past data, even after an interruption, and continues live",
   { timeout: MANY_PROCESSES_MS },
   async () => {
     const folder = join(temporaryFolder(), "site");

@@ -52,7 +52,7 @@ it.each([
   await bound(here, { row, fault, injected });
 });
 
-it("the agent waits at least as long as a Retry-After header in seconds or as a date requires (fault matrix row 26)", async () => {
+it("the agent waits at least as long as a Retry-After header requires, in seconds or as a date (fault matrix row 26)", async () => {
   for (const form of ["seconds", "date"]) {
     const here = await httpBed();
     const until = here.site.clock.wall() + 90_000;
@@ -69,7 +69,7 @@ it("the agent waits at least as long as a Retry-After header in seconds or as a 
   }
 });
 
-it("an unknown serial number is reported as not found and looked up again until the right number binds the booth (fault matrix row 42)", async () => {
+it("an unknown serial number is reported and looked up again until the right number is entered (fault matrix row 42)", async () => {
   const here = await httpBed();
   await here.agent.enterSerial("booth-1", "WXYZ-999", { by: "alex", note: "" });
   await eventually("not found", () => (boothOf(here.agent).provisioning.state === "not_found" ? true : undefined));

@@ -35,7 +35,7 @@ const refusal = (status: number): HttpAnswer => ({ status, headers: {}, text: JS
 /** Time in which the day's modes change, so that a new report is due. */
 const CHANGES_WITHIN_MS = 4 * 60 * MINUTE;
 
-it("a report to the service is resent with the new entity tag after a 412, in three attempts at most", async () => {
+it("a report to the service is resent with the new entity tag after a 412, at most three times in total", async () => {
   const { site, agent } = await activeSite({ for_ms: MINUTE });
   let changes = 1;
   const passed = watched(site, (request) => {
@@ -72,7 +72,7 @@ it("a report to the service is resent with the new entity tag after a 412, in th
 });
 
 it.each([401, 403])(
-  "a report to the service is not repeated for at least seven minutes after a %i, while delivery continues",
+  "a report to the service is not repeated for seven minutes after a status %i, while delivery continues",
   async (status) => {
     const { site, agent } = await activeSite({ for_ms: MINUTE });
     let isRefusing = true;

@@ -18,7 +18,7 @@ async function swap(site: VirtualSite, plc_serial: string): Promise<void> {
   site.plc.fault = null;
 }
 
-it("a PLC with another booth's serial number yields an incident but no readings until the booth's own PLC is back", async () => {
+it("a PLC with another booth's serial number opens an incident, and its readings are ignored until the right PLC is back", async () => {
   const folder = temporaryFolder();
   const site = virtualSite({ folder, scenario: "standard-cycle", start: START });
   const agent = await site.start();
@@ -64,7 +64,7 @@ it("a PLC with another booth's serial number yields an incident but no readings 
   recordFault({ row: 42, fault: "another booth's PLC", injected: 1, lost: 0, doubled: 0, wrong, passed: wrong === 0 });
 });
 
-it("a PLC with another booth's serial number yields no reading at the first contact", async () => {
+it("a PLC with another booth's serial number at first contact gives no readings", async () => {
   const folder = temporaryFolder();
   const site = virtualSite({ folder, scenario: "standard-cycle", start: START });
   site.booth.inject({ kind: "identity", identity: { plc_serial: OTHER } }, START);

@@ -38,7 +38,7 @@ function missing(site: VirtualSite, newest_seq: number): readonly number[] {
   return Array.from({ length: newest_seq }, (_, index) => index + 1).filter((seq) => !has.has(seq));
 }
 
-it("a record too long for the broker waits while all others are delivered, and is delivered once the limit is raised", async () => {
+it("a record too long for the broker waits, is delivered once the limit is raised, and delays no other record", async () => {
   const broker: ShortBroker = { most_records: 7, isTooLong: ({ kind }) => kind === KIND.parameters, sent: 0 };
   const { site, agent } = await activeSite({
     for_ms: 3 * MINUTE,

@@ -121,7 +121,7 @@ async function meteredBed(more: DeliveryBedOptions = {}): Promise<Metered> {
   return { bed, traffic, broker, http };
 }
 
-test("the traffic account is within 2 % of the bytes that a proxy counted, including TLS, and is split by purpose", async () => {
+test("the traffic account is within 2 % of the bytes that a proxy counts, including TLS, and is divided by purpose", async () => {
   const { bed, traffic, broker, http } = await meteredBed();
   const agent = await bed.start();
   await bed.until("records are acked", () => (agent.status().booths[0]?.log.acked_seq ?? 0) > 150);
@@ -146,7 +146,7 @@ test("the traffic account is within 2 % of the bytes that a proxy counted, inclu
 /** 08:35 in Tokyo on April 1, and 25 minutes before the end of March in UTC. */
 const LAST_OF_MARCH = Date.UTC(2026, 2, 31, 23, 35);
 
-test("a used-up monthly budget slows heartbeats, batches and the backlog in that order, but not mode changes, until next month", async () => {
+test("a used-up monthly budget slows heartbeats, batches and the backlog in this order until next month, but never mode changes", async () => {
   const scenario = findScenario("busy-day");
   if (scenario === undefined) throw new Error("there is a busy day");
   const site = { start: LAST_OF_MARCH, scenario: { ...scenario, tz: "Asia/Tokyo" } };

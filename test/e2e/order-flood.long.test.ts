@@ -6,7 +6,7 @@ import { order, settled } from "./orders.ts";
 
 const FLOOD = 5_000;
 
-it("a flood of 5,000 remote commands is processed only up to a limit, while delivery and later commands continue", async () => {
+it("the agent answers at most 64 commands of a flood of 5,000, and continues delivery and later commands", async () => {
   const { site, agent } = await activeSite({ for_ms: MINUTE });
   const { gateway_id } = agent.status();
   const expires_at = site.clock.wall() + 60 * MINUTE;
@@ -26,7 +26,7 @@ it("a flood of 5,000 remote commands is processed only up to a limit, while deli
   expect((await settled(site, id, 5 * MINUTE)).state).toMatch(/^(done|failed)$/);
 });
 
-it("16 backfill commands that each name the whole log 1,000 times send it at most three times and delay no other command", async () => {
+it("16 backfill commands that each request the whole log 1,000 times cause at most three resends, and delay no other command", async () => {
   const { site, agent, stream } = await activeSite({ for_ms: MINUTE });
   const { newest_seq } = boothOf(agent).log;
   const before = site.service.came.length;

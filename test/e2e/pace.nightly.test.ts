@@ -24,7 +24,7 @@ function startHogs(): void {
 }
 
 it(
-  "the simulated site slows its time and reports it on an overloaded machine, without an incident or a gap",
+  "the simulated site slows its time on an overloaded machine, reports this, and has no incident or gap",
   { timeout: MANY_PROCESSES_MS },
   async () => {
     const folder = join(temporaryFolder(), "site");

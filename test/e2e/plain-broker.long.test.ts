@@ -89,7 +89,7 @@ async function until(site: VirtualSite, what: string, condition: () => boolean):
 
 const seqsOf = ({ batches }: QuietBroker): number[] => batches.flatMap(({ s0, k }) => k.map((_, index) => s0 + index));
 
-it("the broker's PUBACK counts as the ack if the service sends none, and the status names the broker as its source", async () => {
+it("the broker's PUBACK counts as the ack if the service sends no acks, and the status names the broker as the source", async () => {
   const broker = await quietBroker();
   const site = siteWith(broker, () => PROVISION_KEY);
   const agent = await site.start();

@@ -15,7 +15,7 @@ it.each([
   [401, OTHER_KEY],
   [403, null],
 ] as const)(
-  "a plain service that answers %i to a valid key is logged once, and readings are kept meanwhile",
+  "a plain service that answers %i to a valid key is logged once, and readings are kept in the meantime",
   async (status, accepted) => {
     let key = PROVISION_KEY;
     const facility = { plain: true };

@@ -51,7 +51,7 @@ it("a plain service (which accepts no readings) receives only the claim of the b
   site.close();
 });
 
-it("a plain service without a broker counts as up while it answers, and the doctor command reports no fault", async () => {
+it("a plain service without a broker counts as up while it answers, and the doctor command then reports no fault", async () => {
   const site = virtualSite({
     folder: temporaryFolder(),
     scenario: "busy-day",
@@ -84,7 +84,7 @@ it("a plain service without a broker counts as up while it answers, and the doct
   site.close();
 });
 
-it("the status does not show records as acked while another serial number is looked up", async () => {
+it("the status of a booth at a plain service does not show records as acked while another serial number is looked up", async () => {
   const site = virtualSite({
     folder: temporaryFolder(),
     scenario: "busy-day",

@@ -62,7 +62,7 @@ it.each([
   ["COMPLETE", []],
   ["IN PROGRESS", [`PUT ${ROUTE}/${SERIAL}`]],
 ] as const)(
-  "a booth whose provisioning record at the service is already %s is bound with only the writes %j",
+  "a booth whose provisioning record at a strict service is already %s is bound with only the writes %j",
   async (status, writes) => {
     const strict = strictSite();
     await made(strict.site, status);
@@ -73,7 +73,7 @@ it.each([
   },
 );
 
-it("an active booth whose serial number is entered again becomes active without a second POST", async () => {
+it("an active booth whose serial number is entered again becomes active again without a second POST", async () => {
   const strict = strictSite();
   const { site, writes } = strict;
   const agent = await site.start();
@@ -86,7 +86,7 @@ it("an active booth whose serial number is entered again becomes active without 
   ended(strict);
 });
 
-it("a booth is bound even if the answer to the POST is lost, because its record is found and completed", async () => {
+it("a booth whose answer to the POST is lost is bound because the gateway finds and completes the record", async () => {
   const strict = strictSite();
   const { site } = strict;
   const lost = { posts: 0 };

@@ -18,7 +18,7 @@ function between(
   return { undo: () => void Object.assign(service.http, { send }) };
 }
 
-it("a difference between a report and the booth's record at the service is logged once and shown until the record agrees", async () => {
+it("a report that differs from the booth's record at the service is logged once and shown until both agree", async () => {
   const { site, agent } = await activeSite({ for_ms: 3 * MINUTE });
   const reports = () => boothOf(agent).reports;
   expect(reports()).toMatchObject({ refused: null, read_back: { differences: [] } });

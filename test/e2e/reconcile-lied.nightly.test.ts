@@ -7,7 +7,7 @@ const EVENING = Date.UTC(2026, 2, 3, 6, 20);
 const MIDNIGHT = Date.UTC(2026, 2, 3, 7);
 const YEAR_MS = 365 * DAY_MS;
 
-it("the daily comparison drops a future day after the service's time was wrong, and compares the day that has ended", async () => {
+it("the daily comparison discards a future day that a wrong time from the service caused, and compares the right day", async () => {
   const poll = { fast: { poll_interval_ms: 10_000 }, slow: { poll_interval_ms: MINUTE } };
   const { site, agent } = await activeSite({ start: EVENING, scenario: "standard-cycle", for_ms: 0, booth: { poll } });
   site.clock.setSynced(false);

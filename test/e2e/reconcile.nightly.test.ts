@@ -76,7 +76,7 @@ it("the daily comparison finds deleted and changed records at the service, and r
   expect(await reconciled(site, agent)).toMatchObject({ differed: 0, resent: 0 });
 });
 
-it("the daily comparison reports differences without an incident if a full store dropped records of that day", async () => {
+it("the daily comparison reports differences without an incident if the full store dropped records of the day", async () => {
   const { site, agent } = await pastMidnight({
     budget: { max_bytes: 60_000, max_age_ms: 30 * 86_400_000 },
     commit_interval_ms: 60_000,
@@ -127,7 +127,7 @@ function answersWith(site: VirtualSite, textOf: (text: string) => string): () =>
   return () => void Object.assign(http, { send });
 }
 
-it("the daily comparison fails without stopping the agent if it throws an error, and keeps only 100 of 60,000 differences", async () => {
+it("the daily comparison reports an error without stopping the agent, and keeps only 100 of 60,000 differences", async () => {
   const figures = { fail: false };
   const { site, agent } = await pastMidnight({
     given: (parts) => ({
@@ -162,7 +162,7 @@ it("the daily comparison fails without stopping the agent if it throws an error,
   expect(boothOf(next).reconciliation).toMatchObject({ kind: "done", remaining_count: done.remaining_count });
 });
 
-it("the daily comparison is available by its ID, rejects a day that has not ended, and is not repeated after a restart", async () => {
+it("the daily comparison can be read by its ID, rejects a day that has not ended, and is not repeated after a restart", async () => {
   const { site, agent } = await pastMidnight();
   const control = site.control();
   const post = async (day: string): Promise<{ readonly id: string; readonly day: string }> => {

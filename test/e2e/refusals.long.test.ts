@@ -58,7 +58,7 @@ async function refusingSite(way: WayName, options: Parameters<typeof activeSite>
 }
 
 it.each(Object.keys(WAYS) as WayName[])(
-  "a service that rejects all records for 40 minutes (%s) gets few requests, and has all but the poison records 10 minutes later",
+  "a service that rejects all records for 40 minutes (%s) gets few requests, and then all valid records within 10 minutes",
   async (way) => {
     const bed = await refusingSite(way);
     const { site, agent, refuse, lacking } = bed;

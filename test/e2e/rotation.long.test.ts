@@ -36,7 +36,7 @@ function held(folder: string): string {
   return createHash("sha256").update(credential).digest("hex");
 }
 
-it("a key rotation replaces the gateway's key, ends the old key only later, and doesn't interrupt delivery", async () => {
+it("a key rotation replaces the gateway's key, revokes the old key later, and doesn't interrupt delivery", async () => {
   const { site, agent, folder } = await activeSite({ for_ms: BEFORE_MS });
   const [first] = opening(site);
   expect(held(folder)).toBe(first);
@@ -131,7 +131,7 @@ it.each([
   ["a minute", MINUTE],
   ["longer than the old key lasts", 30 * MINUTE],
 ])(
-  "a power cut at any step of a key rotation, with the power off for %s, leaves only the gateway's key valid",
+  "a power cut at any step of a key rotation, with the power off for %s, leaves only the gateway's current key valid",
   async (text, off_ms) => {
     let cuts = 0;
     let lost = 0;

@@ -22,7 +22,7 @@ function accountOf({ db }: VirtualService, last: number): { readonly lost: numbe
   return { lost, doubled: stored.length - held.size };
 }
 
-it("a salvaged log is delivered once with every lost record declared, even if the full store drops records meanwhile", async () => {
+it("a salvaged log is delivered once and declares every lost record, even if the full store drops further records", async () => {
   const budget = { max_bytes: 60_000, max_age_ms: 30 * 86_400_000 };
   const { site, folder } = await activeSite({ for_ms: 2 * MINUTE, seed: 3, budget, commit_interval_ms: MINUTE });
   site.service.way.down = true;

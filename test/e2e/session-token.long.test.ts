@@ -5,7 +5,7 @@ import { rows } from "../../simulators/service/storage/db.ts";
 import { eventually } from "../support/eventually.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
 
-it("a booth is bound with session tokens of the first key and the gateway's own key if service.authorization is session", async () => {
+it("a booth is bound with session tokens of both the first key and the gateway's key if service.authorization is session", async () => {
   const site = await realSite({ speed: 10, serial: SERIAL });
   const config = parse(readFileSync(site.configFile, "utf8")) as { readonly service: object };
   const service = { ...config.service, authorization: "session" };

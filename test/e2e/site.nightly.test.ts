@@ -69,7 +69,7 @@ function sentence(of: { readonly code: number | string; readonly err: string }):
 }
 
 describe("the simulated site of npm start", { timeout: MANY_PROCESSES_MS }, () => {
-  it("prints its events, stops on SIGINT, and continues where it stopped at the next start", async () => {
+  it("prints its events, stops on SIGINT, and continues from the same time at the next start", async () => {
     const folder = join(temporaryFolder(), "site");
     const first = startSite(folder);
     expect(await first.line(/./)).toMatch(/^A simulated site in .+ one second simulates 60 seconds .+ Ctrl-C/);
@@ -119,7 +119,7 @@ describe("the simulated site of npm start", { timeout: MANY_PROCESSES_MS }, () =
     expect(audit.filter(({ action }) => action === "claim")).toHaveLength(1);
   });
 
-  it("takes its agent down if it is killed, and starts again in the same folder at a later simulated time", async () => {
+  it("ends its agent too if the site is killed, and starts again in the same folder at a later simulated time", async () => {
     const folder = join(temporaryFolder(), "site");
     const site = startSite(folder);
     const agent = await agentOf(site);
@@ -135,7 +135,7 @@ describe("the simulated site of npm start", { timeout: MANY_PROCESSES_MS }, () =
     expect(heldIn(folder).streams).toMatchObject([{ generation: 1, conflicts_offered: 0, gaps: [] }]);
   });
 
-  it("restarts an agent that was killed", async () => {
+  it("restarts its agent if the agent is killed", async () => {
     const folder = join(temporaryFolder(), "site");
     const site = startSite(folder);
     const agent = await agentOf(site);

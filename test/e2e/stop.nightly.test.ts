@@ -77,7 +77,7 @@ function record(fault: string, injected: number, late: readonly string[]): void 
 }
 
 it(
-  "an agent with 64 booths ends within 5 s of a SIGTERM at any moment of its startup",
+  "an agent with 64 booths ends within 5 s of a SIGTERM at any moment during startup",
   { timeout: 240_000 },
   async () => {
     const { site, gates } = await gatedSite();
@@ -97,7 +97,7 @@ it(
 );
 
 it(
-  "an agent ends within 5 s of a SIGTERM while service and PLC don't answer and clients hang",
+  "an agent ends within 5 s of a SIGTERM even if service and PLC don't answer and clients hang",
   { timeout: 240_000 },
   async () => {
     const { site, gates } = await gatedSite();

@@ -46,7 +46,7 @@ interface StreamAtService {
   readonly most: number;
 }
 
-it("a replaced gateway that comes back delivers its records from before the fault, and then stops sending", async () => {
+it("a replaced gateway that comes back delivers its records from before the replacement, and then stops sending", async () => {
   const old = virtualSite({ folder: temporaryFolder(), scenario: "busy-day", start: START, seed: 1 });
   await old.start();
   await old.clock.run(40 * MINUTE_MS);
@@ -104,7 +104,7 @@ it("a replaced gateway that comes back delivers its records from before the faul
   old.close();
 });
 
-it("a booth bound after a move and a mistyped serial number gets exactly the records since the move", async () => {
+it("a booth that is bound after a move and a mistyped serial number gets exactly the records since the move", async () => {
   const site = virtualSite({ folder: temporaryFolder(), scenario: "busy-day", start: START, seed: 4, unnamed: true });
   for (const [id, serial] of [
     ["b-2", "WXYZ-456-456"],

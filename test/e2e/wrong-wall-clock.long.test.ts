@@ -8,7 +8,7 @@ import { MINUTE_MS, DAY_MS } from "../../src/domain/time.ts";
 const START = Date.UTC(2026, 2, 2, 15);
 
 it.each([DAY_MS, -DAY_MS])(
-  "the verification of a new binding times out after 15 min of elapsed time even if the wall clock steps by %i ms",
+  "the verification of a new binding times out after 15 min of elapsed time, even if the wall clock steps by %i ms",
   async (by) => {
     const site = virtualSite({ folder: temporaryFolder(), scenario: "standard-cycle", start: START });
     const agent = await site.start();

@@ -14,7 +14,7 @@ function entry(row: number, more: Partial<FaultEntry> = {}): FaultEntry {
   return { row, fault: `fault of ${row}`, injected: 3, lost: 0, doubled: 0, wrong: 0, passed: true, ...more };
 }
 
-it("the fault matrix numbers each row once, and its first 45 rows without a gap", () => {
+it("the fault matrix has unique row numbers, without a gap in the first 45", () => {
   const rows = MATRIX.map(({ row }) => row).toSorted((a, b) => a - b);
   expect(rows).toEqual([...new Set(rows)]);
   expect(rows.slice(0, 45)).toEqual(Array.from({ length: 45 }, (_, index) => index + 1));
@@ -41,7 +41,7 @@ it.each([
   expect(accountOf(ROWS, entries).map(({ trouble }) => trouble)).toEqual(troubles);
 });
 
-it("the fault account adds up the entries of a row, and lists entries without a row", () => {
+it("the fault account sums up the entries of a row, and lists entries whose row does not exist", () => {
   const entries = [entry(1), entry(1, { fault: "another", injected: 4, lost: 2 }), entry(46)];
   const [first] = accountOf(ROWS, entries);
   expect(first).toMatchObject({ entries: 2, injected: 7, lost: 2, doubled: 0, wrong: 0 });

@@ -28,7 +28,7 @@ async function site(make: MakeBroker) {
   const broker = await make({ folder, name: "broker", authority, atEnd: ofTest });
   const data = `${folder}/service`;
   const port = await freePort();
-  const named = ["--broker", broker.url.replace("//", "//service@"), "--gateways-to", broker.url];
+  const named = ["--broker", broker.url.replace("//", "//service@")];
   const keys = ["--serial", "FLEET-1", "--api-key", "first", "--admin-key", "admin"];
   const env = { BROKER_PASSWORD, NODE_EXTRA_CA_CERTS: authority.ca_file };
   const service = servicePart(

@@ -42,7 +42,7 @@ it.each<BrokerRow>([
   { name: "RabbitMQ 3.10", make: (folder) => rabbitmq(folder, { isOpenDoor: true }), way: "plain" },
   { name: "NATS 2.9", make: nats, way: "plain" },
 ])(
-  "fault matrix row 50: a fleet over $name loses and duplicates nothing when workers, broker and database are killed",
+  "fault matrix row 50: a fleet over $name loses and duplicates nothing while workers, broker and database are killed",
   async (row) => {
     const { name, make, way } = row;
     const folder = temporaryFolder();

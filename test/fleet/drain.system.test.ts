@@ -11,7 +11,7 @@ const GATEWAYS = 100;
 /** Real time before each SIGTERM. */
 const PAUSE_MS = 500;
 
-it("fault matrix row 51: each service role finishes its work at SIGTERM, and no message is lost, duplicated or left unanswered", async () => {
+it("fault matrix row 51: each service role finishes its work at SIGTERM, without a lost, duplicated or unanswered message", async () => {
   const folder = temporaryFolder();
   const stopping = new AbortController();
   onTestFinished(() => stopping.abort());

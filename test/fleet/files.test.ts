@@ -49,26 +49,46 @@ describe("the configuration files of a fleet service on several machines", () =>
 
   it("contain systemd units that start each role with valid arguments under the example settings", async () => {
     const env = new Map(
-      textOf("systemd/fleet/fleet.env.example")
+      textOf("systemd/fleet/service.env")
         .split("\n")
         .filter((line) => /^[A-Z_]+=/.test(line))
         .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
     );
-    for (const role of ROLES) {
-      const unit = textOf(`systemd/fleet/booth-service-${role}@.service`);
-      const start = /^ExecStart=\S+ simulators\/main\.ts service (.*)$/m.exec(unit)?.[1] ?? "";
+    for (const [name, does] of [
+      ...ROLES.map((role) => [`service-${role}`, `--role ${role}`] as const),
+      ["broker-users", "brokers "] as const,
+    ]) {
+      const unit = textOf(`systemd/fleet/booth-${name}@.service`);
+      const start = /^ExecStart=\/usr\/lib\/booth-service\/booth-service (.*)$/m.exec(unit)?.[1] ?? "";
       const filled = start
         .replaceAll("%i", "1")
-        .replace(/\$\{?([A-Z]+)\}?/g, (_, name: string) => env.get(name) ?? "?");
-      expect(filled).toContain(`--role ${role}`);
-      expect(await saidOf(filled.split(" "))).toBe("0");
+        .replace(/\$\{?([A-Z_]+)\}?/g, (_, variable: string) => env.get(variable) ?? "?");
+      expect(filled).toContain(does);
+      const words = filled.split(" ").filter((word) => word !== "");
+      expect(await saidOf(words), filled).toBe("0");
     }
   });
 
-  it("are checked by a command that reports wrong arguments", async () => {
+  it("are checked by a command that rejects wrong arguments", async () => {
     expect(await saidOf(["--role", "ingest", "--store", "postgres://x/y"])).toMatch(/^2 --role ingest needs --broker/);
     expect(await saidOf(["--role", "http"])).toMatch(/^2 --role http needs --store/);
     expect(await saidOf(["--role", "http", "--store", "./data"])).toMatch(/^2 --store must be a postgres:/);
+    const role = (name: string, ...more: readonly string[]): Promise<string> =>
+      saidOf(["--role", name, "--store", "postgres://x/y", ...more]);
+    for (const name of ["--serial", "--api-key", "--admin-key", "--seed"]) {
+      const told = `2 --role figures doesn't use ${name}: prepare the database with booth-sim service init and import`;
+      expect(await role("figures", `${name}=demo`)).toBe(`${told} (see --help)`);
+    }
+    expect(await role("figures", "--broker", "mqtt://x")).toMatch(
+      /^2 --role figures doesn't use --broker: leave it out/,
+    );
+    expect(await role("ingest", "--broker", "mqtt://x", "--port", "1")).toMatch(/^2 --role ingest doesn't use --port/);
+    expect(await role("http", "--broker", "mqtt://x", "--plain")).toMatch(/^2 --role http doesn't use --plain/);
+    expect(await saidOf(["--host", "0.0.0.0"])).toMatch(/^2 --role all doesn't use --host/);
+    expect(await saidOf(["--keep-days", "3"])).toMatch(/^2 --keep-days needs --store/);
+    for (const proxy of ["10.0.0.300", "10.0.0.0/33", "proxy.example.com", "::/129"])
+      expect(await saidOf(["--trust-proxy", proxy])).toMatch(/^2 --trust-proxy must be an IP address or a network/);
+    expect(await saidOf(["--trust-proxy", "10.0.0.0/8", "--trust-proxy", "2001:db8::/32"])).toBe("0");
     expect(await saidOf(["--role", "worker"])).toMatch(/^2 --role must be one of all, http, ingest, figures/);
   });
 });

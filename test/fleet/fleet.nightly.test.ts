@@ -8,7 +8,7 @@ import { rideFleet } from "./run.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
 
 it(
-  "ten thousand gateways lose nothing in an hour in which a part of the service is killed every ten seconds",
+  "ten thousand gateways lose no record in an hour in which a part of the service is killed every ten seconds",
   async () => {
     const stopping = new AbortController();
     onTestFinished(() => stopping.abort());

@@ -146,7 +146,10 @@ export async function mosquittoPart(
 }
 
 /** Starts its own PostgreSQL cluster. A kill simulates a power cut. */
-export async function postgresPart(folder: string, atEnd: AtEnd): Promise<Part & { readonly url: string }> {
+export async function postgresPart(
+  folder: string,
+  atEnd: AtEnd,
+): Promise<Part & { readonly url: string; readonly cluster: Cluster }> {
   // The server runs as its own user, who needs access to the folder.
   chmodSync(folder, 0o711);
   const log = { max_wal_size: "4GB", wal_compression: "lz4", checkpoint_timeout: "15min" };
@@ -158,6 +161,7 @@ export async function postgresPart(folder: string, atEnd: AtEnd): Promise<Part &
   return {
     name: "postgres",
     url: cluster.url,
+    cluster,
     cpu: used.cpu,
     memory: used.memory,
     kill() {

@@ -5,13 +5,13 @@ import { type RanFleet, runFleet } from "../../simulators/fleet/fleet.ts";
 import { ofTest } from "../support/temporary.ts";
 import type { BrokerProcess } from "../system/broker-outages.ts";
 import { freePort } from "../system/mosquitto.ts";
-import { mosquittoPart, type Part, postgresPart, type ServicePart, servicePart } from "./parts.ts";
+import { mosquittoPart, postgresPart, type ServicePart, servicePart } from "./parts.ts";
 
 const ADMIN_KEY = "fleet-admin";
 
 /** PostgreSQL, two workers and HTTP over one broker, for up to a hundred gateways. All parts end with the test. */
 export interface SmallSite {
-  readonly postgres: Part & { readonly url: string };
+  readonly postgres: Awaited<ReturnType<typeof postgresPart>>;
   readonly workers: readonly ServicePart[];
   readonly http: ServicePart;
   readonly url: string;
@@ -29,10 +29,11 @@ export async function smallSite(
   await postgres.start();
   placeFleet(postgres.url, gateways, ADMIN_KEY);
   const port = (await freePort()).toString();
-  const named = ["--store", postgres.url, "--broker", broker.url];
+  const store = ["--store", postgres.url];
   const own = { atEnd: ofTest, env: { BROKER_PASSWORD: broker.password } };
   const role = async (name: string, argv: readonly string[]): Promise<ServicePart> => {
-    const part = servicePart(name, [...argv, ...named], own);
+    const brokers = argv.includes("figures") ? [] : ["--broker", broker.url];
+    const part = servicePart(name, [...argv, ...store, ...brokers], own);
     await part.start();
     return part;
   };

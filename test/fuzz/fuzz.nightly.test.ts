@@ -8,7 +8,7 @@ import { TARGETS } from "./targets.ts";
 
 const seed = seedOf("fuzz");
 
-it("each folder of the fuzz corpus belongs to a fuzz target", () => {
+it("each folder of the fuzz corpus belongs to a fuzz target, and each target has a folder", () => {
   const folders = readdirSync(new URL("corpus", import.meta.url)).sort();
   expect(folders).toEqual(TARGETS.map(({ name }) => name).sort());
 });
@@ -37,7 +37,7 @@ it.each<[string, Target]>([
     },
   ],
   ["a wrong value", { ...BASE, open: () => (input) => (input.includes("13") ? { wrong: "13" } : "taken") }],
-])("the fuzzer finds %s in a planted bug, and finds it again with the same seed", async (_, target) => {
+])("the fuzzer detects %s as a planted bug, and detects it again with the same seed", async (_, target) => {
   const run = () => fuzz({ target, corpus: CORPUS, runs: 2_000, seed: 1 });
   const first = await run();
   const again = await run();

@@ -4,7 +4,7 @@ import type { Target } from "./target.ts";
 
 const CORPUS = [{ file: "one", bytes: Buffer.from("some words") }];
 
-it("the fuzzer reports a reader that changes Object.prototype", async () => {
+it("the fuzzer reports a target that changes Object.prototype", async () => {
   const target: Target = {
     name: "planted",
     format: "text",

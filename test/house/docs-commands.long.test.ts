@@ -42,7 +42,7 @@ function callsIn({ name, text }: (typeof documents)[number]): readonly Call[] {
 
 const calls = documents.flatMap(callsIn);
 
-it("each booth-gateway command in the documents exists and has the options that are named with it", () => {
+it("each booth-gateway command in the documentation exists and has the options used with it", () => {
   const commands = new Map(
     commandsOf(PROGRAM).map((command) => [command.name, optionsOf(command).map(({ name }) => name)]),
   );
@@ -71,7 +71,7 @@ function helpCall({ program, words: [first = "", second = ""] }: Call): string |
   return /^node (simulators|test|systemd)\//.test(command) ? command : null;
 }
 
-it("each npm script and booth-sim command in the documents exists, and its help lists the named options", () => {
+it("each npm script and booth-sim command in the documentation exists, and its help lists the options used with it", () => {
   const others = calls.filter(({ program }) => program !== "booth-gateway");
   const scripts = others
     .filter(

@@ -114,7 +114,7 @@ function importsOf(file: string): string[] {
   return named.map(([, target = ""]) => join(dirname(file), target));
 }
 
-it("each name in the code walk of architecture.md occurs in the file of its row", () => {
+it("each name in a row of architecture.md's code walk occurs in the file of that row", () => {
   expect(walks().map((steps) => steps.length > 10)).toEqual([true]);
   const missing = walks()
     .flat()
@@ -125,7 +125,7 @@ it("each name in the code walk of architecture.md occurs in the file of its row"
   expect(missing).toEqual([]);
 });
 
-it("each file in a code walk of architecture.md is imported by an earlier file, or its row says how it is reached", () => {
+it("each file in architecture.md's code walk is imported by an earlier file, or its row says how the file is called", () => {
   const strays = walks().flatMap((steps) =>
     steps.filter(({ file, what }, index) => {
       const above = steps.slice(0, index);
@@ -136,7 +136,7 @@ it("each file in a code walk of architecture.md is imported by an earlier file, 
   expect(strays.map(({ file }) => file)).toEqual([]);
 });
 
-it("the README has at most 1,000 words, so that it takes five minutes to read", () => {
+it("the README has at most 1,000 words (five minutes of reading)", () => {
   const words = readFileSync(join(ROOT, "README.md"), "utf8").split(/\s+/).filter(Boolean);
   expect(words.length).toBeLessThanOrEqual(1_000);
 });

@@ -50,7 +50,7 @@ const PEOPLE = "from: Booth <booth@plant.example>, to: [shop@plant.example]";
 const plainMail = (port: number): Channel =>
   channel(openMail, `mail: { host: 127.0.0.1, port: ${port}, tls: none, ${PEOPLE} }`);
 
-test("a mail notice is sent over STARTTLS or TLS with a login, and never with less protection than configured", async () => {
+test("a mail notice is sent with a login over STARTTLS or TLS, and never with less protection than configured", async () => {
   const folder = temporaryFolder();
   const authority = testAuthority(folder, "plant");
   const { cert, key } = authority.issue("localhost");
@@ -118,7 +118,7 @@ test("a mail notice is sent over STARTTLS or TLS with a login, and never with le
   expect(tls.heard.filter(({ id }) => id !== undefined)).toHaveLength(1);
 });
 
-test("the mail channel reports a mail as delivered, not delivered or unknown, depending on the server's reply", async () => {
+test("the mail channel reports a mail as delivered, not delivered or unknown according to the server's reply", async () => {
   const server = await mailServer();
   const send = plainMail(server.port);
   const rows = [
@@ -160,7 +160,7 @@ test("the mail channel reports a mail as delivered, not delivered or unknown, de
   });
 });
 
-test("the webhook channel signs its requests, and reports them as delivered, not delivered or unknown by the server's answer", async () => {
+test("the webhook channel signs each request, and reports it as delivered, not delivered or unknown according to the server's answer", async () => {
   const server = await hookServer("a secret");
   const url = `http://127.0.0.1:${server.port}/hooks/4711?token=x`;
   const send = channel(openWebhook, `webhook: { url: "${url}", secret_file: ${secretFile("a secret")} }`);
@@ -196,7 +196,7 @@ test("the webhook channel signs its requests, and reports them as delivered, not
   });
 });
 
-test("the MQTT channel delivers a notice to a subscriber once, and reports unknown if the broker confirms nothing", async () => {
+test("the MQTT channel delivers a notice to a subscriber once, and reports the outcome unknown if the broker does not confirm", async () => {
   const broker = await plantBroker(temporaryFolder());
   const child = spawn("stdbuf", ["-oL", "mosquitto_sub", "-p", broker.port, "-q", "1", "-t", "plant/#", "-v", "-d"]);
   onTestFinished(() => void child.kill());

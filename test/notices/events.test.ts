@@ -94,12 +94,12 @@ describe("the notice conditions of a booth", () => {
     ["warning", { "filter_warning pre_filter": "on" }],
     ["overuse", { "filter pre_filter": "on", "filter_warning pre_filter": "on" }],
     [null, { "filter pre_filter": "unsure", "filter_warning pre_filter": "unsure" }],
-  ] as const)("follow the filter's state: for %s they are %j", (state, wanted) => {
+  ] as const)("include, for a filter in the state %s, the conditions %j", (state, wanted) => {
     const pre_filter = { state, overuse_since: null } as FilterSummary;
     expect(looks({ summary: summary({ filters: { pre_filter } }) })).toEqual(wanted);
   });
 
-  it("include the service after 30 min without its link, if a link is needed", () => {
+  it("include the service once its link has been down for 30 min, if a link is needed", () => {
     expect(serviceCondition(down(NOW - 30 * MIN), LIMITS, NOW).is).toBe("on");
     expect(serviceCondition(down(NOW - 29 * MIN), LIMITS, NOW).is).toBe("unsure");
     expect(serviceCondition(null, LIMITS, NOW).is).toBe("off");
@@ -130,7 +130,7 @@ describe("changesIn", () => {
   const change = (record: object): readonly string[] =>
     changesIn([{ ...base, ...record } as Placed]).map(({ kind, key }) => `${kind} ${key}`);
 
-  it("returns incidents and short alarms from the log, and ignores corrections by a rebuild", () => {
+  it("returns incidents and short alarms from the log, and ignores records that a rebuild corrected", () => {
     const open = { ...incident, resolved_at: null, severity: "warning" };
     expect(change({ kind: "i", value: open })).toEqual(["began incident stuck t"]);
     expect(change({ kind: "i", value: { ...open, resolved_at: 3 } })).toEqual(["ended incident stuck t"]);
@@ -163,7 +163,7 @@ describe("a notice message", () => {
     ended: null,
   } as const;
 
-  it("contains the event, the booth and the local time", () => {
+  it("contains the event with its booth and its local time", () => {
     const { subject, text, document } = messageOf({ id: "1", events: [event], more: 0 }, SENDER);
     expect(subject).toBe("booth-1: fault");
     expect(text).toBe("booth-1: fault, since 2026-03-02 08:00\n\nTimes: America/Denver. Gateway gw, notice office.\n");
@@ -189,7 +189,7 @@ describe("a notice message", () => {
     });
   });
 
-  it("counts the events that it doesn't list, and keeps text from a PLC on one line", () => {
+  it("counts the events that the message omits, and keeps text from a PLC on one line", () => {
     const odd = { ...event, what: "tag\r\nBcc: everybody@example.com" };
     const over = { ...event, booth: null, state: "ended", ended: NOW + MIN } as const;
     const { subject, text } = messageOf({ id: "1", events: [odd, over], more: 3 }, SENDER);

@@ -56,7 +56,7 @@ function send(ledger: Ledger, now: number, plan = PLAN): { readonly told: string
 }
 
 describe("a notice event", () => {
-  it("is sent when it begins, and then again when it ends", () => {
+  it("is sent when the event begins, and again when the event ends", () => {
     const first = send(saw(began("a", T0)), T0);
     expect(first.told).toBe("a began");
     const over = send(withChanges(first.ledger, ended("a", T0 + MIN), PLAN), T0 + MIN);
@@ -64,7 +64,7 @@ describe("a notice event", () => {
     expect(send(over.ledger, T0 + 2 * MIN).told).toBeNull();
   });
 
-  it("is sent only once if it ended before its beginning was sent", () => {
+  it("is sent only once if the event ends before its beginning is sent", () => {
     expect(send(saw(began("a", T0), ended("a", T0 + MIN)), T0 + MIN).told).toBe("a passed");
   });
 
@@ -82,7 +82,7 @@ describe("a notice event", () => {
     expect(withChanges(emptyLedger(), began("a", T0), plan).waiting).toEqual([]);
   });
 
-  it("is sent once from the log if it began and ended between two checks of the booth", () => {
+  it("is sent once from the log if the event begins and ends between two checks of the booth", () => {
     const passed = {
       kind: "passed",
       key: "fault",
@@ -106,7 +106,7 @@ describe("a notice event", () => {
     expect(send(withChanges(newer, log, PLAN), T0 + MIN).told).toBeNull();
   });
 
-  it("is dropped when its booth or its condition is removed", () => {
+  it("is dropped when the event's booth or condition is removed", () => {
     const open = send(look(emptyLedger(), fault("on", T0)), T0).ledger;
     expect(ofBooths(open, ["booth-2"]).open).toEqual({});
     expect(ofBooths(open, ["booth-1"]).open).toEqual(open.open);
@@ -114,7 +114,7 @@ describe("a notice event", () => {
     expect(none.open).toEqual({});
   });
 
-  it("ends if the booth's log has no open incident", () => {
+  it("counts as ended if the booth's log has no open incident", () => {
     const open = send(saw(began("a", T0)), T0).ledger;
     const none = observed(open, { booth: "booth-1", conditions: [], open_incidents: 0, time: T0 + MIN }, PLAN);
     expect(send(none, T0 + MIN).told).toBe("a ended");
@@ -124,8 +124,8 @@ describe("a notice event", () => {
   });
 });
 
-describe("notice events that can't be sent at once", () => {
-  it("are sent as one message at the end of the quiet hours, except urgent ones", () => {
+describe("notice events that can't be sent immediately", () => {
+  it("are sent as one message at the end of the quiet hours, unless they are urgent", () => {
     const night = Date.UTC(2026, 2, 2, 23);
     let ledger = withChanges(emptyLedger(), began("a", night), QUIET);
     ledger = withChanges(ledger, began("b", night + MIN), QUIET);
@@ -139,7 +139,7 @@ describe("notice events that can't be sent at once", () => {
     expect(morning.told).toBe("a passed, b began");
   });
 
-  it("are sent as one message when the limit per hour allows the next", () => {
+  it("are sent as one message once the limit per hour permits another message", () => {
     let ledger = emptyLedger();
     for (const [index, name] of ["a", "b", "c", "d", "e"].entries()) {
       ledger = withChanges(ledger, began(name, T0 + index), PLAN);
@@ -151,7 +151,7 @@ describe("notice events that can't be sent at once", () => {
     expect(send(ledger, T0 + HOUR).told).toBe("d began, e began");
   });
 
-  it("are only counted if there are too many, and the ends of counted events are not sent", () => {
+  it("are only counted if there are too many, and no end is sent for a counted event", () => {
     const all = Array.from({ length: MAX_WAITING + 5 }, (_, index) => began(index.toString(), T0 + index));
     const ledger = saw(...all);
     const first = nextStep(ledger, PLAN, { now: T0, id: "id" });
@@ -164,7 +164,7 @@ describe("notice events that can't be sent at once", () => {
     expect(over.waiting.map(({ what }) => what)).toEqual(["5"]);
   });
 
-  it("wait again after a failed message, and are sent together with newer events", () => {
+  it("wait again after a failed attempt, and are sent in one message with newer events", () => {
     const step = nextStep(saw(began("a", T0)), PLAN, { now: T0, id: "first" });
     if (step.kind !== "send") throw new Error("nothing goes");
     // It ends while its message is being sent.
@@ -187,16 +187,13 @@ describe("quiet hours of a notice", () => {
     [NOON, 11 * 60, null],
     [NOON, 12 * 60 + 30, 13],
     [NOON, 13 * 60, null],
-  ])(
-    "set to the hours %j, and checked at minute %i of the day, last until hour %s (null: not quiet)",
-    ([from, to], at, until) => {
-      const day = Date.UTC(2026, 2, 2);
-      const plan = { ...PLAN, quiet: { from_ms: from * HOUR, to_ms: to * HOUR, tz: "UTC" } };
-      expect(quietUntil(plan, day + at * MIN)).toBe(until === null ? null : day + until * HOUR);
-    },
-  );
+  ])("set to %j last, at minute %i of the day, until hour %s (null: not quiet)", ([from, to], at, until) => {
+    const day = Date.UTC(2026, 2, 2);
+    const plan = { ...PLAN, quiet: { from_ms: from * HOUR, to_ms: to * HOUR, tz: "UTC" } };
+    expect(quietUntil(plan, day + at * MIN)).toBe(until === null ? null : day + until * HOUR);
+  });
 
-  it("follow the time zone's local time, also on a day with a clock change", () => {
+  it("follow local time in the configured time zone, even on a day with a clock change", () => {
     // 2026-03-08 02:00 in Denver doesn't exist: 06:00 is 12:00 UTC, and 23:00 the evening before was 06:00 UTC.
     const plan = { ...QUIET, quiet: { from_ms: 22 * HOUR, to_ms: 6 * HOUR, tz: "America/Denver" } };
     expect(quietUntil(plan, Date.UTC(2026, 2, 8, 6))).toBe(Date.UTC(2026, 2, 8, 12));
@@ -210,8 +207,8 @@ const step = fc.record({
   after: fc.nat({ max: 40 * MIN }),
 });
 
-describe("the notice ledger, for any sequence of events and failures,", () => {
-  it("sends each event once, its end only after its beginning, within the hourly limit", () => {
+describe("the notice ledger, for random events and failures,", () => {
+  it("sends each event once, its end only after its beginning, and within the hourly limit", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         let ledger = emptyLedger();

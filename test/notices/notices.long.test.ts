@@ -132,7 +132,7 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port}/
   };
 }
 
-test("an incident notice is sent at once even while the clock is unconfirmed, and once more when the incident ends", async () => {
+test("an incident notice is sent immediately even while the clock is unconfirmed, and once more when the incident ends", async () => {
   const site = await plant("events: [incident]");
   const opened = {
     check: "range",
@@ -160,7 +160,7 @@ test("an incident notice is sent at once even while the clock is unconfirmed, an
   expect(site.posted[1]?.events.map(({ state }) => state)).toEqual(["ended"]);
 });
 
-test("a webhook server that is down is retried with growing delays, then gets the failed message and one with later events", async () => {
+test("a webhook server that is down is retried with growing delays, then gets the failed message and one message with later events", async () => {
   const site = await plant("events: [fault, estop]");
   site.answer(503);
   await site.mode("fault");
@@ -191,7 +191,7 @@ test("a webhook server that is down is retried with growing delays, then gets th
   expect(site.notices.status()[0]).toMatchObject({ link: { kind: "up" }, sent: 2, open: 1 });
 });
 
-test("a notice with an unexpected error is shown as down with the reason, and is retried with growing delays until it succeeds", async () => {
+test("a notice channel with an unexpected error is shown as down with the reason, and is retried until it succeeds", async () => {
   const site = await plant("events: [fault]");
   const reads = site.failLooks();
   await site.mode("fault");
@@ -206,7 +206,7 @@ test("a notice with an unexpected error is shown as down with the reason, and is
   expect(site.notices.status()[0]).toMatchObject({ link: { kind: "up" }, sent: 1 });
 });
 
-test("notice events of quiet hours are sent together afterwards, and a permanently rejected message is resent after a test notice", async () => {
+test("notice events of the quiet hours are sent together afterwards, and a permanently rejected message is resent after a test notice", async () => {
   const site = await plant('events: [fault, estop], urgent: [], quiet: { from: "22:00", to: "06:00", tz: UTC }');
   await site.clock.run(11 * HOUR);
   await site.mode("fault");

@@ -51,7 +51,7 @@ const posted = (heard: readonly Posted[]): readonly string[] =>
     )
     .sort();
 
-test("each alarm notice is sent once by mail and webhook despite a kill -9, a power cut and a stopped server", async () => {
+test("each alarm notice is sent once by mail and webhook, even after a kill -9, a power cut and a server outage", async () => {
   const [mail, hook] = await Promise.all([mailServer(), hookServer()]);
   let line: TcpProxy | null = null;
   const site = await realSite({

@@ -16,7 +16,7 @@ const opening = {
   signal: new AbortController().signal,
 } as const;
 
-it("connecting an output fails as unreachable without a broker, and with a file error without its CA file", async () => {
+it("connecting an output fails with the reason unreachable without a broker, and with a file error without its CA file", async () => {
   const port = (await freePort()).toString();
   const config: OutputConfig = { name: "plant", url: "", mqtt_version: "v5", max_records_per_s: 100 };
   for (const way of ["mqtt", "mqtts", "ws", "wss"])

@@ -5,7 +5,7 @@ import { openCursors } from "../../src/outputs/cursors.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-it("an output's cursor keeps its first position in a new log after an immediate power cut", async () => {
+it("an output's cursor keeps its first position in a new log after a power cut that follows immediately", async () => {
   const disk = new Map<string, unknown>();
   const identity = {
     kept: (name: string) => Promise.resolve(disk.get(name)),

@@ -50,7 +50,7 @@ function again(broker: PlantBroker, from: number): readonly number[] {
 
 const TROUBLE = "how far the outputs have come can't be kept";
 
-it("an output keeps its cursor on a full tmpfs, so that at most 64 records are sent twice after a kill", async () => {
+it("an output updates its cursor even on a full tmpfs, so that at most 64 records are sent twice after a kill", async () => {
   const { site, folder, broker, runtime_dir } = plant();
   await site.start();
   await site.clock.run(20 * MINUTE_MS);
@@ -68,7 +68,7 @@ it("an output keeps its cursor on a full tmpfs, so that at most 64 records are s
   expect(keysRead(folder, START + 59 * MINUTE_MS).filter((key) => !keys.has(key))).toEqual([]);
 });
 
-it("an output that can't store its cursor in tmpfs logs that once, and continues from the disk's cursor after a kill", async () => {
+it("an output that can't store its cursor in tmpfs logs this once, and continues from the cursor on disk after a kill", async () => {
   const { site, folder, broker, runtime_dir } = plant();
   fill(runtime_dir);
   await site.start();

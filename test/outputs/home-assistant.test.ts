@@ -125,7 +125,7 @@ test("Home Assistant discovery contains device classes, units, and the payloads 
   expect(entities.get("tag_door_open")).toMatchObject({ payload_on: "true", payload_off: "false" });
 });
 
-test("Home Assistant discovery is sent only if configured, and has no value template if payloads are bare values", () => {
+test("Home Assistant discovery is sent only if configured, and has no value template if payloads are plain values", () => {
   const { home_assistant, ...without } = PLAIN;
   expect(home_assistant).toBeDefined();
   expect(announced(without)).toEqual([]);

@@ -163,7 +163,7 @@ const ROUNDS = Array.from({ length: Math.ceil(PLAYS.length / TOGETHER) }, (_, in
 );
 
 test.each(ROUNDS.map((plays) => [plays.map(({ name }) => name).join(", "), plays] as const))(
-  "hostile brokers (%s) affect only the status of their own outputs, and not the polls",
+  "hostile brokers (%s) affect only the status of their own outputs, and never the polls",
   async (_, plays) => {
     const site = await realSite({ speed: 1, serial: SERIAL });
     const urls = await Promise.all(plays.map(({ play }) => broker((socket) => play(socket, "edge"))));

@@ -35,7 +35,7 @@ async function heardAt({ port }: PlantBroker): Promise<() => readonly string[]> 
   return () => heard.split("\n").filter((line) => line.startsWith("plant/"));
 }
 
-it("an output's MQTT session respects the limits in CONNACK, and skips messages that are too long", async () => {
+it("an MQTT session of an output respects the limits in CONNACK, and skips messages that exceed them", async () => {
   const limits = "max_packet_size 300\nmax_qos 0\nretain_available false\nmax_inflight_messages 1\n";
   const broker = await plantBroker(temporaryFolder(), limits);
   const hears = await heardAt(broker);
@@ -54,7 +54,7 @@ it("an output's MQTT session respects the limits in CONNACK, and skips messages 
   expect(hears().at(-1)).toBe("plant/a last");
 });
 
-it("an output or notice reports a topic that the broker rejects, and the output's session continues", async () => {
+it("an output or notice reports a topic that the broker rejects, and the MQTT session of the output continues", async () => {
   const folder = temporaryFolder();
   const acl = join(folder, "acl");
   writeFileSync(acl, "topic readwrite plant/a\ntopic read #\n");
@@ -91,7 +91,7 @@ function notify(url: string, topic: string, events: readonly object[]) {
   return send({ id: "n1", subject: "booth-1: E-stop", text: "booth-1: E-stop\n", document }, never);
 }
 
-it("a notice that is too long for the broker is published without its events", async () => {
+it("a notice that is too long for the broker is sent without its events", async () => {
   const broker = await plantBroker(temporaryFolder(), "max_packet_size 150\n");
   const hears = await heardAt(broker);
   const events = [{ what: "E-stop".repeat(30) }];

@@ -83,7 +83,7 @@ it("OTLP requests keep every field when encoded and decoded with OpenTelemetry's
   expect(back).not.toEqual(wrong);
 });
 
-it("OTLP metric names, with unit and kind as suffixes, equal the names in /metrics", () => {
+it("OTLP metric names plus their unit and kind equal the names in /metrics", () => {
   const SUFFIX: Readonly<Record<string, string>> = { s: "_seconds", By: "_bytes", "1": "_ratio" };
   const [first] =
     exportRequest(
@@ -213,7 +213,7 @@ function pushing(url: string, more = "", metrics = () => Promise.resolve<readonl
   return { output, stop, interval: () => pass((ms) => ms === 60_000), retry: () => pass((ms) => ms !== 60_000) };
 }
 
-it("the OTLP output skips a set of metrics that can't be collected, reports the error, and sends the next set", async () => {
+it("the OTLP output skips a set of metrics whose collection fails, reports the error, and sends the next set", async () => {
   const { url, requests } = await collector([200]);
   let made = 0;
   const { output, interval } = pushing(url, "", () => {
@@ -228,7 +228,7 @@ it("the OTLP output skips a set of metrics that can't be collected, reports the 
   expect(output.status().link.kind).toBe("up");
 });
 
-it("the OTLP output sends a set of metrics each interval to POST /v1/metrics, as gzipped JSON with the token", async () => {
+it("the OTLP output sends a set of metrics per interval to POST /v1/metrics, as gzipped JSON with the token", async () => {
   const { url, requests } = await collector([200]);
   const { output, interval } = pushing(url, ", token_file: /token");
   await until(() => requests.length === 1, "the first set is there");
@@ -259,7 +259,7 @@ it("the OTLP output sends a set of metrics each interval to POST /v1/metrics, as
   });
 });
 
-it("the OTLP output retries the same set of metrics after the collector's Retry-After, or else with growing delays", async () => {
+it("the OTLP output retries a set of metrics after the collector's Retry-After, or otherwise with growing delays", async () => {
   const { url, requests } = await collector([429, "{}", { "Retry-After": "17" }], [503], [502], [200]);
   const { output, retry } = pushing(url);
   expect(await retry()).toBe(17_000);
@@ -293,7 +293,7 @@ it("the OTLP output drops a rejected set of metrics, shows the reason, and count
 });
 
 it.each([400, 415])(
-  "the OTLP output switches to uncompressed requests if the collector answers %i to a gzipped one",
+  "the OTLP output switches to uncompressed requests if the collector answers %i to a gzipped request",
   async (status) => {
     const { url, requests } = await collector([status], [200]);
     const { output, interval } = pushing(url);
@@ -307,7 +307,7 @@ it.each([400, 415])(
   },
 );
 
-it("the OTLP output queues sixty sets of metrics while the collector is unavailable, then drops the oldest, and stops at once", async () => {
+it("the OTLP output queues at most sixty sets of metrics during a collector outage, drops the oldest, and can be stopped immediately", async () => {
   const { url } = await collector([503, "{}", { "Retry-After": "3600" }]);
   const { output, interval, stop } = pushing(url);
   for (let set = 1; set < 63; set += 1) await interval();

@@ -21,7 +21,7 @@ function readingsTold(heard: readonly Heard[]): readonly string[] {
   });
 }
 
-test("an MQTT output sends each reading in order, including the backlog, and repeats at most 64 after a kill -9", async () => {
+test("an MQTT output sends each reading in order, even from the backlog, and repeats at most 64 readings after a kill -9", async () => {
   const broker = await plantBroker(temporaryFolder());
   const heard = await subscriber(broker.port);
   const site = await realSite({ speed: SPEED, serial: SERIAL, booth: POLL });

@@ -31,7 +31,7 @@ async function reloadWith(site: RealSite, outputs: readonly object[]): Promise<s
   return out;
 }
 
-test("an output that is added, changed and removed at run time sends each reading since its start time once", async () => {
+test("an output that is added, changed and removed at run time sends each reading after its start once", async () => {
   const broker = await plantBroker(temporaryFolder());
   const heard = await subscriber(broker.port);
   const site = await realSite({ speed: SPEED, serial: SERIAL, booth: POLL });

@@ -4,7 +4,7 @@ import { PLAIN, virtualPlant } from "./virtual.ts";
 const TOPICS = { tag: "t/{tag}", figure: "f/{figure}", status: "status" };
 
 it.each([true, false])(
-  "an MQTT output with `retain` %s sends status, will and figures with this retain flag",
+  "an MQTT output with `retain` %s sets this retain flag for its status, last will and figures",
   async (retain) => {
     const mqtt = { topics: TOPICS, payload: "json", retain, history: true } as const;
     const { site, broker } = virtualPlant({ ...PLAIN, mqtt });

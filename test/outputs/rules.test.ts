@@ -38,7 +38,7 @@ function said(name: string, value: TagValue, at = 1_000): MetricValue {
   return { name, value, at, quality: value === null ? "bad" : "good", unit: "", read_at: born(at) };
 }
 
-test("topicOf fills in a topic template, and no name adds a topic level or a wildcard", () => {
+test("topicOf fills in a topic template so that no name can add a topic level or a wildcard", () => {
   const of = { gateway: "g", booth: "booth-1", serial: null };
   expect(topicOf("a/{booth}/{serial}/{tag}", of, { tag: "air" })).toBe("a/booth-1/booth-1/air");
   fc.assert(
@@ -77,7 +77,7 @@ test("every Sparkplug payload of an output is decoded correctly by an independen
   );
 });
 
-test("a Sparkplug rebirth command from an independent codec is recognized, and other commands and garbage are not", () => {
+test("a Sparkplug rebirth command from an independent codec is recognized, and other commands and random bytes are ignored", () => {
   const asked = (metrics: readonly object[]): boolean =>
     asksRebirth(commandsIn(theirs.encodePayload({ timestamp: 1, metrics })));
   const rebirth = { name: "Node Control/Rebirth", type: "Boolean", value: true };
@@ -97,7 +97,7 @@ test("a Sparkplug rebirth command from an independent codec is recognized, and o
   );
 });
 
-test("a Sparkplug data metric uses the alias and type of its birth, and is omitted until a birth fits", () => {
+test("a Sparkplug data metric uses the alias and type of its birth, and is omitted if no birth matches", () => {
   const births = birthsOf([said("Tags/a", 1), said("Tags/b", null)], { first: 0, before: undefined, wanted: [] });
   expect(births.get("Tags/b")).toEqual({ alias: 1, datatype: DATATYPE.double });
   expect(dataMetrics([said("Tags/a", 2, 500)], births, born(1_000))).toMatchObject([
@@ -125,7 +125,7 @@ test("instantsOf groups readings of the same time into one message, and skips ot
   ]);
 });
 
-test("the metrics of a Sparkplug node are bdSeq, which its death message uses too, and the rebirth command", () => {
+test("a Sparkplug node has the metrics bdSeq (also used in its death message) and Node Control/Rebirth", () => {
   const [bd_seq, rebirth] = nodeMetrics(3, 9);
   expect(bd_seq).toMatchObject({ name: "bdSeq", value: 3, datatype: DATATYPE.int64 });
   expect(rebirth).toMatchObject({ name: "Node Control/Rebirth", value: false });
@@ -147,12 +147,12 @@ it.each([
   ["a state after one that is dated in the future", { last: 9 * DAY_MS, state: 2_000 }, false],
   ["a state of version 2.2", { last: 1_000, state: null }, false],
   ["a state after one of version 2.2", { last: null, state: 1 }, false],
-])("isOlderState for %s (%j) returns %s", (_, { last, state }, isOlder) => {
+])("isOlderState returns, for %s (%j), the result %s", (_, { last, state }, isOlder) => {
   const of = (timestamp: number | null) => ({ online: true, timestamp });
   expect(isOlderState(of(last), of(state), 5_000)).toBe(isOlder);
 });
 
-it("hostIn returns the host's name from a state topic of either Sparkplug version", () => {
+it("hostIn returns the host's name from a state topic of both Sparkplug versions", () => {
   expect([hostIn("spBv1.0/STATE/scada"), hostIn("STATE/scada"), hostIn("spBv1.0/G/NBIRTH/n")]).toEqual([
     ...["scada", "scada"],
     null,

@@ -28,7 +28,7 @@ it("a Sparkplug output is up once a host of version 2.2 publishes ONLINE, and do
   });
 });
 
-it("a Sparkplug output accepts a host's later states after a state that is dated in the future", async () => {
+it("a Sparkplug output accepts a host's later states even after a state dated in the future", async () => {
   const { site, broker, outputs } = virtualPlant(HOSTED);
   const say = (online: boolean, timestamp: number) =>
     broker.publish("spBv1.0/STATE/host", JSON.stringify({ online, timestamp }), true);
@@ -41,7 +41,7 @@ it("a Sparkplug output accepts a host's later states after a state that is dated
   expect(outputs().status()[0]?.link).toMatchObject({ kind: "up" });
 });
 
-it("a Sparkplug output whose primary host has published no state reports the hosts that have", async () => {
+it("a Sparkplug output whose primary host publishes no state reports the hosts that do", async () => {
   // The virtual broker has no wildcards: the test sends what a broker would.
   const others: Parameters<BrokerSession["subscribe"]>[1][] = [];
   const { site, outputs } = virtualPlant(HOSTED, {
@@ -63,7 +63,7 @@ it("a Sparkplug output whose primary host has published no state reports the hos
   });
 });
 
-it("a Sparkplug output sends births after a host's rebirth command, without waking other tasks of the agent", async () => {
+it("a Sparkplug output answers a host's rebirth command with births, without waking other tasks of the agent", async () => {
   const { site, broker, booths } = virtualPlant(sparkplugOutput());
   await site.start();
   await site.clock.run(10 * MINUTE_MS);
@@ -112,7 +112,7 @@ function nodeMessages({ events }: PlantBroker): readonly string[] {
   });
 }
 
-it("a Sparkplug output continues from its cursor at the other server each time its present server is unreachable", async () => {
+it("a Sparkplug output continues from its cursor at the other server whenever its present server becomes unreachable", async () => {
   const { site, folder, first, second, outputs } = plant();
   for (const broker of [first, second]) sayHost(broker, true, START);
   await site.start();
@@ -150,7 +150,7 @@ it.each([
   },
 );
 
-it("a Sparkplug output sends a death when its host goes offline, and births to the server where the host is online", async () => {
+it("a Sparkplug output sends a death when its host goes offline, and a birth to the server where the host is online", async () => {
   const { site, first, second } = plant();
   sayHost(first, true, START);
   await site.start();
@@ -163,7 +163,7 @@ it("a Sparkplug output sends a death when its host goes offline, and births to t
   expect(first.events.at(-1)?.kind).toBe("end");
 });
 
-it("a Sparkplug output keeps trying all servers if its host is online at none, and logs each server once", async () => {
+it("a Sparkplug output keeps trying all servers while its host is offline everywhere, and logs each server once", async () => {
   const { site, first, second, outputs } = plant();
   sayHost(first, false, START);
   await site.start();

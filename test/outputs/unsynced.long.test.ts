@@ -32,7 +32,7 @@ function plainSaid({ events }: PlantBroker): readonly Said[] {
   });
 }
 
-it("a plain MQTT output publishes live values as uncertain while no time source has confirmed the clock", async () => {
+it("a plain MQTT output publishes live values as uncertain while the clock is unconfirmed", async () => {
   const { broker, booths, site } = await unsyncedPlant(PLAIN);
   const said = plainSaid(broker);
   const tags = said.filter(({ topic }) => topic.includes("/tags/"));
@@ -47,7 +47,7 @@ it("a plain MQTT output publishes live values as uncertain while no time source 
   expect(site.control().status().booths[0]?.log.waiting_for_clock).toBeGreaterThan(20);
 });
 
-it("a plain MQTT output publishes current values again once the clock is confirmed, but repeats no earlier reading", async () => {
+it("a plain MQTT output publishes current values again once the clock is confirmed, but no earlier readings", async () => {
   const { broker, booths, site, folder } = await unsyncedPlant(PLAIN);
   const before = plainSaid(broker).length;
   site.clock.stepWall(90 * MINUTE_MS);

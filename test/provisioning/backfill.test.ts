@@ -20,18 +20,25 @@ function resending() {
       begun.push({ order, signal, end: () => resolve(sums) });
       signal.addEventListener("abort", () => reject(new Error("ended")));
     });
-  const binding = { waiting_backfills: [], resending: null, backfills: new Map<string, unknown>() };
-  const booth = { state: {}, binding, gateway: { clock, resend, news: createSignal(clock) } } as unknown as BoundBooth;
+  const binding = {
+    waiting_backfills: [],
+    resending: null,
+    lacking: null as object | null,
+    backfills: new Map<string, unknown>(),
+  };
+  const log = { warn: () => undefined };
+  const gateway = { clock, log, resend, news: createSignal(clock) };
+  const booth = { state: {}, binding, gateway } as unknown as BoundBooth;
   const stop = new AbortController();
   const order = (
     ranges: readonly SeqRange[],
-    { digest = null as string | null, minutes = 60, stream_id = "s" } = {},
+    { digest = null as string | null, minutes = 60, stream_id = "s", lacks = null as number | null } = {},
   ) => {
     const call = {
       id: "id",
       expires_at: minutes * MINUTE_MS,
       resumed: false,
-      order: { type: "backfill" as const, serial: "A", stream_id, ranges, digest },
+      order: { type: "backfill" as const, serial: "A", stream_id, ranges, digest, lacks },
     };
     return backfill(booth, { call, now: 0 }, stop.signal).catch((error: unknown) => String(error));
   };
@@ -40,7 +47,7 @@ function resending() {
 
 const range = (from: number, to: number): SeqRange => ({ from, to });
 
-it("a booth runs one resend at a time, and combines the backfill commands that arrive meanwhile into the next resend", async () => {
+it("a booth runs one resend at a time, and combines backfill commands that arrive in the meantime into the next resend", async () => {
   const { clock, begun, order } = resending();
   const all = Array.from({ length: 3 }, (_, at) => order([range(1, 100 + at)]));
   await clock.run(GATHER_MS);
@@ -55,7 +62,7 @@ it("a booth runs one resend at a time, and combines the backfill commands that a
   expect(begun).toHaveLength(2);
 });
 
-it("a backfill command fails when it expires, and its resend ends when the last of its backfill commands expires", async () => {
+it("a backfill command fails when it expires, and a resend ends when the last of its backfill commands expires", async () => {
   const { clock, begun, order } = resending();
   const first = order([range(1, 9)], { minutes: 1 });
   await clock.run(GATHER_MS);
@@ -71,7 +78,7 @@ it("a backfill command fails when it expires, and its resend ends when the last 
   expect(await third).toMatchObject({ records: 1 });
 });
 
-it("a backfill of another stream of the booth waits for the running resend, and gets its own resend", async () => {
+it("a backfill command for another stream of the booth waits for the running resend, and then gets a separate resend", async () => {
   const { clock, begun, order } = resending();
   const all = [order([range(1, 2)]), order([range(3, 4)], { stream_id: "old" }), order([range(5, 6)])];
   for (const at of [0, 1]) {
@@ -82,7 +89,7 @@ it("a backfill of another stream of the booth waits for the running resend, and 
   expect(begun.map((one) => one.order.stream)).toEqual(["s", "old"]);
 });
 
-it("a digest (record comparison) answer without ranges does not wait for a resend, and at most 64 unread answers are kept", async () => {
+it("a digest (record comparison) answer without ranges waits for no resend, and at most 64 unread answers are kept", async () => {
   const { clock, begun, binding, order } = resending();
   void order([range(1, 2)]);
   await clock.run(GATHER_MS);
@@ -91,10 +98,24 @@ it("a digest (record comparison) answer without ranges does not wait for a resen
   expect([...binding.backfills.keys()]).toEqual(Array.from({ length: 64 }, (_, at) => (at + 36).toString()));
 });
 
-it("mergeRanges merges ranges that overlap, and keeps ranges apart that only touch", () => {
+it("mergeRanges merges overlapping ranges, but not ranges that only touch", () => {
   expect(mergeRanges([range(5, 9), range(1, 6), range(10, 12), range(11, 11), range(1, 6)])).toEqual([
     range(1, 9),
     range(10, 12),
   ]);
   expect(mergeRanges(Array.from({ length: 1_000 }, () => range(1, 7)))).toEqual([range(1, 7)]);
+});
+
+it("a backfill of records that the service has lost shows its progress until it ends", async () => {
+  const { clock, begun, binding, order } = resending();
+  const whole = order([range(21, 50)], { lacks: 30 });
+  const other = order([range(1, 5)]);
+  expect(binding.lacking).toEqual({ records: 30, resent: 0, since: 0 });
+  await clock.run(GATHER_MS);
+  begun[0]?.order.progress?.(0, 12);
+  begun[0]?.order.progress?.(1, 5);
+  expect(binding.lacking).toEqual({ records: 30, resent: 12, since: 0 });
+  begun[0]?.end();
+  await Promise.all([whole, other]);
+  expect(binding.lacking).toBeNull();
 });

@@ -23,7 +23,7 @@ function gateway() {
   return { at, installed };
 }
 
-it("an installed key is sent only to the service for which it was installed, whatever address is entered later", async () => {
+it("an installed key is sent only to the service that it was installed for, even if another address is entered later", async () => {
   const { at } = gateway();
   await noteKeyHosts(at(OWN), true);
   await noteKeyHosts(at(OTHER), false);
@@ -31,7 +31,7 @@ it("an installed key is sent only to the service for which it was installed, wha
   expect(await firstKeyOf(at("https://service.example:8443"))).toBeNull();
 });
 
-it("an installed key becomes valid for the current service if root sets the address or installs a new key", async () => {
+it("an installed key is also valid for the current service if root sets the address or installs a new key", async () => {
   const { at, installed } = gateway();
   await noteKeyHosts(at(OWN), true);
   await noteKeyHosts(at(OTHER), true);
@@ -40,7 +40,7 @@ it("an installed key becomes valid for the current service if root sets the addr
   expect(await firstKeyOf(at(OWN))).toBe("newly-installed");
 });
 
-it("a key typed together with an address is sent only to that address, and the installed key is not sent there", async () => {
+it("a key typed together with an address is sent only to that address, which does not get the installed key", async () => {
   const { at } = gateway();
   await giveFirstKey(at(OWN), "typed-key", OTHER);
   expect([await firstKeyOf(at(OTHER)), await firstKeyOf(at(OWN))]).toEqual(["typed-key", "installed-key"]);
@@ -48,14 +48,14 @@ it("a key typed together with an address is sent only to that address, and the i
   expect(await firstKeyOf(at(OTHER))).toBeNull();
 });
 
-it("a key installed before any address is not sent to the first address that is typed with another key", async () => {
+it("a key that was installed before any address is not sent to an address that is typed with another key", async () => {
   const { at } = gateway();
   await giveFirstKey(at(null), "typed-key", OTHER);
   await giveFirstKey(at(OTHER), "for-another", OWN);
   expect(await firstKeyOf(at(OTHER))).toBeNull();
 });
 
-it("the gateway's own key is sent only to the service for which it was made, and another service gets another key", async () => {
+it("the gateway's own key is sent only to the service that it was made for, and another service gets a new key", async () => {
   const { at } = gateway();
   await noteKeyHosts(at(OWN), true);
   await makeOwnKey(at(OWN));

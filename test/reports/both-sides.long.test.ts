@@ -37,7 +37,7 @@ it.each([
   ["filter-change", Date.UTC(2026, 2, 2, 15), 4.2 * HOUR_MS],
   ["program-update", Date.UTC(2026, 2, 2, 15), 2.3 * HOUR_MS],
 ] as const)(
-  "box and service return the same JSON for the same records of the scenario %s",
+  "gateway and service return the same JSON for the same records of the scenario %s",
   async (scenario, start, length) => {
     const folder = temporaryFolder();
     const site = virtualSite({ folder, scenario, start });

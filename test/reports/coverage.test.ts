@@ -28,7 +28,7 @@ it.each([
   "revision_history",
   "history",
   "/api/validation_incidents",
-])("%s returns observed, inferred and missing time of its window if the query has coverage=true", (figure) => {
+])("%s with coverage=true returns the observed, inferred and missing time of its window", (figure) => {
   const window = { start: new Date(T0).toISOString(), end: new Date(T0 + 120 * MINUTE_MS).toISOString() };
   const query = { ...(figure === "revision_history" ? {} : window), tags: "mode", coverage: "true" };
   const { coverage } = boxAnswer(source(), figure, query) as { coverage: Record<string, number> };
@@ -43,7 +43,7 @@ it.each([
 it.each([
   ["latest_values_for", {}, 0],
   ["latest_values_at", { before: new Date(T0 + 75 * MINUTE_MS).toISOString() }, 15],
-])("%s returns coverage from the oldest of its values until its instant", (figure, more, missing) => {
+])("%s returns coverage for the time from its oldest value to its instant", (figure, more, missing) => {
   const { coverage } = boxAnswer(source(), figure, { tags: "mode", coverage: "true", ...more }) as {
     coverage: Record<string, number>;
   };

@@ -10,7 +10,7 @@ import { HOUR_MS } from "../../src/domain/time.ts";
 
 const QUARTER = 15 * MINUTE;
 
-it("box and service report the same energy for windows that cut hours, marked as approximate once the hour's readings are deleted", async () => {
+it("gateway and service report the same energy for windows that cut hours, and mark it as approximate if readings are deleted", async () => {
   const poll = { fast: { poll_interval_ms: 10_000 }, slow: { poll_interval_ms: 20_000 } };
   // The meter rolls over within the first working hour.
   const scenario = { ...counterWrap, counters: { energy_kwh: (2 ** 32 - 60) / 10 } };

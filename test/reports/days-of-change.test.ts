@@ -81,7 +81,7 @@ describe.each(DAYS)("%s on the local day from %s", (...[tz, from, to, minutes, h
     expect(figures.utilization_pct).toBeCloseTo((100 * inside) / working, 9);
   });
 
-  it(`has one day bucket of ${minutes} min, and hour and half-hour buckets without loss`, () => {
+  it(`has one day bucket of ${minutes} min, and hour and half-hour buckets that cover it completely`, () => {
     const source = life(["00:00", "06:00"]);
     const lengths = (unit: "day" | "hour"): number[] =>
       runtimeSeries(source, window, { unit }).buckets.map(({ start, end }) => (end - start) / MINUTE_MS);
@@ -96,7 +96,7 @@ describe.each(DAYS)("%s on the local day from %s", (...[tz, from, to, minutes, h
     );
   });
 
-  it(`has hour ${hour} of the week 4 h after midnight on both box and service`, () => {
+  it(`has hour ${hour} of the week 4 h after midnight on both gateway and service`, () => {
     const at = window.start + 4 * HOUR_MS;
     const local = at + zoneOffsetMs(tz, at);
     expect(weekdayOf(dayOf(tz, at)) * 24 + Math.floor((local % (24 * HOUR_MS)) / HOUR_MS)).toBe(hour);

@@ -80,7 +80,7 @@ it.each([
   expect(parts.reduce((sum, part) => sum + part.amount, 0)).toBeCloseTo(amount, 6);
 });
 
-it("the explanation of filter changes, versions, incidents and overuse names the readings that show them", () => {
+it("the explanation of filter changes, versions, incidents and overuse names the readings that prove them", () => {
   const { of } = explained();
   const evidenceOf = (figure: string): unknown[] =>
     of(figure).parts.flatMap(({ evidence }) => evidence.map(({ tag: name, value }) => [name, value]));
@@ -90,7 +90,7 @@ it("the explanation of filter changes, versions, incidents and overuse names the
   expect(of("overuse").parts[0]?.evidence[0]?.tag).toBe("exhaust");
 });
 
-it("the text of an explanation lists the figure, its rules, and the readings with their registers", () => {
+it("the text of an explanation lists the figure, its rules, and its readings with their registers", () => {
   const { of } = explained();
   const register = registerIn(findProfile("click-booth"));
   const text = explainText(of("runtime"), register, "UTC");

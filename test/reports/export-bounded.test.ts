@@ -43,7 +43,7 @@ const REQUEST = requestAt({
   now_ms: T0 + HOURS * 3_600_000,
 });
 
-it("the CSV export creates each line on request, so it never holds more than one reading", () => {
+it("the CSV export creates each line only when it is requested, and never holds more than one reading", () => {
   const { reader, read, readings } = countedReader();
   const { body } = answerReport(REQUEST, reader);
   let lines = 0;
@@ -60,7 +60,7 @@ it("the CSV export creates each line on request, so it never holds more than one
   expect(held).toBe(1);
 });
 
-it("the reports port sends the next part of an export only on request", async () => {
+it("the reports thread sends each part of an export only when it is requested", async () => {
   const { reader, read, readings } = countedReader();
   const { port1, port2 } = new MessageChannel();
   serveReports(port1, {

@@ -30,7 +30,7 @@ function standardCycle(parameters: Parameters): Script {
   return booth;
 }
 
-test("a standard cycle gives 79 min in use, one cycle, three starts of spray and two starts of flash", () => {
+test("a standard cycle counts as 79 min in use, one cycle, three starts of spray and two starts of flash", () => {
   const source = sourceOf(standardCycle(PLAIN), PLAIN);
   const window = { start: T0, end: T0 + 2 * HOUR_MS };
   expect(durationByMode(source, window).by_mode).toEqual({
@@ -52,7 +52,7 @@ test("a standard cycle gives 79 min in use, one cycle, three starts of spray and
   });
 });
 
-test("a meter's rise in an hour stays counted after the hour becomes final, even without a further change", () => {
+test("a meter's rise within an hour still counts after the hour becomes final", () => {
   const counter = { step: 0.5, max_rate_per_h: 36_000, retained: true };
   const meters = { gas: tag("gas", "therm", { counter }), kwh: tag("kwh", "kWh", { counter }) };
   const metered = { ...PARAMETERS, tags: { ...PARAMETERS.tags, ...meters } };
@@ -68,7 +68,7 @@ test("a meter's rise in an hour stays counted after the hour becomes final, even
   }
 });
 
-test("the summary of a booth has its mode, cycles and filter limits, and no_data after a silence", () => {
+test("the summary of a booth shows mode, cycles and filter limits, and the mode no_data after a silence", () => {
   const parameters = withFilters({ exhaust_filter: { limits: { minutes: 30 } } });
   const booth = lived(parameters, [MINUTE_MS, { mode: 1, cycles: 7 }]);
   put(booth, {
@@ -91,7 +91,7 @@ test("the summary of a booth has its mode, cycles and filter limits, and no_data
   expect(later).toMatchObject({ mode: "no_data", in_gap: true, last_good_at: T0 + 16 * MINUTE_MS - 1 });
 });
 
-test("latestValues keeps the last good value, and history returns readings at corrected time", () => {
+test("latestValues returns the last good value of a tag, and history returns readings in corrected time", () => {
   const booth = lived(PLAIN, [MINUTE_MS, { mode: 3, other: 5 }], [MINUTE_MS, { other: null }]);
   const source = sourceOf(booth, PLAIN);
   expect(latestValues(source, ["other", "never"])).toEqual([{ tag: "other", value: 5, at: T0, quality: "bad" }]);

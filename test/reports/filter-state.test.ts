@@ -27,7 +27,7 @@ it.each<[limits: FilterLimits, minutes: number, state: string]>([
   expect(summary.filters.exhaust_filter?.state).toBe(state);
 });
 
-it("a filter whose use is unknown has no state, and a filter with a PLC counter has one", () => {
+it("a filter has a state if the PLC counts its use, but not if its use is unknown", () => {
   const parameters = withFilters(
     { exhaust_filter: { limits: { minutes: 100 } }, pre_filter: { limits: { minutes: 100, cycles: 1 } } },
     { exhaust: minutesTag("exhaust_filter") },

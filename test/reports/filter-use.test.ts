@@ -12,7 +12,7 @@ const NOW = T0 + 100 * DAY_MS;
 
 const USE = { minutes: 3_000, limit_minutes: 6_000, limit_days: null, installed_at: NOW - 30 * DAY_MS };
 
-describe("the forecast of the day on which a filter is full", () => {
+describe("the forecast of the day on which a filter reaches its limit", () => {
   it.each([
     ["at the mean weekly use, with the busiest and the quietest week as bounds", [1_000, 500, 1_500, 1_000], [3, 2, 6]],
     ["a single day if all weeks have the same use", [600], [5, 5, 5]],
@@ -25,7 +25,7 @@ describe("the forecast of the day on which a filter is full", () => {
     });
   });
 
-  it("has no latest day if a week had no use, and is null without a full week of data or without use", () => {
+  it("has no latest day after a week without use, and is null without a full week of data or without use", () => {
     expect(forecastOf(USE, [1_000, 0], NOW)).toMatchObject({
       at: NOW + 6 * WEEK,
       earliest: NOW + 3 * WEEK,
@@ -37,7 +37,7 @@ describe("the forecast of the day on which a filter is full", () => {
     expect(forecastOf({ ...USE, limit_minutes: 10_000_000 }, [1], NOW)).toBeNull();
   });
 
-  it("is the day of the filter's age limit if that comes before the limit by use", () => {
+  it("is the day of the filter's age limit if that day comes before the limit by use", () => {
     const forecast = forecastOf({ ...USE, limit_days: 37 }, [1_000], NOW);
     expect(forecast).toEqual({ at: NOW + WEEK, earliest: NOW + WEEK, latest: NOW + WEEK, by: "age" });
   });
@@ -65,7 +65,7 @@ describe("the use of a filter", () => {
   const source: Source = sourceOf(booth, PARAMETERS);
   const [exhaust] = filterUse(source, { start: T0, end: T0 + booth.now });
 
-  it("is reported as minutes, limit and percent, with the use per week and a forecast", () => {
+  it("is reported in minutes and percent of the limit, with the use per week and a forecast", () => {
     expect(exhaust).toMatchObject({ filter: "exhaust_filter", minutes: 11 * 240, limit_minutes: 6_000, percent: 44 });
     expect(weeklyUse(source)).toEqual([7 * 240, 7 * 240]);
     const left = (6_000 - 11 * 240) / (7 * 240);

@@ -18,7 +18,7 @@ function yearIn(folder: string): void {
   db.close();
 }
 
-it("every SQL query of the reports is a search by key or index, never a scan", () => {
+it("every SQL query of the reports uses a key or an index, and never scans a table", () => {
   const db = openStoreFile(temporaryFolder());
   const values = { stream: STREAM, kind: "m", start: YEAR_START, end: YEAR_END, seq: 0, from: 0, rows: 10 };
   const planOf = (sql: string): string => {
@@ -41,7 +41,7 @@ it("every SQL query of the reports is a search by key or index, never a scan", (
   ]);
 });
 
-it("reports of a year by mode, a day by the minute and 90 days of filter changes read only the facts they need, not the log", () => {
+it("reports of a year by mode, a day by minute and 90 days of filter changes read only the required facts, never the log", () => {
   const folder = temporaryFolder();
   yearIn(folder);
   const reader = openReader(folder);
@@ -98,7 +98,7 @@ it("reports of a year by mode, a day by the minute and 90 days of filter changes
   reader.close();
 });
 
-it("the main thread's event loop continues while the reports thread computes reports of a year", async () => {
+it("the main thread stays responsive while the reports thread computes reports of a year", async () => {
   const folder = temporaryFolder();
   yearIn(folder);
   const thread = openReportsThread(new URL("../../src/runtime/reports-worker.ts", import.meta.url), {

@@ -27,11 +27,11 @@ function days(): Source {
   return sourceOf(booth, METERED);
 }
 
-describe("the figures of a window by period", () => {
+describe("the figures of a report window by period", () => {
   const source = days();
   const window = { start: T0 + 90 * MINUTE_MS, end: source.now_ms };
 
-  it.each(["hour", "day", "week"] as const)("split by %s add up to those of the whole window", (unit) => {
+  it.each(["hour", "day", "week"] as const)("split by %s add up to the figures of the whole window", (unit) => {
     const { periods } = usePeriods(source, window, unit);
     const sum = (of: (one: (typeof periods)[number]) => number): number =>
       periods.reduce((all, one) => all + of(one), 0);
@@ -57,7 +57,7 @@ describe("the figures of a window by period", () => {
     }
   });
 
-  it("are rejected with advice if there are more periods than a chart may have", () => {
+  it("are rejected with advice if the window has more periods than a chart may show", () => {
     const long = { start: source.now_ms - 10 * DAY_MS, end: source.now_ms };
     expect(() => usePeriods(source, long, "hour")).toThrow("take a longer unit");
   });

@@ -15,7 +15,7 @@ const SEED = seedOf("test/reports/present");
 /** A life up to some record, and the time of the summary after it. */
 const looks = fc.record({ life: steppedWalks, at: fc.nat(10_000), later: fc.nat(40 * HOUR_MS) });
 
-it("openEndOf does not change the state that it reads", () => {
+it("openEndOf does not change its argument", () => {
   fc.assert(
     fc.property(looks, ({ life, at, later }) => {
       const records = logOf(life);
@@ -29,7 +29,7 @@ it("openEndOf does not change the state that it reads", () => {
   );
 });
 
-it("summaryOf returns the same for a state and for its present part (presentOf)", () => {
+it("summaryOf returns the same for a complete state and for the state's present part (presentOf)", () => {
   fc.assert(
     fc.property(looks, ({ life, at, later }) => {
       const records = logOf(life);
@@ -41,7 +41,7 @@ it("summaryOf returns the same for a state and for its present part (presentOf)"
   );
 });
 
-it("durationsToday computes from the state alone what the report of today's time by mode gives", () => {
+it("durationsToday returns, from the state alone, the same times by mode as today's report", () => {
   fc.assert(
     fc.property(looks, ({ life, at, later }) => {
       const records = logOf(life, [11]).slice(0, 1 + (at % 400));

@@ -6,7 +6,7 @@ import { PARAMETERS } from "../support/parameters.ts";
 import { readerOf, sourceOf } from "../support/reader.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
-it("a counter's rise over hours of silence belongs to the reading that shows it", () => {
+it("a counter's rise over hours of silence counts at the first reading after the silence", () => {
   const booth = lived(PARAMETERS, [10 * MINUTE_MS, { mode: 3, cycles: 100 }]);
   booth.now += 4 * HOUR_MS;
   const back = booth.now;
@@ -16,7 +16,7 @@ it("a counter's rise over hours of silence belongs to the reading that shows it"
   expect(risesIn(source, "cycles", span)).toEqual([{ at: T0 + back, rise: 4 }]);
 });
 
-it("risesIn counts wraps and resets of a counter, but not an implausible jump", () => {
+it("risesIn counts wraps and resets of a counter, but no implausible jump", () => {
   const booth = script(PARAMETERS);
   for (const cycles of [65_534, 65_535, 0, 2, 900, 1]) stay(booth, 20 * MINUTE_MS, { mode: 3, cycles });
   const source = sourceOf(booth, PARAMETERS);
@@ -25,7 +25,7 @@ it("risesIn counts wraps and resets of a counter, but not an implausible jump", 
   expect(rises.map(({ rise }) => rise)).toEqual([1, 1, 2, 0, 1]);
 });
 
-it("a counter's rises equal those of the fold while corrected time stands still", () => {
+it("risesIn returns the same rises as the derivation while corrected time stands still", () => {
   const booth = lived(PARAMETERS, [20 * MINUTE_MS, { mode: 3, meter: 1_000 }]);
   put(booth, { kind: "t", value: { wall: T0 + booth.now - 5 * MINUTE_MS, state: "synced", witness: "kernel" } });
   for (let minute = 1; minute <= 4; minute += 1) stay(booth, MINUTE_MS, { meter: 1_000 + minute });

@@ -18,7 +18,7 @@ function airOf(source: Source, window: { start: number; end: number }, minutes: 
 }
 
 describe("a tag's trend", () => {
-  it("has the minimum and maximum of each step, and a value holds until the next reading", () => {
+  it("has the minimum and maximum of each step, and each value holds until the next reading", () => {
     const booth = lived(WITH_AIR, [10 * MINUTE_MS, { mode: 3, air: 20 }]);
     poll(booth, { air: 71 });
     booth.now += 1_000;
@@ -29,7 +29,7 @@ describe("a tag's trend", () => {
     expect(air.max).toEqual([20, 71, 22, 22]);
   });
 
-  it("begins with the last value before the window", () => {
+  it("begins with the last value before the report window", () => {
     const booth = lived(WITH_AIR, [2 * HOUR_MS, { mode: 3, air: 20 }]);
     const air = airOf(sourceOf(booth, WITH_AIR), { start: T0 + HOUR_MS, end: T0 + 2 * HOUR_MS }, 30);
     expect(air.min).toEqual([20, 20]);
@@ -43,14 +43,14 @@ describe("a tag's trend", () => {
     expect(air.min).toEqual([20, null, null, 24, null]);
   });
 
-  it("is rejected with advice if it would have more steps than a chart may have", () => {
+  it("is rejected with advice if it has more steps than a chart may show", () => {
     const booth = lived(WITH_AIR, [HOUR_MS, { mode: 3 }]);
     expect(() => airOf(sourceOf(booth, WITH_AIR), { start: T0 - 48 * HOUR_MS, end: T0 + HOUR_MS }, 1)).toThrow(
       "take a longer interval",
     );
   });
 
-  it("has the same extremes as the history for random readings and steps", () => {
+  it("has the same extremes as the history, for random readings and steps", () => {
     const one = fc.record({
       ms: fc.integer({ min: 1_000, max: 20 * MINUTE_MS }),
       air: fc.integer({ min: -50, max: 400 }),

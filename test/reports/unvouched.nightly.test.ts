@@ -23,7 +23,7 @@ it.each([
   ["its own clock is right", null],
   ["its clock starts in 1970", 12_000],
 ])(
-  "a box without service and NTP shows its readings as uncertain, even after an agent restart, if %s",
+  "a gateway without service and NTP shows its readings as uncertain, even after a restart of the agent, if %s",
   async (_, wall) => {
     const folder = temporaryFolder();
     const site = virtualSite({ folder, scenario: "standard-cycle", start: START });

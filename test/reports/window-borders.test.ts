@@ -33,7 +33,7 @@ describe("a report window", () => {
     [10 * MINUTE_MS - 1, 0],
     [10 * MINUTE_MS, 0],
     [10 * MINUTE_MS + 1, 1],
-  ])("up to %i ms counts %i start(s) of a stage that starts at minute 10", (end, count) => {
+  ])("until %i ms counts %i start(s) of a stage that starts at minute 10", (end, count) => {
     expect(frequencyByMode(source, to(end)).by_mode.spray ?? 0).toBe(count);
     expect(durationByMode(source, to(end)).by_mode.spray ?? 0).toBe(Math.max(0, end - 10 * MINUTE_MS));
   });
@@ -42,7 +42,7 @@ describe("a report window", () => {
     [50 * MINUTE_MS - 1, 1],
     [50 * MINUTE_MS, 1],
     [50 * MINUTE_MS + 1, 0],
-  ])("from %i ms on counts %i cycle(s) if one cycle ends at minute 50", (start, count) => {
+  ])("from %i ms on counts %i cycle(s) if a cycle ends at minute 50", (start, count) => {
     expect(cycleCount(source, from(start)).cycle_count).toBe(count);
   });
 
@@ -50,7 +50,7 @@ describe("a report window", () => {
     [50 * MINUTE_MS - 1, 0],
     [50 * MINUTE_MS, 0],
     [50 * MINUTE_MS + 1, 1],
-  ])("up to %i ms counts %i cycle(s) if one cycle ends at minute 50", (end, count) => {
+  ])("until %i ms counts %i cycle(s) if a cycle ends at minute 50", (end, count) => {
     expect(cycleCount(source, to(end)).cycle_count).toBe(count);
   });
 });
@@ -61,7 +61,7 @@ describe("booth overuse", () => {
     [40 * MINUTE_MS - 1, 1, 1],
     [40 * MINUTE_MS, 0, 0],
     [40 * MINUTE_MS + 1, 0, 0],
-  ])("with a limit of %i ms and 40 min in use is %i ms and %i cycle(s)", (limit_ms, ms, cycles) => {
+  ])("after 40 min in use with a limit of %i ms is %i ms and %i cycle(s)", (limit_ms, ms, cycles) => {
     const parameters = uncounted(withFilters({ exhaust_filter: { limits: { minutes: limit_ms / MINUTE_MS } } }));
     const booth = script(parameters);
     enterFilter(booth, 0);
@@ -72,7 +72,7 @@ describe("booth overuse", () => {
   });
 });
 
-describe("a filter's estimated duration", () => {
+describe("a filter's estimated lifetime", () => {
   const parameters = withFilters({ exhaust_filter: { limits: { minutes: 1400 } } });
   const booth = script(parameters);
   enterFilter(booth, 0);

@@ -18,7 +18,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 const SEED = seedOf("test/reports/windows");
 
 describe("local buckets (hours, days, weeks or months in a time zone)", () => {
-  it("cover the window without holes or overlaps for any zone and unit", () => {
+  it("cover the report window without gaps or overlaps for any zone and unit", () => {
     const zones = fc.constantFrom("UTC", "America/Denver", "Australia/Lord_Howe", "Asia/Kolkata", "America/St_Johns");
     const units = fc.constantFrom("hour" as const, "day" as const, "week" as const, "month" as const);
     const asks = fc.record({
@@ -40,7 +40,7 @@ describe("local buckets (hours, days, weeks or months in a time zone)", () => {
     );
   });
 
-  it("buckets of months start on the 1st, and buckets of weeks start on Monday", () => {
+  it("start on the 1st if they are months, and on Monday if they are weeks", () => {
     const year = { start: Date.UTC(2024, 0, 15), end: Date.UTC(2024, 3, 1) };
     const days = (unit: "week" | "month"): string[] =>
       localBuckets("UTC", year, unit).map(({ start }) => new Date(start).toISOString().slice(5, 10));
@@ -49,7 +49,7 @@ describe("local buckets (hours, days, weeks or months in a time zone)", () => {
   });
 });
 
-it("each moment counts by the mode sets, working hours and time zone in force at that moment", () => {
+it("each moment is counted by the mode sets, working hours and time zone in force at that moment", () => {
   const shift = (start: string, stop: string) => ({ day: "monday", enabled: true, start, stop }) as const;
   const before = { ...PLAIN, working_hours: [shift("00:00:00", "03:00:00")] };
   const after = {
@@ -74,7 +74,7 @@ it("each moment counts by the mode sets, working hours and time zone in force at
   expect(rules).toHaveLength(2);
 });
 
-it("working hours before the booth's first reading don't count, but working hours in a later silence do", () => {
+it("working hours count in a silence, but not before the booth's first reading", () => {
   const monday = { ...PLAIN, working_hours: [{ day: "monday", enabled: true, start: "00:00:00", stop: "02:00:00" }] };
   const parameters = monday as Parameters;
   const booth = lived(parameters, [HOUR_MS, { mode: 3 }]);
@@ -90,7 +90,7 @@ it("working hours before the booth's first reading don't count, but working hour
   expect(utilization(source, silent)).toMatchObject({ working_ms: 2 * HOUR_MS, utilization_pct: 0 });
 });
 
-it("the first working hours from the service also apply to the time before they arrived", () => {
+it("the first working hours from the service also apply to earlier time", () => {
   const told = {
     ...PLAIN,
     working_hours: [{ day: "monday", enabled: true, start: "00:00:00", stop: "02:00:00" }] as const,
@@ -109,7 +109,7 @@ it("recentStages returns the stages of a window, newest first", () => {
   expect(stages.at(-1)).toMatchObject({ mode: "spray", start: T0, end: T0 + 10 * MINUTE_MS });
 });
 
-it("an incident is listed once with its present state, and not in a window after it was resolved", () => {
+it("an incident is listed once with its present state, and not in a window after its resolution", () => {
   const booth = lived(PLAIN, [5 * MINUTE_MS, { mode: 99 }]);
   const open = sourceOf(booth, PLAIN);
   const window = { start: T0, end: T0 + DAY_MS };
@@ -141,7 +141,7 @@ it("latestValuesBefore returns each tag's last good value before an instant, and
   expect([page.total, page.values.map(({ value }) => value)]).toEqual([10, [4, 5, 6, 7]]);
 });
 
-it("responses have intervals with one sign, CSV cells that a spreadsheet can't execute, and coverage on request", () => {
+it("report responses have intervals with a single sign, CSV cells that are no formulas, and coverage on request", () => {
   expect(intervalBody(-(DAY_MS + 1500))).toEqual({ months: 0, days: -1, secs: -1, microsecs: -500_000 });
   expect(intervalBody(999)).toEqual({ months: 0, days: 0, secs: 0, microsecs: 999_000 });
   const line = (value: string | number): string => csvLine({ at: T0, tag: "t", value, quality: "good" });

@@ -4,7 +4,7 @@ import { readInGaps } from "../../src/runtime/compose.ts";
 import type { NextChunks } from "../../src/store/port.ts";
 import { virtualClock } from "../../simulators/virtual/clock.ts";
 
-it("readInGaps delays backlog reads until no poll is due for 6 ms, and delays no other call", async () => {
+it("readInGaps delays backlog reads until no poll is due for 6 ms, and delays no other store call", async () => {
   const clock = virtualClock({ wall: 0 });
   const gaps = createPollGaps(clock);
   const made: string[] = [];

@@ -46,7 +46,7 @@ async function changingSite() {
   return { site, agent, first, firstAs, secondAs, become, steps, told, connections: () => connections };
 }
 
-it("a booth is polled exactly on time during 200 configuration changes of another booth, and no timer remains", async () => {
+it("a booth is polled exactly on time during 200 configuration changes of another booth, and no timer is left over", async () => {
   const { site, agent, first, secondAs, become, steps, connections } = await changingSite();
   // Its driver is another's: here alone the reads of both would be counted.
   const beside = (tz: string): BoothSetup => ({ ...secondAs(tz), makeDriver: () => nobody });
@@ -62,7 +62,7 @@ it("a booth is polled exactly on time during 200 configuration changes of anothe
   expect(agent.status().booths.map(({ booth }) => booth)).toEqual(["booth-1"]);
 });
 
-it("a booth keeps its log and its binding to the service when its settings change or it is removed and re-added", async () => {
+it("a booth keeps its log and its binding when its settings change or when it is removed and added again", async () => {
   const { site, agent, firstAs, secondAs, become, told, connections } = await changingSite();
   for (let round = 0; round < 20; round++) await become(firstAs(round % 2 === 0 ? "Europe/Madrid" : "America/Denver"));
   expect([connections(), told("service link is up"), told("service link is down")]).toEqual([21, 1, 0]);
@@ -80,7 +80,7 @@ it("a booth keeps its log and its binding to the service when its settings chang
   expect(seqs.length).toBeGreaterThanOrEqual(acked_seq);
 });
 
-it("the agent rejects a configuration change whose new booth can't be opened, and keeps polling as before", async () => {
+it("the agent rejects a configuration change with a booth that can't be opened, and keeps polling as before", async () => {
   const { site, agent, first, secondAs, become, steps } = await changingSite();
   const broken = { ...secondAs("UTC"), profile: null as unknown as BoothSetup["profile"] };
   await expect(become(firstOther(first), broken)).rejects.toThrow();

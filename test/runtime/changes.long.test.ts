@@ -47,7 +47,7 @@ async function watchedSite() {
 }
 
 it(
-  "a trial of one booth's settings leaves the other booth's connection and the session with the service untouched",
+  "a trial of one booth's settings interrupts neither the other booth's connection nor the session with the service",
   { timeout: 120_000 },
   async () => {
     const { site, agent, gate } = await watchedSite();

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
 
-it("the system clock's sleep rejects with the abort's reason if it is aborted before or during its wait", async () => {
+it("the system clock's sleep rejects with the abort signal's reason before or during the wait", async () => {
   const reason = new Error("enough");
   const ending = new AbortController();
   const sleeping = systemClock().sleep(60_000, ending.signal);

@@ -30,7 +30,7 @@ it("a full wipe removes all keys and data except the mark file, and overwrites t
 });
 
 it.each(["all", "keys"] as const)(
-  "a wipe (%s) that a power cut interrupted is completed as its mark file says",
+  "a wipe (%s) that a power cut interrupts is completed as its mark file says",
   (wiped) => {
     const folders = stateFolders();
     wipeState(folders, wiped);
@@ -41,14 +41,14 @@ it.each(["all", "keys"] as const)(
   },
 );
 
-it("a wipe of keys keeps every record in the store and in the tail file (readings not yet committed)", () => {
+it("a wipe of keys keeps all records in the store and in the tail file (readings not yet committed)", () => {
   const folders = stateFolders();
   wipeState(folders, "keys");
   expect(readdirSync(folders.data_dir).sort()).toEqual(["decommissioned", "store.db", "store.db-wal"]);
   expect(readdirSync(folders.runtime_dir).sort()).toEqual(["agent.sock", "tail.jsonl"]);
 });
 
-it("a mark file that a power cut left empty means that keys are wiped and records are kept", () => {
+it("a mark file that a power cut left empty causes a wipe of the keys only", () => {
   const folders = stateFolders();
   writeFileSync(join(folders.data_dir, "decommissioned"), "");
   expect(markOf(folders)?.wiped).toBe("keys");

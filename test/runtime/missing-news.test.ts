@@ -19,7 +19,7 @@ const SALVAGED: StorageStatus = {
   health: { low: false, damaged_files: ["store.db.damaged-1"] },
 };
 
-it("records missing after a salvage are logged once with their sequence numbers, and again if more are missing", () => {
+it("records missing after a salvage are logged once with their sequence numbers, and again if more records are missing", () => {
   const lines: string[] = [];
   const note: Logger["warn"] = (_, text) => void lines.push(render(text));
   const silent = (): void => undefined;

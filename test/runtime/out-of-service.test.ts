@@ -36,6 +36,6 @@ test.each([
     [booth(byRoot), booth(byRoot, 69)],
     "keys",
   ],
-])("whether a gateway is wiped depends on its booths: a gateway %s", (_what, booths, expected) => {
+])("the wipe of a gateway depends on its booths: a gateway %s", (_what, booths, expected) => {
   expect(wipedOf(booths)).toBe(expected);
 });

@@ -14,13 +14,13 @@ function siteWith(more: (parts: AgentSetup) => Partial<AgentSetup>): VirtualSite
   return site;
 }
 
-it("the agent delivers records while outputs are still being opened", async () => {
+it("the agent delivers records even while outputs are still being opened", async () => {
   const site = siteWith(() => ({ outputs: () => new Promise<never>(() => undefined) }));
   void site.start();
   await site.clock.runUntil(() => site.service.came.length > 0, 10 * MINUTE_MS);
 });
 
-it("a stopping agent commits its last readings at once, and ends after the outputs have sent their last messages", async () => {
+it("a stopping agent commits its last readings immediately, and ends after its outputs have sent their last messages", async () => {
   const said = Promise.withResolvers<undefined>();
   const heard: string[] = [];
   const outputs: Outputs = { status: () => [], become: () => Promise.resolve(), run: () => [said.promise] };

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
-import { type Lasting, loadLasting } from "../../src/config/usable.ts";
+import { type LoadedConfig, loadUsableOrLastGood } from "../../src/config/usable.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { agentRuns, type RunningAgent } from "../../src/runtime/runs.ts";
 import { silentLog } from "../support/silent-log.ts";
@@ -17,20 +17,27 @@ async function runsOf(signal: AbortSignal) {
   const write = (commit_interval_ms: number): void =>
     writeFileSync(file, stringify({ data_dir: join(folder, "data"), commit_interval_ms, booths: [] }));
   const events: string[] = [];
-  const nameOf = ({ usable }: Lasting): string => usable.config.commit_interval_ms.toString();
-  const begin = (next: Lasting): Promise<RunningAgent> => {
+  const nameOf = ({ usable }: LoadedConfig): string => usable.config.commit_interval_ms.toString();
+  const begin = (next: LoadedConfig): Promise<RunningAgent> => {
     const name = nameOf(next);
     if (name === "9000") return Promise.reject(new Error("it can't begin"));
     events.push(name);
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const agent = { finished: promise, readings: () => [{ ...UNREAD, tag: name }] } as Partial<Agent> as Agent;
     const http = { send: () => Promise.reject(new Error(name)), close: () => undefined };
-    const become = (other: Lasting): Promise<void> =>
+    const become = (other: LoadedConfig): Promise<void> =>
       Promise.resolve(void events.push(`${name} becomes ${nameOf(other)}`));
     return Promise.resolve({ agent, http, become, stop: () => resolve(undefined) });
   };
   write(1_000);
-  const runs = await agentRuns({ file, environment: {}, log: silentLog, first: loadLasting(file, {}), signal, begin });
+  const runs = await agentRuns({
+    file,
+    environment: {},
+    log: silentLog,
+    first: loadUsableOrLastGood(file, {}),
+    signal,
+    begin,
+  });
   const reload = (commit_interval_ms: number) => {
     write(commit_interval_ms);
     return runs.reload();
@@ -38,7 +45,7 @@ async function runsOf(signal: AbortSignal) {
   return { runs, events, reload, name: () => runs.control.readings("booth-1")[0]?.tag };
 }
 
-it("reload restarts the agent after a changed agent setting, otherwise updates the running agent, and rejects after the stop signal", async () => {
+it("reload restarts the agent only after a changed agent setting, and rejects after a stop", async () => {
   const stopping = new AbortController();
   const { runs, events, reload, name } = await runsOf(stopping.signal);
   const over = runs.run();

@@ -36,7 +36,7 @@ function scrubberOf(...secrets: readonly string[]) {
 }
 
 describe("the secret scrubber", () => {
-  it.each(Object.entries(QUOTATIONS))("removes a secret from a peer's message that quotes it %s", (_, quote) => {
+  it.each(Object.entries(QUOTATIONS))("removes a secret that a peer's message quotes %s", (_, quote) => {
     const told = scrubberOf(SECRET).scrub(`535 refused: ${quote(SECRET)}`);
     expect(told).toContain("535 refused: ");
     expect(told).toContain("[left out]");
@@ -46,7 +46,7 @@ describe("the secret scrubber", () => {
       expect(left.toLowerCase()).not.toContain(piece.toLowerCase());
   });
 
-  it("removes any random secret that is quoted in full, in every known encoding", () => {
+  it("removes any random secret that is quoted completely, in every known encoding", () => {
     const quotes = fc.constantFrom(...Object.values(QUOTATIONS).filter((quote) => quote !== QUOTATIONS["cut off"]));
     const secrets = fc.string({
       minLength: 12,
@@ -67,7 +67,7 @@ describe("the secret scrubber", () => {
     expect(scrubberOf(SECRET, "correct horse battery").scrub(text)).toBe(text);
   });
 
-  it("removes path, query and password of a URL, and keeps its host", () => {
+  it("removes path, query and password of a URL, but keeps the host", () => {
     const scrubber = createScrubber();
     scrubber.learnAddress("https://u:pa55w0rd@hooks.example/services/T0AAAAAAA/B0BBBBBBB?key=c0ffee00");
     const told = scrubber.scrub(
@@ -76,7 +76,7 @@ describe("the secret scrubber", () => {
     expect(told).toBe("POST hooks.example [left out] of u [left out]: no channel [left out], [left out]");
   });
 
-  it("still removes the newest of more than 500 secrets, and ignores a secret that is too short", () => {
+  it("still knows the newest of more than 500 secrets, and ignores a secret that is too short", () => {
     const scrubber = createScrubber();
     for (let count = 0; count <= 500; count += 1) scrubber.learn(`secret-number-${count}-x`);
     scrubber.learn("abc");

@@ -7,7 +7,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 const URL = "https://service.example";
 
 describe("the first API key", () => {
-  it("is read from its file at each use, is deleted with its file, and may be missing", () => {
+  it("is read from its file at each use, is deleted together with its file, and may be missing", () => {
     const api_key_file = join(temporaryFolder(), "api-key");
     const none = openSecrets({ url: URL, api_key_file }, {});
     expect([none.firstKey(), none.wipeFirstKey()]).toEqual([null, null]);
@@ -23,7 +23,7 @@ describe("the first API key", () => {
     expect(secrets.firstKey()).toBe(null);
   });
 
-  it("is not used while others can read its file", () => {
+  it("is not used while other users can read its file", () => {
     const api_key_file = join(temporaryFolder(), "api-key");
     writeFileSync(api_key_file, "one");
     chmodSync(api_key_file, 0o644);
@@ -44,7 +44,7 @@ describe("the first API key", () => {
 });
 
 describe("sealed secrets", () => {
-  it("can be opened only with the same machine's key, and have equal marks for equal secrets", () => {
+  it("can be opened only with the same machine's key, and have equal marks if the secrets are equal", () => {
     const folder = temporaryFolder();
     const sealer = openSealer(folder);
     const first = sealer.seal("pa55 wörd");
@@ -58,7 +58,7 @@ describe("sealed secrets", () => {
     expect(readFileSync(join(folder, "machine.key"))).toHaveLength(32);
   });
 
-  it("can't be opened after a change of any byte", () => {
+  it("can't be opened after a change to any byte", () => {
     const sealer = openSealer(temporaryFolder());
     const { sealed, mark } = sealer.seal("secret");
     const bytes = Buffer.from(sealed, "base64url");
@@ -70,7 +70,7 @@ describe("sealed secrets", () => {
     expect(sealer.open({ sealed: "", mark })).toBe(null);
   });
 
-  it("can't be used if the machine's key is readable by others or damaged", () => {
+  it("can't be opened if the machine's key is damaged or readable by others", () => {
     const folder = temporaryFolder();
     openSealer(folder).seal("secret");
     const path = join(folder, "machine.key");

@@ -47,7 +47,7 @@ function watched() {
   return { clock, heard, errors, turned, service, stop };
 }
 
-it("the watchdog sends no beats while a loop is overdue, and logs the loop once", async () => {
+it("the watchdog sends no heartbeats while a loop is overdue, and logs the loop once", async () => {
   const { clock, heard, errors, turned, stop } = watched();
   turned(LOOP_MS);
   await clock.run(LOOP_MS);
@@ -70,7 +70,7 @@ it("the watchdog sends no beats while a loop is overdue, and logs the loop once"
 it.each([
   ["a backoff that isn't overdue", 3_600_000],
   ["a wait for news that may never come", Number.POSITIVE_INFINITY],
-])("the watchdog keeps sending beats during %s", async (_, within_ms) => {
+])("the watchdog keeps sending heartbeats during %s", async (_, within_ms) => {
   const { clock, heard, turned, stop } = watched();
   turned(within_ms);
   await clock.run(3_600_000);
@@ -78,7 +78,7 @@ it.each([
   await stop();
 });
 
-it("the watchdog sends the status line only when it changes", async () => {
+it("the watchdog sends the status line only if the line has changed", async () => {
   const { clock, heard, service, stop } = watched();
   await clock.run(10 * WATCHDOG_MS);
   service.link = { kind: "up", since: 0 };
@@ -114,7 +114,7 @@ it.each([
   expect(statusLine("up", booths)).toBe(line);
 });
 
-it("the systemd status line is truncated if there are many booths", () => {
+it("the systemd status line is truncated if the gateway has many booths", () => {
   expect(
     statusLine(
       "up",

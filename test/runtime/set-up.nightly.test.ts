@@ -20,7 +20,7 @@ const once = (site: RealSite, what: string, wanted: (status: SetUpStatus) => boo
   });
 
 describe("an unconfigured gateway", () => {
-  it("reports missing settings, and is set up and bound without a change of its configuration file", async () => {
+  it("reports its missing settings, and can be set up and bound without a change to its configuration file", async () => {
     const site = await freshBox();
     const before = readFileSync(site.configFile, "utf8");
     const agent = await runningAgent(site);
@@ -64,8 +64,8 @@ describe("an unconfigured gateway", () => {
   });
 });
 
-describe("a change of settings on trial", () => {
-  it("is reverted with a reason if the PLC isn't read within 2 min, and readings continue as before", async () => {
+describe("a settings change on trial", () => {
+  it("is reverted with the reason if the PLC can't be read within 2 min, and polls continue with the old settings", async () => {
     const site = await freshBox(8);
     await runningAgent(site);
     await asked(site, "/setup/booth", firstAt(site.plc.port));
@@ -81,7 +81,7 @@ describe("a change of settings on trial", () => {
     );
   });
 
-  it("is reverted at the next start after a kill of the agent, even for the first booth", async () => {
+  it("is reverted at the next start if the agent is killed, even for the first booth", async () => {
     const site = await freshBox(1);
     const agent = await runningAgent(site);
     await asked(site, "/setup/booth", firstAt(NOBODY));
@@ -94,7 +94,7 @@ describe("a change of settings on trial", () => {
     expect((await site.status())?.lacks).toEqual(["service", "booth"]);
   });
 
-  it("uses a separately entered OPC UA password, which appears in no file and no output", async () => {
+  it("uses an OPC UA password that was entered separately and appears in no file and no output", async () => {
     const site = await freshBox(1, { opcua: true });
     const agent = await runningAgent(site);
     const endpoint = site.plc.opcua?.endpoint ?? "";
@@ -131,7 +131,7 @@ describe("a change of settings on trial", () => {
     );
   });
 
-  it("is kept after a user's confirmation even if the PLC doesn't answer, and blocks a second trial", async () => {
+  it("is kept if a user confirms it, even if the PLC doesn't answer, and until then blocks a second trial", async () => {
     const site = await freshBox(1);
     await runningAgent(site);
     await asked(site, "/setup/booth", firstAt(NOBODY));
@@ -157,7 +157,7 @@ describe("a change of settings on trial", () => {
       ],
       [firstAt(NOBODY, { profile: "clik-booth" }), /profile "clik-booth" does not exist \(did you mean "click-booth"/],
       [firstAt(NOBODY, { tz: "Mars/Olympus" }), /unknown time zone "Mars\/Olympus"/],
-      [firstAt(NOBODY, { id: "Booth 1" }), /A booth's name has lower-case letters/],
+      [firstAt(NOBODY, { id: "Booth 1" }), /A booth's name may only contain lowercase letters/],
       [{ id: "booth-2", profile: "click-booth" }, /a booth needs either modbus or opcua/],
       [
         { id: "booth-2", profile: "plcnext-booth", opcua: { endpoint: "opc.tcp://plc", password_file: "/etc/shadow" } },

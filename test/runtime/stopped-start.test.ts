@@ -25,7 +25,7 @@ async function partsOfSite(): Promise<AgentSetup> {
 }
 
 it.each([0, 1, 2, 3])(
-  "a stop while %i of three booths are open ends the start: no further booth is opened, and no PLC is read",
+  "a stop while %i of three booths are open ends the start without opening another booth or reading a PLC",
   async (before) => {
     const parts = await partsOfSite();
     const stop = new AbortController();

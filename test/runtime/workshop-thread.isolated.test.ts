@@ -40,7 +40,7 @@ function bench(text: string) {
 const LARGE = `name,address,type,${"x,".repeat(200)}\n${`a,400001,INT,${"y,".repeat(110)}\n`.repeat(8_000)}`;
 
 describe("the thread for register-list imports", () => {
-  it("imports a list, while the main thread answers its questions and reads its registers", async () => {
+  it("imports a list while the main thread asks the user and reads the PLC's registers", async () => {
     const { run, asked, said, profile } = bench("Name,FC,Address,Type\nair,3,7,INT\n");
     expect(await run()).toBe(0);
     expect(asked).toEqual([
@@ -53,7 +53,7 @@ describe("the thread for register-list imports", () => {
     expect(readFileSync(profile, "utf8")).toContain("name: air");
   });
 
-  it("keeps the main thread free while it reads a large list, which it rejects", async () => {
+  it("leaves the main thread responsive while a large list is read and rejected", async () => {
     const { run } = bench(LARGE);
     let turns = 0;
     const result = { isOver: false };
@@ -68,7 +68,7 @@ describe("the thread for register-list imports", () => {
     expect(turns).toBeGreaterThan(100);
   });
 
-  it("ends during its work when the agent stops, and writes nothing", async () => {
+  it("ends immediately when the agent stops, and writes nothing", async () => {
     const { run, leave, profile } = bench(LARGE);
     const before = readFileSync(profile, "utf8");
     const done = expect(run()).rejects.toThrow("the agent stops");

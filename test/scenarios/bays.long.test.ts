@@ -5,7 +5,7 @@ import { play } from "./play.ts";
 /** Mon 2026-03-02 08:00 in Denver. */
 const MORNING = Date.UTC(2026, 2, 2, 15);
 
-it("two bays staggered by 20 min give the booth the higher of their two modes and the cycles of both", async () => {
+it("two bays staggered by 20 min give the booth the mode of higher priority and the cycles of both bays", async () => {
   const played = await play({
     scenario: "two-bays",
     start: MORNING,

@@ -7,7 +7,7 @@ const MORNING = Date.UTC(2026, 2, 2, 15);
 /** Wall clock of a gateway without a battery, a few seconds after the start of its kernel. */
 const WALL_1970 = 12_000;
 
-it("a gateway that boots in 1970 and is synchronized by NTP after 40 s reports the same figures as one with the right time", async () => {
+it("a gateway that boots in 1970 and gets NTP time after 40 s reports the same figures as a gateway with the right time", async () => {
   const played = await play({
     name: "1970, NTP after 40 s",
     scenario: "standard-cycle",

@@ -26,7 +26,7 @@ const SENSOR_FAULTS = [
   "cross fan_speed",
 ];
 
-describe("the gateway", () => {
+describe("the gateway's derivation", () => {
   it.each([
     { scenario: "standard-cycle", hours: 2.5, results: ["complete"] },
     { scenario: "waterborne", hours: 3, results: ["complete"] },
@@ -42,7 +42,7 @@ describe("the gateway", () => {
     { scenario: "fire-contact", hours: 4.5, results: ["complete", "aborted(short)", "complete"] },
     // The run of the second cycle was not seen for 40 min.
     { scenario: "cable-out", hours: 5, results: ["complete", "indeterminate"], incidents: ["gap mode"] },
-  ])("derives the true cycles, figures and incidents from the scenario $scenario", async (options) => {
+  ])("gives the true cycles, figures and incidents for the scenario $scenario", async (options) => {
     const played = await play({ ...options, start: MORNING });
     played.close();
   });
@@ -51,12 +51,12 @@ describe("the gateway", () => {
     { scenario: "summer", hours: 11 },
     { scenario: "busy-day", hours: 11 },
     { scenario: "sensor-faults", hours: 11, incidents: SENSOR_FAULTS },
-  ])("derives the true figures and incidents from a working day of the scenario $scenario", async (options) => {
+  ])("gives the true figures and incidents for a working day of the scenario $scenario", async (options) => {
     const played = await play({ ...options, start: BEFORE_WORK });
     played.close();
   });
 
-  it("counts nothing for a booth from the first poll on that shows another booth's serial number", async () => {
+  it("counts nothing once a poll shows another booth's serial number", async () => {
     const end = BEFORE_WORK + 11 * HOUR_MS;
     const foreign = (booth: Booth): readonly Outage[] => {
       const changed = booth.truth(BEFORE_WORK, end).revisions.find(({ initial }) => !initial);

@@ -22,7 +22,7 @@ it.each([
   // The estimate excludes the 40 min without data.
   { scenario: "cable-out", hours: 5, gas: [0.7, 0.8], kwh: [0.6, 0.7] },
 ])(
-  "in the scenario $scenario, energy without a meter is estimated, and gateway and service have the same value",
+  "in the scenario $scenario without energy meters, gateway and service show the same estimated energy",
   async ({ gas, kwh, ...story }) => {
     const common = { start: MORNING, profile: unmetered(), booth: SIZES, unlisted: true };
     const played = await play({ ...common, ...story, name: `${story.scenario} without meters` });
@@ -41,7 +41,7 @@ it.each([
   },
 );
 
-it("in the scenario busy-day, a meter with a wrong factor causes an incident, and a meter with the right factor causes none", async () => {
+it("in the scenario busy-day, a meter with a wrong factor opens an incident, and a meter with the right factor opens none", async () => {
   const profile = clickBooth();
   const tags = profile.tags.map((tag) => (tag.role === "gas" ? { ...tag, factor: 10 } : tag));
   const story = { scenario: "busy-day", start: MORNING - 20 * MINUTE_MS, hours: 17.5 };

@@ -19,7 +19,7 @@ async function ask(site: VirtualSite, path: string, body: object): Promise<Local
   return asked.answer ?? { status: 0, body: null };
 }
 
-it("gateway and service agree on a technician's entries, including a withdrawn one, and earlier records stay unchanged", async () => {
+it("gateway and service agree about a technician's filter entries, even a withdrawn entry, and change no earlier record", async () => {
   const answers: LocalAnswer[] = [];
   const during = async (site: VirtualSite): Promise<void> => {
     const changed = async (id: string, filter: string, minutes_ago: number): Promise<void> => {

@@ -8,7 +8,7 @@ const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
 const POLL_MS = 2_000;
 const POLLS = { poll: { fast: { poll_interval_ms: POLL_MS } } };
 
-it("if an overdue exhaust filter and an overdue pre filter overlap by 5 h, the booth's overuse counts these hours only once", async () => {
+it("if two filters are overdue at the same time for 5 h, the booth's overuse counts these hours only once", async () => {
   const played = await play({ scenario: "filter-overdue", start: BEFORE_WORK, hours: 60, booth: POLLS });
   const { truth, source, window, figures } = played;
   const changes = filterMaintenanceHistory(source, window);

@@ -44,7 +44,7 @@ async function illMannered(site: VirtualSite): Promise<void> {
   }
 }
 
-it("a hundred interruptions of a working day by a badly behaved PLC change no figure", async () => {
+it("a hundred interruptions by a misbehaving PLC on a working day change no figure", async () => {
   const played = await play({
     scenario: "bad-manners",
     start: BEFORE_WORK,

@@ -110,7 +110,7 @@ const catalogue = (name: string, folder: URL): Catalogue =>
 const SCENARIOS = ["sensor-faults", "short-bakes", "wrong-serial", "power-cycle-lost"];
 
 it.each(SCENARIOS)(
-  "in the scenario %s, every text of the gateway is a message that is translated into each language",
+  "in the scenario %s, every text of the gateway is a message with a translation in each language",
   async (name) => {
     const { codes, whys, words, faults } = await heardIn(name);
     expect([...faults, ...words]).toEqual([]);

@@ -35,7 +35,7 @@ it.each([
   { scenario: "power-cycle-lost", start: MORNING, hours: 4.5, injected: 8, incidents: ["memory_loss "] },
   { scenario: "filter-change", start: BEFORE_WORK, hours: 11, injected: 2 },
 ])(
-  "in the scenario $scenario, totals continue to count when PLC counters wrap or restart",
+  "in the scenario $scenario, totals stay right when PLC counters wrap or are reset",
   async ({ injected, ...options }) => {
     const played = await play({ ...options, booth: BOOTH });
     const { doubled, lost } = miscounted(played);
@@ -56,7 +56,7 @@ it.each([
   },
 );
 
-it("a PLC program update creates one history entry, dated by its first reading", async () => {
+it("a PLC program update creates one history entry with the time of its first reading", async () => {
   const played = await play({ scenario: "program-update", start: BEFORE_WORK, hours: 11, booth: BOOTH });
   const { truth, source } = played;
   const { program_versions, last_program_update, last_firmware_update } = revisionHistory(source);
@@ -85,7 +85,7 @@ const FIRMWARE: Scenario = {
   },
 };
 
-it("a PLC firmware update and its rollback create one history entry each, dated by the first reading", async () => {
+it("a PLC firmware update and its rollback each create one history entry with the time of the first reading", async () => {
   const played = await play({ scenario: FIRMWARE, start: BEFORE_WORK, hours: 11, booth: BOOTH });
   const { truth, source } = played;
   const { firmware_versions, program_versions } = revisionHistory(source);

@@ -176,7 +176,8 @@ function anyTime(hear: HeardAck): HeardAck {
   return (parts, acking, payload) => {
     const { server_time: time } = saidIn(payload) ?? {};
     for (const { sent } of acking.waiting.all())
-      if (typeof time === "number") parts.service_time.heard({ way: "ack", time, sent, received: parts.clock.mono() });
+      if (typeof time === "number")
+        parts.service_time.heard({ source: "ack", time, sent, received: parts.clock.mono() });
     hear(parts, acking, payload);
   };
 }
@@ -249,6 +250,19 @@ function forkingChunks(parts: AgentSetup): AgentSetup {
   };
 }
 
+/** Doesn't state the cursor in hellos and heartbeats. */
+function silentCursor(parts: AgentSetup): AgentSetup {
+  const mute = <T extends { readonly acked_seq: number }>(booths: readonly T[]): T[] =>
+    booths.map((booth) => ({ ...booth, acked_seq: 0 }));
+  const silent = (session: LinkSession): LinkSession => ({
+    ...session,
+    hello: (booths) => session.hello(mute(booths)),
+    heartbeat: (booths) => session.heartbeat(mute(booths)),
+  });
+  const { link } = parts;
+  return { ...parts, link: { connect: async (account, signal) => silent(await link.connect(account, signal)) } };
+}
+
 /** Bugs that the simulation must find. */
 export const BUGS: readonly Bug[] = [
   { name: "an ack before the commit is durable", seed: 6, is_sync_late: true },
@@ -267,6 +281,7 @@ export const BUGS: readonly Bug[] = [
   { name: "a window of 0 that is kept forever", seed: 27, hear: shutWindow },
   { name: "a chunk ack that is accepted with another hash", seed: 2, ...unhashedChunks() },
   { name: "a conflict of a chunk that gives the log a new stream name", seed: 5, parts: forkingChunks },
+  { name: "a cursor that a restored service isn't told", seed: 85, parts: silentCursor },
   ...OUTPUT_BUGS,
   ...FIELD_BUGS,
 ];

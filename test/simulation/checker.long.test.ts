@@ -52,14 +52,14 @@ function midst(is: (row: OracleRow) => boolean): OracleRow {
 const rowsWith = (row: OracleRow, value: object): readonly OracleRow[] =>
   whole.rows.map((one) => (one === row ? { ...one, value: { ...(one.value as object), ...value } } : one));
 
-it("the simulation checker finds nothing in a correct story that has records to check", () => {
+it("the simulation checker reports nothing for a correct story that has records to check", () => {
   expect(checkOutcome(played.outcome)).toEqual([]);
   expect(whole.rows.length).toBeGreaterThan(500);
   expect(whole.stages.length).toBeGreaterThan(20);
   expect(played.outcome.truth.cycles.length).toBeGreaterThan(2);
 });
 
-it("the simulation checker finds a missing record, unless the record was declared as dropped", () => {
+it("the simulation checker reports a missing record, unless a gap record declares it as dropped", () => {
   const { stream, seq } = midst(({ kind }) => kind === "r");
   const rows = whole.rows.filter((row) => row.stream !== stream || row.seq !== seq);
   const name = `${seq} to ${seq}`;
@@ -67,12 +67,12 @@ it("the simulation checker finds a missing record, unless the record was declare
   expect(found({ rows, gaps: [{ stream, from: seq, to: seq, reason: "planted" }] })).toEqual([]);
 });
 
-it("the simulation checker finds that the first record of a stream is missing", () => {
+it("the simulation checker reports a missing first record of a stream", () => {
   const rows = whole.rows.filter(({ seq }) => seq !== 1);
   expect(found({ rows })).toEqual([expect.stringContaining("1 to 1 are neither there nor given up")]);
 });
 
-it("the simulation checker finds a duplicated record, under its own sequence number or a new one", () => {
+it("the simulation checker reports a duplicated record, whether it has its old or a new sequence number", () => {
   const row = midst(({ kind }) => kind === "r");
   const newest = Math.max(...whole.rows.filter(({ stream }) => stream === row.stream).map(({ seq }) => seq));
   const same = found({ rows: [...whole.rows, row] });
@@ -81,7 +81,7 @@ it("the simulation checker finds a duplicated record, under its own sequence num
   expect(found({ rows: [...whole.rows, again] })).toEqual([expect.stringContaining(`and ${row.stream}`)]);
 });
 
-it("the simulation checker finds that the records of a lane arrive out of order", () => {
+it("the simulation checker reports records that arrive out of order", () => {
   const rows = whole.rows.map((row) => ({ ...row, received_at: -row.seq }));
   expect(found({ rows })).toEqual([expect.stringMatching(/arrived in \d+ runs/)]);
 });
@@ -89,7 +89,7 @@ it("the simulation checker finds that the records of a lane arrive out of order"
 it.each([
   ["shifted by a minute", (start: number) => start + 60_000],
   ["started a minute early", (start: number) => start - 60_000],
-])("the simulation checker finds a stage that is %s", (_, shift) => {
+])("the simulation checker reports a stage that is %s", (_, shift) => {
   const at = whole.stages.findIndex(({ mode }) => mode === "Spray Mode");
   const stages = whole.stages.map((stage, index) => {
     if (index === at) return { ...stage, start: shift(stage.start) };
@@ -98,7 +98,7 @@ it.each([
   expect(found({ stages })).toEqual([expect.stringContaining("in truth, the service shows")]);
 });
 
-it("the simulation checker finds a wrong mode, a missing stage, and a time without polls that no fault explains", () => {
+it("the simulation checker reports a wrong mode, a missing stage, and a time without polls that no fault explains", () => {
   const at = whole.stages.findIndex(({ mode }) => mode === "Bake Mode");
   const renamed = whole.stages.map((stage, index) => (index === at ? { ...stage, mode: "No Data" } : stage));
   expect(found({ stages: renamed })).toEqual([expect.stringContaining("shows No Data")]);
@@ -108,12 +108,12 @@ it("the simulation checker finds a wrong mode, a missing stage, and a time witho
   expect(found({ rows }).some((text) => text.includes("not polled, and no fault explains it"))).toBe(true);
 });
 
-it("the simulation checker finds minutes that are missing from a mode's total", () => {
+it("the simulation checker reports minutes that are missing from a mode's total", () => {
   const [mode = "", value = 0] = Object.entries(whole.minutes)[0] ?? [];
   expect(found({ minutes: { ...whole.minutes, [mode]: value - 1 } })).toEqual([expect.stringContaining("modes make")]);
 });
 
-it("the simulation checker finds a cycle that is missing, duplicated, shifted or wrongly counted", () => {
+it("the simulation checker reports a cycle that is missing, duplicated, shifted or wrongly counted", () => {
   const cycle = midst(({ kind }) => kind === "c");
   const { counted, end } = cycle.value as { readonly counted: boolean; readonly end: number };
   const newest = Math.max(...whole.rows.map(({ seq }) => seq));
@@ -126,7 +126,7 @@ it("the simulation checker finds a cycle that is missing, duplicated, shifted or
   expect(found({ rows: lost })).toEqual([expect.stringContaining("told 0 times")]);
 });
 
-it("the simulation checker finds an unreported filter change, and a reported change that did not happen", () => {
+it("the simulation checker reports a missing filter change, and a filter change that did not happen", () => {
   const change = midst(
     ({ kind, value }) => kind === "f" && (value as { readonly source: string }).source === "plc_reset",
   );
@@ -140,6 +140,6 @@ it("the simulation checker finds an unreported filter change, and a reported cha
   ]);
 });
 
-it("the simulation checker finds a reported PLC program that never ran", () => {
+it("the simulation checker reports a PLC program in the history that never ran", () => {
   expect(found({ programs: [...whole.programs, "99Z"] })).toEqual(["program 99Z: it never ran"]);
 });

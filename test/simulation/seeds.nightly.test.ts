@@ -4,7 +4,7 @@ import { recordSimulation } from "./report.ts";
 
 const SEEDS = 1_000;
 
-it(`${SEEDS} simulation seeds, each with at least a day of booth life, break no law`, async () => {
+it(`${SEEDS} simulation seeds, each with at least a day of simulated booth time, break no law`, async () => {
   const results: SeedResult[] = [];
   await playSeeds({ from: 1, seeds: SEEDS, workers: 2, done: (result) => void results.push(result) });
   const report = recordSimulation(results);

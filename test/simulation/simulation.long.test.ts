@@ -19,7 +19,7 @@ import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 const CI = new URL("../../.ci/run", import.meta.url);
 
-it("a simulation seed produces the same story and the same trace each time, down to the last log line and record", async () => {
+it("a simulation seed gives the same story and the same trace each time, down to the last log line and record", async () => {
   const story = { ...storyOf(7), hours: 6 };
   const once = await verdictOf(story);
   const again = await verdictOf(story);
@@ -28,7 +28,7 @@ it("a simulation seed produces the same story and the same trace each time, down
   expect(again.hash).toBe(once.hash);
 });
 
-it("a simulation story has at least a day of booth life and twenty faults in time order, all determined by its seed", () => {
+it("a simulation story has at least 24 hours and twenty faults in time order, and depends only on its seed", () => {
   for (let seed = 1; seed <= 200; seed += 1) {
     const story = storyOf(seed);
     expect(story).toEqual(storyOf(seed));
@@ -40,7 +40,7 @@ it("a simulation story has at least a day of booth life and twenty faults in tim
   }
 });
 
-it("the first hundred simulation seeds contain every false answer and each rate at which the PLC loses answers", () => {
+it("the first hundred simulation seeds cover every kind of false answer and each loss rate of PLC answers", () => {
   const faults = Array.from({ length: 100 }, (_, i) => storyOf(i + 1).faults).flat();
   const lies = new Set(faults.flatMap((fault) => (fault.kind === "lying" ? [fault.lie] : [])));
   const shares = new Set(faults.flatMap((fault) => (fault.kind === "lossy" ? [fault.share] : [])));
@@ -48,7 +48,7 @@ it("the first hundred simulation seeds contain every false answer and each rate 
   expect([...shares].sort((a, b) => a - b)).toEqual([0.01, 0.05, 0.1, 0.2]);
 });
 
-it("the first hundred simulation seeds contain every fault of chunks (compressed blocks), and a service without chunks", () => {
+it("the first hundred simulation seeds cover every fault of chunks (compressed blocks), and services without chunks", () => {
   const stories = Array.from({ length: 100 }, (_, i) => storyOf(i + 1));
   const faults = stories.flatMap((story) => story.faults);
   const troubles = new Set(faults.flatMap((fault) => (fault.kind === "chunks" ? [fault.how] : [])));
@@ -57,7 +57,7 @@ it("the first hundred simulation seeds contain every fault of chunks (compressed
   expect(stories.filter(({ chunks }) => chunks === null).length).toBeGreaterThanOrEqual(3);
 });
 
-it("the first three hundred simulation seeds contain every wrong type, closing device, loop with a fatal error and foreign answer", () => {
+it("the first three hundred simulation seeds cover every variant of wrong types, closed connections, fatal errors and foreign answers", () => {
   const faults = Array.from({ length: 300 }, (_, i) => storyOf(i + 1).faults).flat();
   const drawn = (of: (fault: Fault) => string | undefined): readonly string[] =>
     [...new Set(faults.flatMap((fault) => of(fault) ?? []))].sort();
@@ -70,14 +70,14 @@ it("the first three hundred simulation seeds contain every wrong type, closing d
   );
 });
 
-it("the faults reported from the field start after the first six hours of a simulation story", () => {
+it("the kinds of faults reported from the field start after the first six hours of a simulation story", () => {
   for (let seed = 1; seed <= 200; seed += 1) {
     const faults = storyOf(seed).faults.filter(({ kind }) => FIELD_KINDS.some((one) => one === kind));
     for (const { at_ms } of faults) expect(at_ms).toBeGreaterThan(6 * HOUR_MS);
   }
 });
 
-it("the simulation seeds of CI contain every kind of fault, and a story that is also played without its outputs", () => {
+it("the simulation seeds in CI cover every kind of fault, and at least one story that is compared with a run without outputs", () => {
   const [, from = NaN, seeds = NaN] = /--from (\d+) --seeds (\d+)/.exec(readFileSync(CI, "utf8"))?.map(Number) ?? [];
   const stories = Array.from({ length: 200 }, (_, i) => storyOf(i + 1));
   const played = stories.slice(from - 1, from - 1 + seeds);
@@ -88,7 +88,7 @@ it("the simulation seeds of CI contain every kind of fault, and a story that is 
   expect(played.some(({ is_compared }) => is_compared === true)).toBe(true);
 });
 
-it("a simulated backlog is sent in chunks (compressed blocks), after a conflict in batches, and arrives completely", async () => {
+it("a simulated backlog is sent in chunks (compressed blocks), then in batches after a conflict, and arrives completely", async () => {
   const down = (hour: number, hours: number): Fault => ({
     at_ms: hour * HOUR_MS,
     kind: "service_down",
@@ -115,7 +115,7 @@ it("a simulated backlog is sent in chunks (compressed blocks), after a conflict 
   expect(sent.batches).toBeGreaterThan(50);
 });
 
-it("a failing simulation story is shortened to the faults that make it fail", async () => {
+it("a failing simulation story is reduced to the faults that make it fail", async () => {
   const story = storyOf(3);
   const one = story.faults[4];
   const other = story.faults[17];

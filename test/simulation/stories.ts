@@ -39,6 +39,7 @@ export function storyOf(seed: number): Story {
   }
   const told = diceOf(seededRandom(seed + CHUNKS_APART));
   for (const outage of faults.filter(isOutage)) faults.push(...chunkTroubleOf(told, outage, hours));
+  faults.push(...restoresOf(diceOf(seededRandom(seed + RESTORES_APART)), hours));
   const serial_at_ms = dice.chance(0.2) ? Math.floor(dice.between(1, 300)) * MINUTE_MS : null;
   const start = FIRST_START + Math.floor(dice.between(0, 21 * 24)) * HOUR_MS;
   const beside = diceOf(seededRandom(seed + OUTPUTS_APART));
@@ -82,6 +83,19 @@ const FIELD_APART = 7_000_003;
 
 /** Chunks are drawn from their own random sequence. */
 const CHUNKS_APART = 4_000_003;
+
+/** Restores of the service are drawn from their own random sequence. */
+const RESTORES_APART = 8_000_009;
+
+/** Draws up to two restores of the service from a backup. The last one ends an hour before the story does. */
+function restoresOf(dice: Dice, hours: number): readonly Fault[] {
+  const count = dice.one([0, 1, 1, 2]);
+  return Array.from({ length: count }, (): Fault => {
+    const end_ms = Math.floor(dice.between(2, hours - 1) * HOUR_MS);
+    const for_ms = Math.min(minutes(dice, 5, 300), end_ms - HOUR_MS);
+    return { kind: "service_restored", at_ms: end_ms - for_ms, for_ms };
+  });
+}
 
 /** Number of records that accumulate in half an hour without the service. */
 const LEAST_BACKLOG = 60;

@@ -55,6 +55,8 @@ export type FaultKind =
   /** A tag whose read gets an exception. */
   | { readonly kind: "bad_tag"; readonly tag: string; readonly for_ms: number }
   | { readonly kind: "service_down"; readonly for_ms: number }
+  /** The service is restored from a backup that is as old as the fault is long. */
+  | { readonly kind: "service_restored"; readonly for_ms: number }
   | { readonly kind: "latency"; readonly latency_ms: number; readonly for_ms: number }
   | { readonly kind: "lost_acks"; readonly count: number }
   | { readonly kind: "doubled"; readonly count: number }

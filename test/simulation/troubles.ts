@@ -81,6 +81,13 @@ function upset(stage: Stage, fault: Fault): Undo {
       service.way.down = true;
       stage.uplink.closings += 1;
       return () => (service.way.down = stage.field.timeless > 0);
+    case "service_restored": {
+      const copy = service.backup();
+      return () => {
+        service.restore(copy);
+        stage.uplink.restored_at = clock.truth();
+      };
+    }
     case "latency":
       service.way.latency_ms = fault.latency_ms;
       return () => (service.way.latency_ms = USUAL_LATENCY_MS);

@@ -28,6 +28,8 @@ export interface Uplink {
   upsets: number;
   /** How often the connection to the service was closed. */
   closings: number;
+  /** True instant of the service's last restore from a backup; null: it was not restored. */
+  restored_at: number | null;
   /** The broker ends the session after each ack. */
   closes_after_ack: boolean;
   /** Answers that are nested too deeply or too large. */
@@ -127,6 +129,7 @@ export function goodUplink(takes: readonly string[] = ["chunk/1"]): Uplink {
     doubled: 0,
     upsets: 0,
     closings: 0,
+    restored_at: null,
     closes_after_ack: false,
     foreign: new Set(),
     ends: new Set(),

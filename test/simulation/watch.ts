@@ -98,7 +98,7 @@ export function lookAt(watching: Watching, look: Look): void {
       : since(watching.closed_since, look.shown_ms)
         ? "never"
         : "mixed",
-    lacking: (acked_seq) => lackingUpTo(box, acked_seq),
+    lacking: (acked_seq) => (isHealing(watching, uplink, now) ? 0 : lackingUpTo(box, acked_seq)),
     pending: pendingOf(ledger),
   };
   const fieldLook = {
@@ -161,6 +161,14 @@ function plcOf({ site: { clock, booth, plc } }: Looked): Weather["plc"] {
   if (plc.fault !== null || plc.losses !== null) return "mixed";
   const out = booth.truth(from, to).outages;
   return out.length === 0 ? "all" : out.some(({ start, end }) => start <= from && end >= to) ? "never" : "mixed";
+}
+
+/** Maximum time until a restored service has got back what it lost: a heartbeat, and the transfer of some hours. */
+const HEALED_WITHIN_MS = 15 * 60_000;
+
+function isHealing({ well_since, started_at }: Watching, { restored_at }: Uplink, now: number): boolean {
+  if (restored_at === null) return false;
+  return well_since === null || now - Math.max(restored_at, well_since, started_at) < HEALED_WITHIN_MS;
 }
 
 /** Counts the records that the service lacks in the stream with the highest seq. */

@@ -9,7 +9,7 @@ function looks(of: (hour: number, index: number) => Partial<Look>): Look[] {
   return Array.from({ length: 720 }, (_, index) => ({ ...CALM, at_s: index * 60, ...of(index / 60, index) }));
 }
 
-it("slopePerHour returns the slope of a run despite noise and outliers", () => {
+it("slopePerHour returns the slope of a series despite noise and outliers", () => {
   const random = seededRandom(1);
   const points = Array.from({ length: 200 }, (_, i): [number, number] => [
     i * 60,

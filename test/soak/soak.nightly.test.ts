@@ -8,7 +8,7 @@ import { soak } from "./soak.ts";
 const HOUR_S = 3_600;
 
 it(
-  "a soak test of an hour with failing connections shows no leak and no lost or duplicated record",
+  "a soak test of an hour with failing connections shows no memory leak and no lost or duplicated record",
   { timeout: 2 * HOUR_S * 1_000 },
   async () => {
     const result = await soak({ seconds: HOUR_S, speed: 10, seed: seedOf("soak"), atEnd: ofTest });

@@ -19,7 +19,7 @@ function report(
   expect(examples).toEqual([]);
 }
 
-it("a flipped bit in the database or write-ahead log never gives a wrong value, and each value lost to it is covered by a gap record", () => {
+it("a flipped bit in the database or write-ahead log never gives a wrong value, and a gap record covers each lost value", () => {
   const result = rot(memoryFolder(), FLIPS, SEED);
   report("bit flip", result);
   expect(result).toMatchObject({ wrong: 0, refused: 0 });

@@ -87,7 +87,7 @@ function tell(fault: string, count: Count): void {
   expect(count).toEqual({ lost: 0, doubled: 0, wrong: 0 });
 }
 
-it("after a boot in 1970 and a sync at any point, every reading gets its true time", () => {
+it("after a boot in 1970 and a clock sync at any moment, every reading gets its true time", () => {
   const writer = writerIn(memoryFolder());
   const random = seededRandom(SEED);
   const count: Count = { lost: 0, doubled: 0, wrong: 0 };
@@ -127,7 +127,7 @@ function cuts(polls: (low: number, high: number) => number): {
   }
 }
 
-it("a boot between two others that never learns the time loses and doubles nothing, and the other boots keep true times", () => {
+it("a boot without time between two boots with time loses and duplicates no record, and leaves the other boots' times right", () => {
   const writer = writerIn(memoryFolder());
   const random = seededRandom(SEED + 1);
   const count: Count = { lost: 0, doubled: 0, wrong: 0 };

@@ -38,7 +38,7 @@ function logRows(folder: string): readonly { readonly first_seq: number; readonl
   }
 }
 
-it("log rows are not merged over a damaged row, so that a rebuild notices the missing records", () => {
+it("log rows are not merged across a damaged row, so that a rebuild notices the missing records", () => {
   const folder = temporaryFolder();
   const booth = busy();
   takeIn(folder, booth, POLLS / 2).writer.close();

@@ -28,7 +28,7 @@ function told(fault: string, row: number, counts: { lost: number; doubled: numbe
   expect({ lost, doubled }).toEqual({ lost: 0, doubled: 0 });
 }
 
-it("if a fifth of all fsyncs fail, no lost commit counts as durable, and the file is rewritten each time", async () => {
+it("if a fifth of all fsyncs fail, no lost commit counts as durable, and the store's file is rewritten each time", async () => {
   const folder = temporaryFolder();
   const { durable, failures } = await runFailing({ folder, commits: 60 }, (line, control) => {
     if (line === "c 50") control("enable_random name=posix/io/sync/fsync,probability=0.2,failinfo=5");
@@ -43,7 +43,7 @@ it.each([
   ["EROFS", { errno: 30, row: 9, name: "read-only in mid-run" }],
   ["ENOSPC", { errno: 28, row: 7, name: "no space in mid-run" }],
 ] as const)(
-  "a disk that fails every write with %s for a while loses nothing and is used again afterwards",
+  "a store on a disk that fails every write with %s for a while loses nothing, and uses the disk again afterwards",
   async (_, fault) => {
     const { errno, row, name } = fault;
     const folder = temporaryFolder();
@@ -59,7 +59,7 @@ it.each([
   },
 );
 
-it("if other files fill the disk, the ballast is deleted so that commits continue, and is restored later", () => {
+it("if other files fill the disk, the store deletes its ballast file so that commits continue, and restores it later", () => {
   const { folder } = smallDisk(16);
   const disk = storeOn(folder, 2 * MEGABYTE);
   const { store } = disk;
@@ -113,7 +113,7 @@ function fill(path: string): void {
   }
 }
 
-it("a file system that is read-only at the start is reported with a clear message, and the store stays unchanged", () => {
+it("a store on a read-only file system at startup reports a clear error and stays unchanged", () => {
   const disk = smallDisk(16);
   const { folder } = disk;
   const first = storeOn(folder, 0).store;
@@ -133,7 +133,7 @@ it.each([
   ["moved away", (path: string) => renameSync(path, `${path}.elsewhere`)],
   ["replaced by something else", replace],
   ["robbed of its write-ahead log", (path: string) => rmSync(`${path}-wal`)],
-])("a store's file that is %s while in use is rewritten from the open file", (name, harm) => {
+])("a store's file that is %s during operation is rewritten from the open file", (name, harm) => {
   const folder = temporaryFolder();
   const { store } = storeOn(folder, 0);
   store.openStream("booth-1");

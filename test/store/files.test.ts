@@ -4,7 +4,7 @@ import { clockRecord, reading } from "../support/records.ts";
 import { writerIn } from "../support/store.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
-it("a check finds the store sound while the agent merges rows during the check", () => {
+it("a check finds the store sound even if the agent merges rows during the check", () => {
   const folder = memoryFolder();
   const writer = writerIn(folder);
   const { stream } = writer.openStream("booth-1");

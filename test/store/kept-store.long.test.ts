@@ -21,7 +21,7 @@ function keptStore(): string {
   return folder;
 }
 
-it("a store of forty days that a release wrote gives the same figures, filters, counts and seqs", () => {
+it("a forty-day store from an earlier release gives the same figures, filters, counts and sequence numbers", () => {
   const folder = keptStore();
   const opened = keepFortyDays(folder);
   const [stream] = told().streams;
@@ -33,7 +33,7 @@ it("a store of forty days that a release wrote gives the same figures, filters, 
   expect(checkStore(folder, () => undefined)).toMatchObject({ sound: true, problems: [] });
 });
 
-it("a store that a release wrote returns its backlog from the cursor on, each record once, and its log continues after the backlog", () => {
+it("a store from an earlier release returns its backlog from the cursor on, each record once, and then continues its log", () => {
   const writer = keepFortyDays(keptStore());
   const { stream, acked_seq, newest_seq } = writer.openStream("booth-1");
   const sent: number[] = [];
@@ -55,7 +55,7 @@ it("a store that a release wrote returns its backlog from the cursor on, each re
   writer.close();
 });
 
-it("a store that a release wrote folds its log into exactly its stored facts", () => {
+it("a rebuild of a store from an earlier release gives exactly the stored facts", () => {
   const folder = keptStore();
   const writer = keepFortyDays(folder);
   const { stream } = writer.openStream("booth-1");

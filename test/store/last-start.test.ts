@@ -44,7 +44,7 @@ function startOf(folder: string) {
   return seen;
 }
 
-it("a damaged derivation state is restored from the last kept state, or from the start of the log if all kept states are damaged", () => {
+it("a damaged derivation state is restored from the last kept state, or from the whole log if all kept states are damaged", () => {
   const folder = temporaryFolder();
   const { store } = storeIn(folder);
   store.openStream("booth-1");
@@ -70,7 +70,7 @@ it("a damaged derivation state is restored from the last kept state, or from the
   expect(startOf(folder)).toEqual({ first: 1, last: newest + 1, state: after });
 });
 
-it("a store check removes a damaged kept derivation state, and a later commit keeps a new one", () => {
+it("a store check removes a damaged kept derivation state, and a later commit stores a new one", () => {
   const folder = temporaryFolder();
   const { store } = storeIn(folder);
   store.openStream("booth-1");
@@ -94,7 +94,7 @@ it("a store check removes a damaged kept derivation state, and a later commit ke
   store.close();
 });
 
-it("lastStart returns a kept derivation state without modes if records after that state are missing", () => {
+it("lastStart returns a kept derivation state without modes if later records are missing", () => {
   const folder = temporaryFolder();
   storeIn(folder).store.close();
   const db = new Database(storePath(folder));

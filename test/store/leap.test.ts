@@ -67,7 +67,7 @@ function errors(one: Bed): readonly number[] {
 }
 
 describe("a store after a leap of the clock by a year", () => {
-  it("deletes no record if the time is corrected within a day, and gives all records their right time", () => {
+  it("deletes no record if the time is corrected within a day, and then gives all records their right time", () => {
     const one = lived();
     vouch(one, 48 * HOUR_MS, YEAR);
     hours(one, 48, 71);
@@ -82,7 +82,7 @@ describe("a store after a leap of the clock by a year", () => {
     one.writer.close();
   });
 
-  it("deletes records by age only after a day, also after a restart", () => {
+  it("deletes records by age only after a day in the new time, even after a restart", () => {
     const one = lived();
     vouch(one, 48 * HOUR_MS, YEAR);
     hours(one, 48, 60);

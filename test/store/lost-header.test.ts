@@ -24,7 +24,7 @@ function wipe(path: string): void {
   closeSync(file);
 }
 
-it("a store that lost its first 8 KB is salvaged, and its stream still belongs to its booth", () => {
+it("a store that lost its first 8 KB is salvaged, and its stream still belongs to the same booth", () => {
   const folder = memoryFolder();
   const first = open(folder);
   // The second stream must not have the first name again.

@@ -59,7 +59,7 @@ function lookedThrough(file: string, oldest_seq: number): { readonly seen: boole
 it.each([
   ["log", 1],
   ["log and in facts whose log records are deleted", 125],
-])("a check finds any damaged key in the %s if the key hides a row", (_part, oldest) => {
+])("a check reports any damaged key in the %s if the damage hides a row", (_part, oldest) => {
   const folder = memoryFolder();
   const bytes = manyRows(folder);
   const copy = join(folder, "copy.db");

@@ -35,8 +35,8 @@ const later = [
   reading(8 * MINUTE_MS, "mode", 3),
 ];
 
-describe("a fact with an instant that an integer column rejects", () => {
-  it("is committed and found by its window if the instant has half a millisecond, and commits continue", () => {
+describe("a fact with an instant that the database's integer column rejects", () => {
+  it("is committed and found by its time window if the instant has a fraction of half a millisecond", () => {
     const folder = temporaryFolder();
     const writer = writerIn(folder);
     const { stream } = writer.openStream("booth-1");
@@ -69,7 +69,7 @@ describe("a fact with an instant that an integer column rejects", () => {
     ["at Infinity", Infinity],
     ["at 1e300", 1e300],
     ["at -1e300", -1e300],
-  ])("is committed like any other fact if it starts %s, and commits continue", (_, start) => {
+  ])("is committed like any other fact if it starts %s, and later commits succeed", (_, start) => {
     const folder = temporaryFolder();
     const odd = (fact: Fact): Fact =>
       fact.kind === "m" ? { ...fact, value: { ...fact.value, start, end: start } } : fact;

@@ -3,7 +3,7 @@ import { recordFault } from "../support/faults.ts";
 import { memoryFolder } from "../support/temporary.ts";
 import { spoilPages } from "./page-loss.ts";
 
-it("a database page of any kind that is filled with zeros loses at most its own rows, and gap records declare all of them", () => {
+it("a database page filled with zeros loses at most its own rows, and gap records declare all of them", () => {
   const losses = spoilPages(memoryFolder());
   for (const loss of losses) process.stdout.write(`${JSON.stringify({ ...loss, examples: undefined })}\n`);
   const wrong = losses.reduce((sum, loss) => sum + loss.wrong, 0);

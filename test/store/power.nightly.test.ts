@@ -10,7 +10,7 @@ import { seededRandom } from "../support/seeded-random.ts";
  */
 const COMMITS = 330;
 
-it("after a power cut at any write, with any loss of unsynced writes, a store opens undamaged and with all durable commits", () => {
+it("after a power cut at any write, with any loss of unsynced writes, a store opens undamaged with all durable commits", () => {
   const random = seededRandom(5);
   const plan = { commits: COMMITS, ordered_every: 1, lossy_every: 5, losses: 1, legal_every: 61 };
   const cuts = cutPower(memoryFolder(), plan, () => random.next());

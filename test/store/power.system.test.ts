@@ -20,7 +20,7 @@ function report(cuts: Cuts, fault: string): void {
 }
 
 describe("a store after a power cut", () => {
-  it("opens undamaged and with all durable commits, whatever unsynced writes were lost, torn or reordered", () => {
+  it("opens undamaged with all durable commits, whatever unsynced writes were lost, torn or reordered", () => {
     const random = seededRandom(3);
     const plan = { commits: COMMITS, ordered_every: 50, lossy_every: 20, losses: 2, legal_every: 500 };
     const cuts = cutPower(memoryFolder(), plan, () => random.next());
@@ -31,7 +31,7 @@ describe("a store after a power cut", () => {
     expect(cuts.thinned).toBeGreaterThan(1_000);
   });
 
-  it("has lost records if the disk ignores syncs, which shows that the test detects losses", () => {
+  it("lacks records if the disk ignores syncs, which proves that the test detects losses", () => {
     const random = seededRandom(4);
     const plan = { commits: 60, ordered_every: 1_000_000, lossy_every: 20, losses: 2, deaf: true };
     expect(cutPower(memoryFolder(), plan, () => random.next()).lost).toBeGreaterThan(10);

@@ -8,7 +8,7 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const EVER = { start: 0, end: Infinity };
 
-it("after each commit, an open reader returns the same stages and readings as a newly opened reader", () => {
+it("after each commit, a reader that is already open returns the same stages and readings as a new reader", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const { stream } = writer.openStream("booth-1");

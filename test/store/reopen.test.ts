@@ -46,7 +46,7 @@ function strandedStore(): {
   };
 }
 
-it("a salvage that failed because the new file could not be written is repeated by a later call", () => {
+it("a salvage that fails because the new file can't be written is repeated later", () => {
   const { store, mend, take } = strandedStore();
   mend();
   take(3);

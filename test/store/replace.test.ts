@@ -22,7 +22,7 @@ function newestIn(folder: string): number {
 }
 
 describe("replacing the store's file", () => {
-  it("leaves the old store unchanged if the process ends before the new file is ready", () => {
+  it("leaves the old store unchanged if the process ends before the new file is complete", () => {
     const folder = memoryFolder();
     filled(folder, 5);
     const newest = newestIn(folder);
@@ -31,7 +31,7 @@ describe("replacing the store's file", () => {
   });
 
   it.each(["before the old file is set aside", "after the old file is set aside"])(
-    "is completed by the next start if the process ends %s",
+    "is completed at the next start if the process ends %s",
     (when) => {
       const folder = memoryFolder();
       const other = memoryFolder();

@@ -47,7 +47,7 @@ it.each([
 });
 
 it.each([0, SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])(
-  "a store with the known tables but schema version %i counts as damaged and is salvaged completely",
+  "a store with the known tables but the schema version %i counts as damaged, and is salvaged completely",
   (version) => {
     const folder = madeStore();
     const db = new Database(storePath(folder));
@@ -60,7 +60,7 @@ it.each([0, SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])(
   },
 );
 
-it("a new store has exactly the same tables as a store that a release wrote", () => {
+it("a new store has exactly the same tables as a store from an earlier release", () => {
   const now = madeStore();
   const before = memoryFolder();
   const bytes = readFileSync(join(import.meta.dirname, "../fixtures/store-9.db.gz"));

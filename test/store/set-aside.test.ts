@@ -16,7 +16,7 @@ function filled(folder: string): { writer: Writer; stream: string } {
 
 const gapsOf = (records: readonly Placed[]) => records.flatMap((one) => (one.kind === "g" ? [one.value] : []));
 
-it("a rejected record that was set aside keeps its reason over a restart, and the next commit declares it in one gap record", () => {
+it("a rejected record that is set aside keeps its reason across a restart, and the next commit declares it in a gap record", () => {
   const folder = temporaryFolder();
   const { writer, stream } = filled(folder);
   const refusal = { seq: 5, reason: "malformed", declare: true };
@@ -32,7 +32,7 @@ it("a rejected record that was set aside keeps its reason over a restart, and th
   again.close();
 });
 
-it("a record that the service rejected by its seq needs no gap record", () => {
+it("a record that the service rejected by its sequence number needs no gap record", () => {
   const { writer, stream } = filled(temporaryFolder());
   writer.setAside(stream, [{ seq: 4, reason: "unknown kind", declare: false }]);
   writer.ingest(stream, [reading(20_000, "mode", 2)], 2);
@@ -40,7 +40,7 @@ it("a record that the service rejected by its seq needs no gap record", () => {
   writer.close();
 });
 
-it("the store keeps the newest ten thousand rejected records", () => {
+it("the store keeps at most the newest ten thousand rejected records", () => {
   const { writer, stream } = filled(temporaryFolder());
   const refusals = Array.from({ length: 10_200 }, (_, index) => ({ seq: index + 1, reason: "no", declare: false }));
   expect(writer.setAside(stream, refusals)).toMatchObject({ count: 10_000, newest: { seq: 10_200 } });

@@ -9,7 +9,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 const SHIM = fileURLToPath(new URL("./slow-sync.c", import.meta.url));
 const CHILD = fileURLToPath(new URL("./slow-child.ts", import.meta.url));
 
-it("fsyncs of two seconds don't block the thread that polls", () => {
+it("fsyncs that take two seconds don't block the thread that polls", () => {
   const folder = temporaryFolder();
   const shim = join(folder, "slow-sync.so");
   const built = spawnSync("cc", ["-shared", "-fPIC", "-o", shim, SHIM, "-ldl"], { encoding: "utf8" });

@@ -55,7 +55,7 @@ function spoil(folder: string, spoilt: (wal: Buffer, commits: ReturnType<typeof 
 }
 
 describe("the end of the write-ahead log", () => {
-  it("with a torn last commit counts as a power cut, which loses only that unconfirmed commit", () => {
+  it("with a torn last commit counts as a power cut, and only that unconfirmed commit is lost", () => {
     const { folder, newest } = killedStore();
     spoil(folder, (wal, commits) => {
       const { from = 0 } = commits.at(-1) ?? {};
@@ -70,7 +70,7 @@ describe("the end of the write-ahead log", () => {
     expect(readWal(storePath(folder)).end).toBe("whole");
   });
 
-  it("with a torn earlier commit counts as damage, because that commit had been confirmed", () => {
+  it("with a torn earlier commit counts as damage, because that commit was confirmed", () => {
     const { folder, newest } = killedStore();
     spoil(folder, (wal, commits) => {
       const { from = 0 } = commits.at(-2) ?? {};
@@ -83,7 +83,7 @@ describe("the end of the write-ahead log", () => {
     store.close();
   });
 
-  it("with any single flipped bit in the last commit counts as damage", () => {
+  it("with a flipped bit in the last commit counts as damage", () => {
     const { folder } = killedStore();
     const path = storePath(folder);
     const wal = readFileSync(`${path}-wal`);

@@ -51,7 +51,8 @@ export function clockedEntries(life: ClockedLife, take0 = 0): TakenEntry[] {
   const reading = (ms: number): ClockReading => {
     const mono = mono0 + ms;
     const offset = life.service(ms);
-    if (offset !== null) for (const way of ["http", "ack"] as const) heard = withHeard(heard, { way, mono, offset });
+    if (offset !== null)
+      for (const source of ["http", "ack"] as const) heard = withHeard(heard, { source, mono, offset });
     return { mono, wall: life.wall(ms), kernel: life.kernel(ms), heard };
   };
   let watch: ClockWatch | null = null;

@@ -22,7 +22,7 @@ export async function localControl(name: string): Promise<(call: LocalCall) => P
   const read = await bodyReader(operation.body);
   const feed = { attach: () => false, close: () => undefined };
   const common = {
-    way: "socket",
+    channel: "socket",
     sender: "",
     device: "",
     token: undefined,

@@ -15,13 +15,13 @@ import type { Clock } from "../../src/domain/machine.ts";
 import { createWaiters } from "../../src/domain/waiters.ts";
 import { chunkMessage, factLines } from "../../src/contract/chunk.ts";
 import { sha256 } from "../../src/contract/hash.ts";
-import { batchOf, TAKES } from "../../src/contract/telemetry.ts";
+import { batchOf, type BoothHeartbeat, type HelloBooth, TAKES } from "../../src/contract/telemetry.ts";
 import { type Db, row } from "../../simulators/service/storage/db.ts";
 import { ingestBatch, ingestChunk, type Ack, type ChunkAck } from "../../simulators/service/ingest/store.ts";
 import { callerOfKey, hashOf } from "../../simulators/service/accounts/keys.ts";
 import { takeMessage } from "../../simulators/service/ingest/uplink.ts";
 import type { HttpRequest } from "../../src/delivery/http/client.ts";
-import type { ServiceTime, Way } from "../../src/domain/service-time.ts";
+import type { ServiceTime, TimeSource } from "../../src/domain/service-time.ts";
 
 /** The deadline of the gateway's real link. */
 const ACK_DEADLINE_MS = 15_000;
@@ -66,10 +66,14 @@ export function virtualLinkTo(parts: LinkParts): ServiceLink {
         takesChunks: () => line.acking.takes.includes(TAKES.chunks),
         async hello(booths) {
           await line.pass();
-          const named = booths.map(({ stream, ...booth }) => ({ stream_id: stream, ...booth }));
-          take("hello", { booths: named });
+          take("hello", { booths: booths.map(named) });
         },
-        heartbeat: () => line.pass().catch(() => undefined),
+        async heartbeat(booths) {
+          await line.pass().then(
+            () => take("state", { online: true, booths: booths.map(named) }),
+            () => undefined,
+          );
+        },
         commands: (take_them) => side.commands(take_them),
         say: (message) => side.say(message),
         ...senders(parts, line, gateway),
@@ -93,6 +97,10 @@ function lateBroker({ db, clock, way }: LinkParts): (key: string) => boolean {
     if (!asked.has(key)) asked.set(key, clock.mono());
     return clock.mono() - (asked.get(key) ?? 0) >= way.broker_learns_ms;
   };
+}
+
+function named({ stream, ...booth }: HelloBooth | BoothHeartbeat): object {
+  return { stream_id: stream, ...booth };
 }
 
 /** A connection to the broker. */
@@ -246,7 +254,7 @@ export interface ServiceWay {
   /** Receives the service's time from its acks. */
   listener: ServiceTime | null;
   /** Returns the time that the service's answers state, given the true time. */
-  says: (time: number, way: Way) => number;
+  says: (time: number, way: TimeSource) => number;
   /** The features that the service says it accepts. */
   takes: readonly string[];
   /** Returns the payloads on down/ack for a batch. Calling `take` stores the batch and returns the true ack. */

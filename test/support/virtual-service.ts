@@ -29,6 +29,13 @@ export interface VirtualService {
   orderText(gateway: string, text: string): void;
   /** Every received batch in its wire format, and the bytes of every chunk. */
   readonly came: readonly unknown[];
+  /** Returns a copy of its database. */
+  backup(): Buffer;
+  /**
+   * Replaces its data by those of a copy, while sessions and processes continue. Does nothing if a gateway has been
+   * bound or got another key since the copy was made: its operator binds such a gateway again.
+   */
+  restore(copy: Buffer): void;
   /** Makes another service that has the same booth and gateway, but none of its records. */
   forgetful(): VirtualService;
   close(): void;
@@ -118,6 +125,8 @@ function serviceOn(db: SqliteDb, clock: Clock, facility: Facility): VirtualServi
     way,
     facility: { working_hours: DEFAULT_HOURS, plain: false, ...facility },
     came,
+    backup: () => db.file.serialize(),
+    restore: (copy) => restoreFrom(db, copy),
     forgetful: () => serviceOn(forgetfulCopy(db), clock, facility),
     http: {
       async send(request) {
@@ -157,6 +166,36 @@ function forgetfulCopy(db: SqliteDb): SqliteDb {
   return copy;
 }
 
+const BINDINGS = [
+  "SELECT booth_id, generation, gateway_id, status FROM provisionings ORDER BY booth_id, generation",
+  "SELECT id, hash, revoked_at FROM api_keys ORDER BY id",
+  "SELECT stream_id, generation, superseded_at, withdrawn_at FROM streams ORDER BY id",
+];
+
+function restoreFrom({ file }: SqliteDb, copy: Buffer): void {
+  const old = new Database(copy);
+  try {
+    const bound = (one: Database.Database): string => JSON.stringify(BINDINGS.map((sql) => one.prepare(sql).all()));
+    if (bound(old) !== bound(file)) return;
+    const tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+    const names = old.prepare<[], string>(tables).pluck().all();
+    const replace = file.transaction(() => {
+      file.pragma("defer_foreign_keys = ON");
+      for (const name of names) file.exec(`DELETE FROM ${name}`);
+      for (const name of names) {
+        const columns = old.pragma(`table_info(${name})`) as readonly { readonly name: string }[];
+        const list = columns.map((column) => column.name).join(", ");
+        const insert = file.prepare(`INSERT INTO ${name} (${list}) VALUES (${columns.map(() => "?").join(", ")})`);
+        for (const row of old.prepare(`SELECT ${list} FROM ${name}`).raw().iterate() as IterableIterator<unknown[]>)
+          insert.run(...row);
+      }
+    });
+    replace();
+  } finally {
+    old.close();
+  }
+}
+
 function read(path: string, { status, text }: HttpAnswer): Record<string, unknown> {
   if (status !== 200) throw new Error(`${path}: ${status} ${text}`);
   return JSON.parse(text) as Record<string, unknown>;
@@ -188,6 +227,7 @@ function carryOut(service: Service, request: HttpRequest): HttpAnswer | Promise<
       service,
       caller,
       now: service.now(),
+      address: "",
       params: found.params ?? {},
       query: Object.fromEntries(url.searchParams),
       headers,

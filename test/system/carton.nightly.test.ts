@@ -171,7 +171,7 @@ it("a new gateway can be set up from a phone by scanning the nameplate and typin
 /** The address that the drop-in gives to the hotspot. */
 const HOTSPOT = "192.168.77.1";
 
-it("the gateway's hotspot gives a phone an address without a route and serves the page, and hostapd accepts its configuration", async () => {
+it("the gateway's hotspot gives a phone an address without a route and serves the page, and hostapd accepts the configuration", async () => {
   const dropIns = "/usr/share/booth-gateway/drop-ins";
   const network = "/etc/systemd/network/80-booth-gateway-hotspot.network";
   const guest = shop.beside(box, "guest", "wlan0");

@@ -40,7 +40,7 @@ async function plcFinding(path: string, unit_id: number): Promise<Finding | unde
   return findings.find(({ what }) => what === "PLC of booth-1");
 }
 
-it("the doctor command distinguishes an answering device on a serial line, a silent device and a missing serial port", async () => {
+it("the doctor command distinguishes a device that answers on a serial line, a silent device and a missing serial port", async () => {
   const { near, far } = await bed.ptyPair("doctor");
   await deviceAt(far);
   expect(await plcFinding(near, 5)).toEqual({

@@ -33,7 +33,7 @@ it.each([
   ["a Modbus booth", { limit_mb: 96, speed: 180, opcua: false }],
   ["an OPC UA booth", { limit_mb: 128, speed: 180, opcua: true }],
 ])(
-  "an agent with %s runs for a day with an 8-hour service outage within its memory limit, file cache included: %o",
+  "an agent with %s runs for a day with an 8-hour service outage within its memory limit (with file cache): %o",
   async (what, { limit_mb, speed, opcua }) => {
     const site = await realSite({ speed, serial: SERIAL, scenario: "busy-day", opcua });
     execFileSync("dpkg-deb", ["-x", packageOf("0.0.1"), join(site.folder, "root")]);

@@ -263,7 +263,7 @@ async function scrapedSite(): Promise<{ readonly site: RealSite; readonly port: 
   return { site, port, token_file };
 }
 
-test("Prometheus scrapes the gateway over TLS with the token, evaluates all alert rules, and returns data for every dashboard query", async () => {
+test("Prometheus scrapes the gateway over TLS with the token, evaluates all alert rules, and has data for every dashboard query", async () => {
   const { site, port, token_file } = await scrapedSite();
   const ca_file = join(site.dataDir, "page", "own.pem");
   const ca = readFileSync(ca_file, "utf8");

@@ -140,8 +140,8 @@ describe("a wrong certificate of the broker (fault matrix row 34)", () => {
   );
 });
 
-describe("the gateway with a broker that checks its clients", () => {
-  it("presents its client certificate, and warns if the certificate expires within a month (fault matrix row 39)", async () => {
+describe("the gateway at a broker that checks its clients", () => {
+  it("sends its client certificate, and warns if the certificate expires within a month (fault matrix row 39)", async () => {
     const folder = temporaryFolder();
     const clients = testAuthority(folder, "clients");
     const { options } = await rig({
@@ -163,7 +163,7 @@ describe("the gateway with a broker that checks its clients", () => {
     held({ row: 39, fault: "client certificate about to end", injected: 1 }, await bed.settle(agent));
   });
 
-  it("advises setting client_certificate_file if the broker requires a client certificate and none is configured", async () => {
+  it("gives advice to set client_certificate_file if the broker requires a client certificate and none is configured", async () => {
     const { options } = await rig({
       listeners: (authority) => [{ ...goodTls(authority), clients_of: authority.ca_file }],
     });
@@ -172,7 +172,7 @@ describe("the gateway with a broker that checks its clients", () => {
     await bed.until("the state is told", () => /client_certificate_file/.test(reasonOf(agent)));
   });
 
-  it("reports a rejected password and forbidden topics with different reasons, and delivers once both are accepted", async () => {
+  it("reports a rejected password and forbidden topics with different reasons, and delivers once the broker accepts both", async () => {
     const { options, broker } = await rig({ listeners: (authority) => [goodTls(authority)] });
     const doors = { open: false };
     const bed = await deliveryBed({

@@ -151,7 +151,7 @@ function connectedTo(port: number): string[] {
   });
 }
 
-it("a failed DNS lookup of the broker is reported, and the next connection uses the changed address (fault matrix row 33)", async () => {
+it("a failed DNS lookup of the broker is reported, and a new connection uses a changed address (fault matrix row 33)", async () => {
   const here = await site();
   const { folder, configFile, broker, service } = here;
   const names = ownNames(folder);

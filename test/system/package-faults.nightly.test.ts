@@ -52,7 +52,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("the agent is restarted without a lost record after the kernel kills it for lack of memory", async () => {
+it("the agent is restarted without a lost record if the kernel kills it for lack of memory", async () => {
   const pid = mainPid();
   const before = restarts();
   const group = memoryGroup(NO_MEMORY_BYTES);
@@ -68,7 +68,7 @@ it("the agent is restarted without a lost record after the kernel kills it for l
   expect(kills).toBe(1);
 });
 
-it("the agent continues to poll while journald hangs, and after other programs flood the journal", async () => {
+it("the agent continues to poll while journald hangs and after other programs flood the journal", async () => {
   const well = await site.untilBooth(box, "all is delivered", faults.isWell);
   const before = restarts();
   const journald = box.show("systemd-journald.service", "MainPID");

@@ -82,7 +82,7 @@ it("the README's commands install the package without internet access, and the b
   expect(line).toMatch(/booth-1: [a-z_]+, PLC up, \d+ to send/);
 });
 
-it("the package contains no build files, and its bill of materials lists its components", () => {
+it("the package contains no build files, and its bill of materials lists all of its components", () => {
   expect(look.leftovers(box)).toEqual([]);
   const bill = look.billOfMaterials(box);
   // The project's own file.
@@ -108,7 +108,7 @@ it("the package contains no build files, and its bill of materials lists its com
   expect(brought.filter((path) => !existsSync(box.inside(path)))).toEqual([]);
 });
 
-it("the installed agent runs without capabilities, can't write to system folders, and listens on loopback only", () => {
+it("the installed agent has no capabilities, can't write to system folders, and listens on loopback only", () => {
   const none = { held: [], noNewPrivs: "1", seccomp: "2", isRoot: false };
   expect(look.rightsOf(box, mainPid())).toEqual(none);
   expect(look.writableBy(box, mainPid())).toEqual({ system: [], not_own: [] });
@@ -117,7 +117,7 @@ it("the installed agent runs without capabilities, can't write to system folders
   expect(listening.filter((address) => !/^(127\.|\[::1\]:)/.test(address))).toEqual([]);
 });
 
-it("the web page can be opened to the network despite the unit's restrictions, and the command prints its address", () => {
+it("the web page can be opened to the network despite the systemd unit's restrictions, and the page command prints its address", () => {
   box.sh("ip address add 192.0.2.77/24 dev lo");
   const { lan, pin } = JSON.parse(box.sh("booth-gateway page --for 1m --json")) as {
     readonly lan: { readonly urls: readonly string[]; readonly port: number };
@@ -128,7 +128,7 @@ it("the web page can be opened to the network despite the unit's restrictions, a
   box.sh("booth-gateway page --close && ip address del 192.0.2.77/24 dev lo");
 });
 
-it("members of the agent's group can use all commands except those for root, and other users can use none", async () => {
+it("members of the agent's group can use all commands except root's, and other users can use no command", async () => {
   expect(look.askedAs(box)).toEqual({ member: EXIT.ok, member_as_root: EXIT.rights, other: EXIT.rights });
   const cached = (): number => Number(box.sh("find /var/cache/booth-gateway -type f | wc -l"));
   box.sh(`systemctl restart ${site.UNIT}`);
@@ -177,7 +177,7 @@ it("the agent is restarted within 3 s after kill -9, without a lost or duplicate
   expect(Math.max(...times)).toBeLessThan(BACK_WITHIN_S);
 });
 
-it("the systemd watchdog ends an agent whose event loop hangs, and the agent is restarted", async () => {
+it("the systemd watchdog ends an agent whose event loop hangs, and systemd restarts the agent", async () => {
   const pid = mainPid();
   const restarts = Number(box.show(site.UNIT, "NRestarts"));
   // The agent reopens its tail file after each commit. To open a pipe without a reader hangs.
@@ -204,7 +204,7 @@ it("the systemd watchdog ends an agent whose event loop hangs, and the agent is 
   expect(passed).toBe(true);
 });
 
-it("a reload applies a changed configuration, and reports the line of a faulty one while the agent keeps running", async () => {
+it("a reload applies a changed configuration, and reports the line of a faulty configuration while the agent keeps running", async () => {
   const good = readFileSync(box.inside(site.CONFIG), "utf8");
   const pid = mainPid();
   const journal = (): string => box.sh(`journalctl --no-pager -o cat -u ${site.UNIT}`);
@@ -237,7 +237,7 @@ it.each([
 const kept = (): string =>
   box.sh("cd /etc && cat booth-gateway/gateway.yaml credstore/* && ls -R booth-gateway credstore");
 
-it("an upgrade in which dpkg is killed at any moment leaves the complete old or new program", () => {
+it("an upgrade in which dpkg is killed at any moment leaves either the old or the new program complete", () => {
   const struck = Array.from({ length: faults.UPGRADE_WORDS }, (_, index) => {
     const word = faults.signalledAt(box, inside(files.new), { signal: "KILL", nth: index + 1 });
     return { word, version: box.try("booth-gateway --version").out.trim() };
@@ -251,7 +251,7 @@ it("an upgrade in which dpkg is killed at any moment leaves the complete old or 
   box.sh(`dpkg --configure -a || ${dpkg(files.new)}`);
 });
 
-it("a power cut during an upgrade leaves the old or the new program running, and loses no durable record", async () => {
+it("after a power cut during an upgrade, the old or the new program runs, and no durable record is lost", async () => {
   box.sh(dpkg(files.old));
   const before = await site.untilBooth(box, "all is delivered", faults.isWell);
   const unpacking = { signal: "STOP", nth: faults.HALF_INSTALLED } as const;
@@ -296,7 +296,7 @@ it.each([
   expect(kept()).toBe(settings);
 });
 
-it("the journal contains the agent's log lines with their priorities, and drops most lines of a flood", () => {
+it("the journal contains the agent's log lines with their priorities, and few lines of a flood", () => {
   const of = (priority: string): string => box.sh(`journalctl --no-pager -o cat -u ${site.UNIT} -p ${priority}`);
   // The service was down in earlier tests.
   expect(of("warning")).toContain('"event":"service_down"');
@@ -308,7 +308,7 @@ it("the journal contains the agent's log lines with their priorities, and drops 
   expect(kept).toBeLessThan(2_000);
 });
 
-it("the daily check timer runs after days without power, and its check succeeds", async () => {
+it("the daily check timer runs after days without power, and the check succeeds", async () => {
   expect(await look.dailyCheck(box)).toBe("success");
 });
 

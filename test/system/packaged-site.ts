@@ -28,10 +28,11 @@ const PORTS = { service: 8480, mqtt: 8481, plc: 8482 };
  * Returns the package of that version for this machine's architecture. The first call in a run makes it; later calls
  * reuse it.
  */
-export function packageOf(version: string): string {
+export function packageOf(version: string, name = "booth-gateway"): string {
   const out = inject("packages");
-  const file = join(out, `booth-gateway_${version}_amd64.deb`);
-  const making = [process.execPath, PACKAGER, "--quick", "--arch", "amd64", "--version", version, "--out", out];
+  const file = join(out, `${name}_${version}_amd64.deb`);
+  const how = ["--quick", "--arch", "amd64", "--package", name, "--version", version, "--out", out];
+  const making = [process.execPath, PACKAGER, ...how];
   // Parallel calls wait for the lock.
   execFileSync("flock", [`${file}.lock`, "sh", "-c", '[ -e "$0" ] || exec "$@"', file, ...making]);
   return file;

@@ -43,7 +43,7 @@ function count(fault: string, dataDir: string): void {
   expect(last_take).toBeGreaterThan(TAKEN);
 }
 
-it("an agent on a new read-only disk polls into memory, reports the fault, and stores everything once the disk is writable", async () => {
+it("an agent on a new read-only disk keeps readings in memory, reports the fault, and stores them once the disk is writable", async () => {
   const site = await realSite({ speed: 60, serial: SERIAL });
   const disk = smallDisk(64, site.dataDir);
   disk.remount("ro");
@@ -59,7 +59,7 @@ it("an agent on a new read-only disk polls into memory, reports the fault, and s
   count("a new disk, read-only at the start", site.dataDir);
 });
 
-it("an agent that finds its disk read-only after a kill continues its stream and loses no record", async () => {
+it("an agent whose disk is read-only after a kill continues its stream and loses no record", async () => {
   const site = await realSite({ speed: 60, serial: SERIAL });
   const disk = smallDisk(64, site.dataDir);
   const killed = site.startAgent();

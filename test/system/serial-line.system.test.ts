@@ -20,12 +20,12 @@ describe("the serial driver", () => {
       profileOf(registers(1)),
     ).makeDriver();
 
-  test("reports a port that does not exist as refused, and names the port", async () => {
+  test("reports a port that does not exist as refused, with the port's name", async () => {
     const error = await failure(open("/dev/ttyNONE").open(never));
     expect(error).toMatchObject({ kind: "refused", message: "/dev/ttyNONE: the serial port does not exist" });
   });
 
-  test("reports a port that another program uses as refused, and names the port", async () => {
+  test("reports a port that another program uses as refused, with the port's name", async () => {
     const { near } = await bed.ptyPair("taken");
     const first = open(near);
     const second = open(near);

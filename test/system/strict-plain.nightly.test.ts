@@ -30,7 +30,7 @@ async function faultless(site: PlainSite): Promise<void> {
 const booth = async (site: PlainSite) => (await site.status()).booths[0];
 
 it.each([["shows id and serial number", { shown: BOTH }, [POSTED, COMPLETED]]] as const)(
-  "a strict plain service that %s binds the booth in one attempt without a rejection",
+  "a booth at a strict plain service that %s is bound in one attempt without a rejection",
   async (_, way, writes) => {
     const site = await strictPlainSite({ booths: [{ ...BOOTH, nameplate: PLAIN_SERIAL }], ...way });
     const bound = await site.command("provision", PLAIN_SERIAL, "--yes");
@@ -47,7 +47,7 @@ it.each([["shows id and serial number", { shown: BOTH }, [POSTED, COMPLETED]]] a
   },
 );
 
-it("the provision command needs --booth in addition to --yes if the service's answer contains no serial number", async () => {
+it("the provision command requires --booth in addition to --yes if the service's answer has no serial number", async () => {
   const site = await strictPlainSite({ booths: [{ nameplate: PLAIN_SERIAL, facility_id: "f-1" }], bare: true });
   const alone = await site.command("provision", PLAIN_SERIAL, "--yes");
   expect(alone.code).toBe(1);

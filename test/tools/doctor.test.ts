@@ -27,13 +27,13 @@ describe("examinationOf", () => {
     bad("f", "broken", "mend f"),
   ];
 
-  it("lists the advice on faults first, then on warnings, and repeats no advice", () => {
+  it("lists advice on faults before advice on warnings, and each advice once", () => {
     const { ok: isWell, todo } = examinationOf(findings);
     expect({ isWell, todo }).toEqual({ isWell: false, todo: ["mend c", "mend f", "look at b"] });
     expect(examinationOf(findings.slice(0, 2)).ok).toBe(true);
   });
 
-  it("lists faults that stop readings first, and gives one advice for a cause that several checks report", () => {
+  it("lists faults that stop readings first, and gives a single advice for a cause that several checks report", () => {
     const { findings: ordered, todo } = examinationOf([
       bad("first key", "mode 644", "chmod 600 key"),
       bad("service", "DNS fails", "check the name servers"),
@@ -55,13 +55,13 @@ describe("examinationOf", () => {
     ]);
   });
 
-  it("lists an advice once if two messages have the same code and values", () => {
+  it("lists an advice once if two findings have the same advice with the same values", () => {
     const todo = (unit: string) => message("doctor.enable", { unit });
     const twice = [bad("a", "x", todo("u")), bad("b", "x", todo("u")), bad("c", "x", todo("v"))];
     expect(examinationOf(twice).todo).toEqual([todo("u"), todo("v")]);
   });
 
-  it("returns an examination that is printed as a list of checks followed by the list of what to do", () => {
+  it("returns an examination that is printed as a list of checks and then a list of what to do", () => {
     expect(examinationText(examinationOf(findings)).split("\n")).toEqual([
       "ok    a  well",
       "look  b  doubtful",
@@ -92,7 +92,7 @@ describe("the doctor's check of the gateway machine", () => {
     expect(spaceFinding("/data", disk).state).toBe(state);
   });
 
-  it("warns of a runtime folder that is not in memory (tmpfs) and so wears the flash", () => {
+  it("warns if the runtime folder is not in memory (tmpfs), because writes wear the flash storage", () => {
     expect(runtimeFinding("/run/x", 0x01021994).state).toBe("ok");
     expect(runtimeFinding("/var/x", 0xef53)).toMatchObject({
       state: "warn",
@@ -127,7 +127,7 @@ describe("the doctor's check of the gateway machine", () => {
     });
   });
 
-  it("reports whether the store is sound, or else how many records are damaged or missing", () => {
+  it("reports whether the store is sound, or how many records are damaged or missing", () => {
     const stream = { stream: "s", booth: "b", oldest_seq: 1, newest_seq: 9, acked_seq: 0, quarantined: 0 };
     const counts = { damaged_rows: 2, damaged_facts: 1, damaged_states: 1, missing: 4 };
     const check = {
@@ -182,14 +182,14 @@ describe("the doctor's check of the connection to a server", () => {
     [failed("TLS", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"), /service\.ca_file/],
     [failed("TLS", "EPROTO"), /TLS 1\.2/],
     [failed("HTTP", "ECONNRESET"), /check the proxies and load balancers on the path/],
-  ])("gives advice for the failure %j that matches %s", (outcome, todo) => {
+  ])("gives, for the failure %j, advice that matches %s", (outcome, todo) => {
     const found = serverFindings("service", { target, reached: outcome }, clock);
     expect(found.map(({ state }) => state)).toEqual(["bad"]);
     expect(found.map((one) => render(one.todo ?? ""))).toEqual([expect.stringMatching(todo) as string]);
     expect(found.every((one) => isMessage(one.text) && isMessage(one.todo))).toBe(true);
   });
 
-  it("gives advice about the proxy if the connection to the proxy fails", () => {
+  it("gives advice about the proxy if the gateway can't connect to the proxy", () => {
     const through = { ...target, proxy: { host: "proxy.example", port: 3128 } };
     const todoOf = (outcome: Reached): string =>
       render(serverFindings("service", { target: through, reached: outcome }, clock)[0]?.todo ?? "");
@@ -212,7 +212,7 @@ describe("the doctor's check of the connection to a server", () => {
     [-120_001, true, 3],
     [120_001, false, 2],
   ])(
-    "reports the clock as an extra finding if it is too far off: %d ms, clock checked: %s, findings: %d",
+    "adds a finding about the clock if the clock is too far off: %d ms, clock checked: %s, findings: %d",
     (off, checks_clock, count) => {
       const outcome = { target, reached: { ...reached, server_time: NOW + off } };
       expect(serverFindings("service", outcome, { now: NOW, checks_clock })).toHaveLength(count);
@@ -254,7 +254,7 @@ describe("the doctor's check of the agent's status", () => {
     loss_window_ms: 10_000,
   };
 
-  it("gives a finding for each part of the status, including each certificate with its state", () => {
+  it("gives a finding for each part of the status and for each certificate", () => {
     expect(agentFindings(status).map(({ what, state }) => `${what}: ${state}`)).toEqual([
       "agent: ok",
       "booth-2 is left out: bad",

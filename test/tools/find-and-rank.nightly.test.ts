@@ -55,7 +55,7 @@ describe("the ranking of profiles at a PLC", () => {
 });
 
 describe("the search at an OPC UA endpoint", () => {
-  it("returns the server's security policies with the certificate fingerprint before the certificate is trusted", async () => {
+  it("returns the server's security policies and certificate fingerprint before the certificate is trusted", async () => {
     const scenario = findScenario("standard-cycle");
     if (scenario === undefined) throw new Error("a shipped scenario");
     const clock = scaledClock(clockFromNow(1));
@@ -80,7 +80,7 @@ describe("the search at an OPC UA endpoint", () => {
 });
 
 describe("the search for PLCs in a network", () => {
-  it("tries every address once, shows its progress, and finds no PLC if no port is open", async () => {
+  it("tries every address once, shows the progress, and finds no PLC if all ports are closed", async () => {
     const hosts = Array.from({ length: 40 }, (_, i) => `127.7.7.${i + 1}`);
     const asked = call();
     const found = await lookThrough(tools, [{ cidr: "127.7.7.0/26", hosts }], asked);
@@ -89,7 +89,7 @@ describe("the search for PLCs in a network", () => {
     expect(asked.told.at(-1)).toBe("40 of 40 addresses checked, 0 PLC ports found");
   });
 
-  it("stops when its signal is aborted", async () => {
+  it("stops if its signal is aborted", async () => {
     const leaving = new AbortController();
     leaving.abort(new Error("gone"));
     const subnet = { cidr: "127.7.7.0/30", hosts: ["127.7.7.1"] };

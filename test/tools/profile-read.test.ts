@@ -38,7 +38,7 @@ describe("the decoding of a recorded PLC session (pollTrace)", () => {
     point({ address: 40 }),
   ]);
 
-  it("gives a tag's value whenever its registers were read, in whatever blocks, but none for an exception or a silence", () => {
+  it("gives a tag's value from any read block that contains its registers, and no value after an exception or silence", () => {
     const file = traceOf([
       { ...HEADER, unit: 1, identification: null },
       answer(0, "010300000002", "0103040003" + "0732"),
@@ -68,7 +68,7 @@ describe("the decoding of a recorded PLC session (pollTrace)", () => {
     expect(ok).toBe(false);
   });
 
-  it("rejects a file that is missing, is not a trace, or has an invalid line, and names the line", () => {
+  it("rejects a file that is missing, is not a trace, or has an invalid line, with the line number", () => {
     expect(() => pollTrace(traceOf([{ kind: "end", at_ms: 0 }]), profile)).toThrow(/booth\.trace:1: not a trace of/);
     const broken = traceOf([{ ...HEADER, unit: 1, identification: null }]);
     writeFileSync(broken, "x", { flag: "a" });
@@ -88,7 +88,7 @@ describe("the address ranges that a search reads", () => {
     expect(() => rangesIn("holding:0-9000")).toThrow("more than 8000");
   });
 
-  it("are the addresses outside the profile's holes, or the first 500 addresses of a table without holes", () => {
+  it("are the addresses outside the profile's holes, or the first 500 addresses of a table without known holes", () => {
     expect(
       rangesOf({
         ...QUIRKS,

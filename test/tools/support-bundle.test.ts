@@ -6,7 +6,7 @@ import { bundleScrubber, CONFIG_SHAPE, journalLine, pick, STATUS_SHAPE, tarOf } 
 import { temporaryFolder } from "../support/temporary.ts";
 
 describe("the filtering of data for a support bundle", () => {
-  it("keeps only the listed fields and omits every other field at any depth", () => {
+  it("keeps only listed fields, at any depth", () => {
     const shape = { a: true, b: { c: true }, d: { e: true }, "*": { f: true } } as const;
     const value = {
       a: 1,
@@ -19,7 +19,7 @@ describe("the filtering of data for a support bundle", () => {
     expect(pick({ a: { deep: "s" } }, { a: true })).toEqual({});
   });
 
-  it("keeps no field of the status or configuration that could hold a secret or a customer's name", () => {
+  it("keeps no field of status or configuration that could contain a secret or a customer's name", () => {
     const secret = { password: "s", key: "s", credential: "s", account: "s", facility: "s", user: "s", api_key: "s" };
     const status = {
       ...secret,
@@ -30,7 +30,7 @@ describe("the filtering of data for a support bundle", () => {
     expect(JSON.stringify([pick(status, STATUS_SHAPE), pick(config, CONFIG_SHAPE)])).not.toContain('"s"');
   });
 
-  it("removes known secrets in plain and JSON-escaped form, and PEM blocks", () => {
+  it("removes known secrets in plain and JSON-escaped form, and removes PEM blocks", () => {
     const folder = temporaryFolder();
     const place = { line: 1, column: 1, path: "", message: "" };
     const marked = ['pass"word', "abc", "longer", "longer still"].map((secret, index) => {
@@ -45,7 +45,7 @@ describe("the filtering of data for a support bundle", () => {
     expect(clean("a -----BEGIN X KEY-----\nabc\n-----END X KEY----- b")).toBe("a [left out] b");
   });
 
-  it("keeps only the allowed fields of the agent's own journal lines, and omits other lines", () => {
+  it("keeps only the allowed fields of the agent's journal lines, and omits lines of other programs", () => {
     const line = JSON.stringify({ time: "t", level: "info", msg: "m", event: "e", api_key: "s", extra: { key: "s" } });
     expect(journalLine(line)).toEqual([{ time: "t", level: "info", msg: "m", event: "e" }]);
     expect(["Started unit.", "", "null", "17"].flatMap(journalLine)).toEqual([]);

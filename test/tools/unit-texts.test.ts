@@ -56,7 +56,7 @@ describe("usualIn", () => {
     expect(counter === undefined ? null : counterIn(counter, "uint16", 0.1).step).toBe(0.1);
   });
 
-  it("drops the usual limits if the unit is of another kind, so that they can't be converted", () => {
+  it("drops the usual limits if the unit is of another kind, because they can't be converted", () => {
     const { meaning, counter } = usualIn(usual("gas"), "gas", "m3");
     expect(counter).toBeUndefined();
     expect(meaning).toMatchObject({ unit: "m3", role: "gas" });
@@ -78,7 +78,7 @@ tags:
 `;
 
 describe("an existing profile with unknown units", () => {
-  it("keeps all tags, with a warning for each unknown unit and for a deadband so large that it hides every change", () => {
+  it("keeps all tags, and warns of each unknown unit and of a deadband so large that it hides every change", () => {
     const profile = parseProfile(PROFILE.replace("UNIT", "minuets"), "small.yaml");
     expect(profile.tags.map(({ name, role }) => [name, role])).toEqual([
       ["mode", "mode"],
@@ -93,7 +93,7 @@ describe("an existing profile with unknown units", () => {
     ]);
   });
 
-  it("passes the check command with exit code 0, which prints the warnings", async () => {
+  it("passes the check command with exit code 0 and printed warnings", async () => {
     const file = join(temporaryFolder(), "small.yaml");
     writeFileSync(file, PROFILE.replace("UNIT", "minuets"));
     const { code, out } = await say(["check", file]);

@@ -12,6 +12,16 @@ export interface Caller {
   readonly gateway_id: string | null;
   /** The user who signed in with a password, or who made the key; null or absent: unknown. */
   readonly user_id?: string | null;
+  /** Present role of the user who made the key; null or absent: no user made it. */
+  readonly creator_role?: "admin" | "user" | null;
+}
+
+/**
+ * Whether the caller may do what these scopes may. A key never has more rights than the user who made it has now, so
+ * an operation must be allowed to both.
+ */
+export function isAllowed({ scope, creator_role }: Caller, scopes: readonly Scope[]): boolean {
+  return scopes.includes(scope) && (creator_role !== "user" || scopes.includes("user"));
 }
 
 const SESSION_MS = 3_600_000;
@@ -22,18 +32,52 @@ export function hashOf(secret: string): string {
   return createHash("sha256").update(secret, "utf8").digest("hex");
 }
 
-const KEY_COLUMNS = "id AS key_id, account_id, scope, gateway_id, user_id";
+/** The caller that a key stands for. An admin key of a demoted admin is a user's key. */
+const KEY_COLUMNS = `k.id AS key_id, k.account_id, k.gateway_id, k.user_id, u.role AS creator_role,
+  CASE WHEN k.scope = 'admin' AND u.role = 'user' THEN 'user' ELSE k.scope END AS scope`;
+const CREATOR = "LEFT JOIN users u ON u.id = k.created_by";
+const IS_VALID = "k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)";
+
+interface Found {
+  readonly caller: Caller;
+  /** Whether the key was never used before; false for a session's token. */
+  readonly is_new: boolean;
+  readonly is_session: boolean;
+  /** A gateway's credential for which the service has no hashes yet that a broker can verify. */
+  readonly unverified?: string | undefined;
+}
 
 /** Returns the caller of an Authorization header (bare key, or Bearer and a session token); undefined: not valid. */
 export function callerOf(db: Db, header: string | undefined, now: number): Caller | undefined {
+  const found = findCaller(db, header, now);
+  return found === undefined ? undefined : acceptCaller(db, found, now);
+}
+
+/** Stores the use of the key, and at a credential's first use the hashes for brokers. */
+export function acceptCaller(db: Db, { caller, is_session, unverified }: Found, now: number): Caller {
+  if (unverified !== undefined) keepVerifiers(db, caller.key_id, unverified);
+  const sql = "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?";
+  if (!is_session) run(db, sql, now, caller.key_id, now - 60_000);
+  return caller;
+}
+
+/** Returns the caller of an Authorization header without storing a use of the key. */
+export function findCaller(db: Db, header: string | undefined, now: number): Found | undefined {
   if (header === undefined || header === "") return undefined;
-  if (header.startsWith("Bearer ")) {
-    const sql = `SELECT ${KEY_COLUMNS.replace("id AS", "k.id AS")} FROM sessions s JOIN api_keys k ON k.id = s.key_id
-      WHERE s.hash = ? AND s.expires_at > ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
-    const hash = hashOf(header.slice(7));
-    return row<Caller>(db, sql, hash, now, now) ?? callerOfUser(db, hash, now);
+  if (!header.startsWith("Bearer ")) {
+    const sql = `SELECT ${KEY_COLUMNS}, k.last_used_at, k.pbkdf2 FROM api_keys k ${CREATOR}
+      WHERE k.hash = ? AND ${IS_VALID}`;
+    const found = row<Caller & { last_used_at: number | null; pbkdf2: string | null }>(db, sql, hashOf(header), now);
+    if (found === undefined) return undefined;
+    const { last_used_at, pbkdf2, ...caller } = found;
+    const unverified = caller.scope === "gateway" && pbkdf2 === null ? header : undefined;
+    return { caller, is_new: last_used_at === null, is_session: false, unverified };
   }
-  return callerOfKey(db, header, now);
+  const sql = `SELECT ${KEY_COLUMNS} FROM sessions s JOIN api_keys k ON k.id = s.key_id ${CREATOR}
+    WHERE s.hash = ? AND s.expires_at > ? AND ${IS_VALID}`;
+  const hash = hashOf(header.slice(7));
+  const caller = row<Caller>(db, sql, hash, now, now) ?? callerOfUser(db, hash, now);
+  return caller === undefined ? undefined : { caller, is_new: false, is_session: true };
 }
 
 function callerOfUser(db: Db, hash: string, now: number): Caller | undefined {
@@ -54,20 +98,7 @@ export function openUserSession(db: Db, userId: string, now: number): { session_
 
 /** Returns the caller of a valid key. */
 export function callerOfKey(db: Db, key: string, now: number): Caller | undefined {
-  const sql = `SELECT ${KEY_COLUMNS}, pbkdf2 FROM api_keys
-    WHERE hash = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`;
-  const found = row<Caller & { readonly pbkdf2: string | null }>(db, sql, hashOf(key), now);
-  if (found === undefined) return undefined;
-  const { pbkdf2, ...caller } = found;
-  if (caller.scope === "gateway" && pbkdf2 === null) keepVerifiers(db, caller.key_id, key);
-  run(
-    db,
-    "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?",
-    now,
-    caller.key_id,
-    now - 60_000,
-  );
-  return caller;
+  return key.startsWith("Bearer ") ? undefined : callerOf(db, key, now);
 }
 
 /** Opens a session for a key. The token is shown once. */
@@ -90,12 +121,13 @@ export interface NewKey {
 
 /** Stores a key by its hash. An existing key with the same hash is unchanged. */
 export function addKey(db: Db, key: NewKey, now: number): void {
-  const sql = `INSERT INTO api_keys (id, account_id, name, prefix, hash, scope, gateway_id, created_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+  const sql = `INSERT INTO api_keys (id, account_id, created_in, name, prefix, hash, scope, gateway_id, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
   run(
     db,
     sql,
     randomUUID(),
+    key.account_id,
     key.account_id,
     key.name,
     key.prefix ?? "",

@@ -1,4 +1,5 @@
 import { type Db, inSnapshot, rows } from "../storage/db.ts";
+import { lengthOf, unheldIn } from "../ingest/lacking.ts";
 import { heldSeqs } from "../ingest/records.ts";
 
 /** The exact contents of a stored stream. */
@@ -15,6 +16,8 @@ export interface OracleStream {
   readonly gaps: readonly { readonly from: number; readonly to: number; readonly reason: string }[];
   readonly rejected: readonly { readonly seq: number; readonly reason: string }[];
   readonly acked_seq: number;
+  /** Number of records below the gateway's stated cursor that the service lacks. */
+  readonly lacks: number;
   readonly withdrawn: boolean;
 }
 
@@ -27,6 +30,7 @@ interface Row {
   readonly duplicates_offered: number;
   readonly conflicts_offered: number;
   readonly acked_seq: number;
+  readonly lacks_below: number;
   readonly withdrawn_at: number | null;
 }
 
@@ -51,6 +55,7 @@ export function oracle(db: Db): OracleStream[] {
       duplicates_offered,
       conflicts_offered,
       acked_seq,
+      lacks_below,
     } = stream;
     const ranges = inSnapshot(db, () => heldSeqs(db, stream));
     const gaps = rows<GapRow>(db, "SELECT * FROM seq_gaps WHERE stream_no = ? ORDER BY from_seq", id);
@@ -62,6 +67,7 @@ export function oracle(db: Db): OracleStream[] {
       duplicates_offered,
       conflicts_offered,
       acked_seq,
+      lacks: lacks_below > acked_seq ? lengthOf(unheldIn(db, stream, [acked_seq + 1, lacks_below])) : 0,
       count: ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0),
       ranges,
       gaps: gaps

@@ -64,10 +64,13 @@ export const alert = z.strictObject({
 
 export const apiKey = z.strictObject({
   id,
+  account_id: id,
   name: z.string(),
   prefix: z.string(),
   scope: z.enum(["admin", "user", "provision", "gateway"]),
   created_at: time,
+  /** Name of the user who made the key, or of the key that made it. */
+  created_by: text,
   last_used_at: time.nullable(),
   expires_at: time.nullable(),
 });

@@ -19,7 +19,7 @@ export function startFigures({ log, ...options }: FiguresOptions): { readonly st
   let worker: Worker | undefined;
   let exited = Promise.resolve();
   const begin = (): void => {
-    const made = new Worker(new URL("figures-thread.ts", import.meta.url), { workerData: options });
+    const made = new Worker(new URL("./figures-thread.ts", import.meta.url), { workerData: options });
     worker = made;
     made.on("message", (line: string) => log?.(line));
     made.on("error", (error) => log?.(`figures: ${String(error)}`));

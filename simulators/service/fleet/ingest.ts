@@ -6,6 +6,7 @@ import { commitBeats } from "./beats.ts";
 import { isUnavailable } from "../storage/postgres/line.ts";
 import { namesOf } from "./beforehand.ts";
 import { commitHellos, type Hello } from "./hellos.ts";
+import { laggingOf } from "./lagging.ts";
 import { commitMessages, type Judged } from "./micro-batch.ts";
 import { offeredBy, type Offering } from "./offering.ts";
 import { SERVER_SETTINGS, settingsOf } from "../storage/postgres/settings.ts";
@@ -152,13 +153,19 @@ async function carriedOut({ pool, alone }: Means, taken: readonly Waiting[]): Pr
     one.resolve(downlink);
   };
   try {
-    const told = beats.map((one) => ({ one, message: parseMessage(one.uplink.payload) }));
-    await commitBeats(
-      pool,
-      told.map(({ one, message }) => ({ ...one.uplink, message })),
-    );
-    for (const { one, message } of told) settle(one, message === undefined ? {} : { commands: [] });
-    const greeted = hellos.size === 0 ? [] : await commitHellos(pool, [...hellos.keys()]);
+    const told = beats.map((one) => ({ ...one.uplink, one, message: parseMessage(one.uplink.payload) }));
+    const greetings = Array.from(hellos.keys(), (hello) => ({
+      gateway: hello.uplink.gateway,
+      hello,
+      message: hello.message,
+    }));
+    // A gateway of which the service lacks records is answered by itself.
+    const lagging = await laggingOf<(typeof told)[number] | (typeof greetings)[number]>(pool, [...told, ...greetings]);
+    const usual = told.filter((beat) => !lagging.has(beat));
+    await commitBeats(pool, usual);
+    for (const { one, message } of usual) settle(one, message === undefined ? {} : { commands: [] });
+    const heard = greetings.filter((greeting) => !lagging.has(greeting)).map(({ hello }) => hello);
+    const greeted = heard.length === 0 ? [] : await commitHellos(pool, heard);
     for (const [hello, commands] of greeted) {
       const one = hellos.get(hello);
       if (one !== undefined) settle(one, { commands });

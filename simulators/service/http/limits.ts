@@ -48,11 +48,24 @@ export function readJson(body: Uint8Array): unknown {
   const text = utf8(body);
   if (text === "") return null;
   if (depthOf(text) > MAX_DEPTH) throw new HttpError(400, "the body is nested too deeply");
+  const value = parsed(text);
+  // Only an escape can bring a NUL into a JSON text. PostgreSQL can't store one.
+  if (text.includes("\\u0000") && hasNul(value)) throw new HttpError(400, "a text in the body has a NUL");
+  return value;
+}
+
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
     throw new HttpError(400, "the body is not JSON");
   }
+}
+
+function hasNul(value: unknown): boolean {
+  if (typeof value === "string") return value.includes("\0");
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([name, inner]) => name.includes("\0") || hasNul(inner));
 }
 
 function utf8(body: Uint8Array): string {

@@ -35,6 +35,8 @@ export interface Call {
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: unknown;
+  /** Network address of the client, as the trusted proxies state it; "": none. */
+  readonly address: string;
 }
 
 /** An answer. `body` undefined: no content. */
@@ -54,6 +56,8 @@ export interface Operation {
   readonly body?: z.ZodType;
   /** The operation reads whole logs of booths, so it runs on another thread than ingest. */
   readonly is_report?: boolean;
+  /** Whether the operation hashes a password for this body. Such operations run one after another. */
+  readonly hashes?: (body: unknown) => boolean;
   /** Headers of every successful answer. */
   readonly headers?: Readonly<Record<string, string>>;
   /**

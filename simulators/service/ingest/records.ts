@@ -289,6 +289,21 @@ export function heldOf(db: Db, stream: StreamKey, seqs: readonly [from: number, 
   return (seq) => ranges.some(([from, to]) => from <= seq && seq <= to);
 }
 
+/** Returns which of from..to are held, as ranges in order. They may overlap. */
+export function heldWithin(
+  db: Db,
+  stream: StreamKey,
+  [from, to]: readonly [number, number],
+): [from: number, to: number][] {
+  if (db.engine === "postgres") return heldRanges.within(db, stream.id, [from, to]);
+  const sql = `SELECT seq FROM records WHERE ${OF} AND seq BETWEEN ${ANY_NUMBER} AND ${ANY_NUMBER} ORDER BY seq`;
+  const inRows = Array.from(each<[number]>(db, sql, stream.gateway_id, stream.id, from, to), ([seq]) => seq);
+  const segments = segmentsOf(db, stream, { seqs: [from, to] });
+  return [...rangesOf(inRows), ...segments.map(({ from_seq, to_seq }): [number, number] => [from_seq, to_seq])].sort(
+    ([one], [other]) => one - other,
+  );
+}
+
 /** Marks seqs as held. PostgreSQL stores that in the stream's row; SQLite looks it up. */
 export function noteHeld(db: Db, stream: StreamKey, ranges: readonly (readonly [from: number, to: number])[]): void {
   if (db.engine === "postgres") heldRanges.add(db, stream.id, ranges);

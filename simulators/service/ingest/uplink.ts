@@ -2,6 +2,7 @@ import { openCommands, type SentCommand, takeResult } from "./commands.ts";
 import { type Db, inTransaction, row, run } from "../storage/db.ts";
 import { takeDigest } from "./digest.ts";
 import { takeHello } from "./hello.ts";
+import { askForLacking, continueAsking, statedIn } from "./lacking.ts";
 import { type Ack, type ChunkAck, ingestBatch, ingestChunk, refuseBatch } from "./store.ts";
 import { unpack } from "./unpack.ts";
 import type { Uplink, Uplinks } from "../storage/port.ts";
@@ -100,15 +101,24 @@ function takeRecords(db: Db, { gateway, topic, payload, now }: Uplink): Ack | Ch
 /** Takes a message that holds no records; the commands to be sent in answer. */
 export function takeMessage(db: Db, taken: Message & { topic: string }): readonly SentCommand[] {
   const { gateway, topic, now, message } = taken;
-  if (topic === "state") takeState(db, { gateway, now, message });
+  const from = { id: gateway, nowMs: now };
+  if (topic === "state") {
+    takeState(db, { gateway, now, message });
+    return askForLacking(db, from, statedIn(message));
+  }
   if (["hello", "result", "digest"].includes(topic)) keep(db, taken);
-  if (topic === "result") takeResult(db, gateway, message);
+  if (topic === "result") {
+    takeResult(db, gateway, message);
+    return continueAsking(db, from, message);
+  }
   if (topic === "digest") {
-    const backfill = takeDigest(db, { id: gateway, nowMs: now }, message);
+    const backfill = takeDigest(db, from, message);
     return backfill === undefined ? [] : [backfill];
   }
   if (topic !== "hello") return [];
-  takeHello(db, { id: gateway, nowMs: now }, message);
+  takeHello(db, from, message);
+  askForLacking(db, from, statedIn(message));
+  // These include the backfills of what is missing.
   return openCommands(db, gateway);
 }
 

@@ -8,7 +8,7 @@ const anyObject = z.custom((value) => typeof value === "object" && value !== nul
 const milliseconds = z.number().min(-LAST_INSTANT).max(LAST_INSTANT);
 const instant = z.number().min(FIRST_INSTANT).max(LAST_INSTANT);
 
-/** Fields that figures rely on, by kind; claims (m c d v i) and events (e) are stored unchecked. */
+/** Fields that figures rely on, by kind; claims (m c d v i u b) and events (e) are stored unchecked. */
 const shapes: Readonly<Record<string, z.ZodType>> = {
   h: z.looseObject({
     group: z.string(),
@@ -41,6 +41,8 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
   d: anyObject,
   v: anyObject,
   i: anyObject,
+  u: anyObject,
+  b: anyObject,
   e: anyObject,
 };
 

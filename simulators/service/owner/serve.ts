@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { HttpError } from "../base/errors.ts";
-import type { Answer, Call, Operation, Service } from "../http/operation.ts";
+import type { Caller } from "../accounts/keys.ts";
+import type { Answer, Call, Operation } from "../http/operation.ts";
 
 const PATH = "/owner/";
 const FOLDER = new URL("./page/", import.meta.url);
@@ -34,11 +35,21 @@ export function isOwnersPage({ url }: Pick<FastifyRequest, "url">): boolean {
   return path === "/" || path === "/owner" || path === SESSION || Object.hasOwn(FILES, path);
 }
 
+/** Functions of the server that the page's own requests need. */
+interface OwnerParts {
+  readonly operations: readonly Operation[];
+  readonly perform: (operation: Operation, call: Call) => Answer | Promise<Answer>;
+  readonly call: (request: FastifyRequest, caller: Caller) => Call;
+}
+
+/** The caller of a request without a key. It has no account. */
+const NOBODY: Caller = { key_id: "", account_id: "", scope: "user", gateway_id: null };
+
 /**
  * Serves the owner's page, which is read-only and gets all data from /api with the owner's key. Users with e-mail and
  * password sign in here, because /api requires a key even for that.
  */
-export function serveOwner(app: FastifyInstance, service: Service, operations: readonly Operation[]): void {
+export function serveOwner(app: FastifyInstance, { operations, perform, call }: OwnerParts): void {
   const signIn = operations.find(({ path }) => path === "/api/authenticate");
   for (const path of ["/", "/owner"]) app.get(path, (_, reply) => reply.redirect(PATH));
   for (const [path, [file, type]] of Object.entries(FILES)) {
@@ -49,16 +60,11 @@ export function serveOwner(app: FastifyInstance, service: Service, operations: r
         .send(await readFile(new URL(file, FOLDER))),
     );
   }
-  app.post(SESSION, async ({ body }, reply) => {
+  app.post(SESSION, async (request, reply) => {
+    const { body } = request;
     const isUser = typeof body === "object" && body !== null && "email" in body;
     if (signIn === undefined || !isUser) throw new HttpError(400, "e-mail and password are needed");
-    const answer = await signInOf(signIn, service, body);
+    const answer = await perform(signIn, call(request, NOBODY));
     return reply.headers(HEADERS).code(answer.status).send(answer.body);
   });
-}
-
-function signInOf(signIn: Operation, service: Service, body: unknown): Answer | Promise<Answer> {
-  // Sign-in needs no known caller.
-  const caller = { key_id: "", account_id: "", scope: "user" } as Call["caller"];
-  return signIn.handle({ service, caller, now: service.now(), params: {}, query: {}, headers: {}, body });
 }

@@ -36,6 +36,7 @@ export function claim(at: Claiming, body: Claim): { readonly status: 200 | 201; 
   if (booth === undefined) throw notFound("serial number");
   const current = currentProvisioning(at.db, booth.id);
   if (body.gateway === undefined) return { status: openRecord(at, booth, current), booth };
+  checkCredential(at, { booth, current, body, gateway: body.gateway });
   registerGateway(at, body.gateway);
   const status = bind(at, { booth, current, body, gateway: body.gateway });
   const generation = currentProvisioning(at.db, booth.id)?.generation ?? 0;
@@ -122,6 +123,24 @@ function insertProvisioning(
   const sql = `INSERT INTO provisionings (booth_id, generation, gateway_id, status, completion_status, revision, provisioned_at, created_at, updated_at)
     VALUES (?, ?, ?, 'provisioned', 'IN PROGRESS', 1, ?, ?, ?)`;
   run(at.db, sql, binding.booth_id, binding.generation, binding.gateway_id, at.now, at.now, at.now);
+}
+
+/**
+ * A first key is valid for all booths of the account. It changes the credential of a gateway that holds booths only if
+ * the claim names the present generation of one of them.
+ */
+function checkCredential({ db, caller }: Claiming, { current, body, gateway }: Bid): void {
+  if (caller.scope !== "provision") return;
+  const same = "SELECT 1 FROM api_keys WHERE gateway_id = ? AND hash = ? AND revoked_at IS NULL AND expires_at IS NULL";
+  if (row(db, same, gateway.id, gateway.credential_sha256) !== undefined) return;
+  const holds = "SELECT 1 FROM provisionings WHERE gateway_id = ? AND status = 'provisioned'";
+  if (row(db, holds, gateway.id) === undefined) return;
+  const isHeld = current?.status === "provisioned" && current.gateway_id === gateway.id;
+  if (isHeld && body.expected_generation === current.generation) return;
+  throw new HttpError(
+    422,
+    "with a first key, a gateway's credential changes only with expected_generation of a booth that it holds",
+  );
 }
 
 function registerGateway(at: Claiming, gateway: ClaimedGateway): void {

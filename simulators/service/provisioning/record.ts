@@ -1,9 +1,9 @@
 import type { WorkingHours } from "../../../src/domain/booth.ts";
 import { row } from "../storage/db.ts";
 import type { Service } from "../http/operation.ts";
-import { type Caller, hashOf } from "../accounts/keys.ts";
+import { type Caller, hashOf, isAllowed } from "../accounts/keys.ts";
 import { formatOptional, formatTime } from "../base/time.ts";
-import { type BoothRow, currentProvisioning, gatewayById, type ProvisioningRow } from "./rows.ts";
+import { type BoothRow, currentProvisioning, gatewayById, isHolder, type ProvisioningRow } from "./rows.ts";
 
 interface Place {
   readonly account_name: string;
@@ -18,7 +18,8 @@ interface Place {
  */
 export function provisioningRecord(service: Service, booth: BoothRow, caller: Caller): Record<string, unknown> {
   const current = currentProvisioning(service.db, booth.id);
-  const seesPasswords = caller.scope !== "user";
+  const seesPasswords =
+    caller.scope === "gateway" ? isHolder(service.db, caller, booth.id) : isAllowed(caller, ["admin", "provision"]);
   const observed = {
     serial_number: booth.serial_number,
     certificate_id: booth.certificate_id,

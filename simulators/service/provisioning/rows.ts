@@ -1,4 +1,5 @@
 import { type Db, row } from "../storage/db.ts";
+import type { Caller } from "../accounts/keys.ts";
 
 export interface BoothRow {
   readonly id: string;
@@ -74,6 +75,12 @@ export function currentProvisioning(db: Db, boothId: string): ProvisioningRow | 
 
 export function gatewayById(db: Db, gatewayId: string): GatewayRow | undefined {
   return row<GatewayRow>(db, "SELECT * FROM gateways WHERE id = ?", gatewayId);
+}
+
+/** Whether the key is that of the gateway that holds the booth now. */
+export function isHolder(db: Db, { gateway_id }: Caller, boothId: string): boolean {
+  const current = currentProvisioning(db, boothId);
+  return gateway_id !== null && current?.status === "provisioned" && current.gateway_id === gateway_id;
 }
 
 /** Returns the newest report of any gateway about the booth, which has its device fields. */

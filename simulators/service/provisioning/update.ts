@@ -40,8 +40,10 @@ export function updateProvisioning(at: Updating, booth: BoothRow, body: Update):
  * A first key belongs to no gateway and is valid for all booths of the account, so the request must name the binding
  * that it changes.
  */
-function checkNamed({ caller }: Updating, { status, credential_sha256, gateway_id, generation }: Update): void {
-  if (caller.scope !== "provision" || (status === undefined && credential_sha256 === undefined)) return;
+function checkNamed({ caller }: Updating, update: Update): void {
+  const { status, credential_sha256, reported, gateway_id, generation } = update;
+  const isNeeded = status !== undefined || credential_sha256 !== undefined || reported !== undefined;
+  if (caller.scope !== "provision" || !isNeeded) return;
   if (gateway_id === undefined || generation === undefined) {
     throw new HttpError(422, "with a first key, gateway_id and generation of the binding must be named");
   }
@@ -85,12 +87,20 @@ function rotate(at: Updating, current: ProvisioningRow, hash: string): void {
   });
 }
 
-/** Stores the gateway's report about the booth. A report with a lower seq than the stored one is late and ignored. */
-export function storeReported({ db, now }: Updating, current: ProvisioningRow, reported: Update["reported"]): void {
+/**
+ * Stores the gateway's report about the booth. A report with a lower seq than the gateway's last one is late and
+ * ignored. The seq of a first key's report isn't kept, because a huge one would make every later report late.
+ */
+export function storeReported(
+  { db, caller, now }: Updating,
+  current: ProvisioningRow,
+  reported: Update["reported"],
+): void {
   if (reported?.seq !== undefined && current.reported_seq !== null && reported.seq < current.reported_seq) return;
+  const seq = caller.scope === "provision" ? undefined : reported?.seq;
   const sql =
     "UPDATE provisionings SET reported = ?, reported_seq = coalesce(?, reported_seq), updated_at = ? WHERE booth_id = ? AND generation = ?";
-  run(db, sql, JSON.stringify(reported), reported?.seq ?? null, now, current.booth_id, current.generation);
+  run(db, sql, JSON.stringify(reported), seq ?? null, now, current.booth_id, current.generation);
 }
 
 function end(

@@ -4,6 +4,7 @@ import { HttpError } from "../base/errors.ts";
 import type { Db } from "../storage/db.ts";
 import type { Answer, Call, Operation, Service } from "../http/operation.ts";
 import { type Caller, callerOf } from "../accounts/keys.ts";
+import { admit } from "../http/guesses.ts";
 import { keepMail, type Mail } from "../accounts/mail.ts";
 import { type Downlink, takeUplink } from "../ingest/uplink.ts";
 import type { Uplink } from "../storage/port.ts";
@@ -27,13 +28,26 @@ export type Asked =
     }
   | { readonly kind: "evaluate"; readonly now: number }
   | { readonly kind: "caller"; readonly authorization: string | undefined; readonly now: number }
+  | { readonly kind: "admit"; readonly request: Requester; readonly now: number }
   | { readonly kind: "uplink"; readonly uplink: Uplink };
 
 /** The thread's answer. `status` absent: an internal error. */
 export type Said =
   | { readonly kind: "mail"; readonly mail: Mail }
   | { readonly id: number; readonly kind: "done"; readonly value: unknown }
-  | { readonly id: number; readonly kind: "failed"; readonly status: number | undefined; readonly text: string };
+  | {
+      readonly id: number;
+      readonly kind: "failed";
+      readonly status: number | undefined;
+      readonly text: string;
+      readonly retry_after_s?: number | undefined;
+    };
+
+/** The sender of a request. */
+export interface Requester {
+  readonly authorization: string | undefined;
+  readonly address: string;
+}
 
 /**
  * Makes reports from booths' whole logs on another thread than ingest. If the store is a server, handles all other
@@ -49,6 +63,8 @@ export interface Reports {
     authorization: string | undefined,
     now: number,
   ) => Caller | undefined | Promise<Caller | undefined>;
+  /** Returns the caller of a request, and counts a wrong key. Throws 429 after too many from an address. */
+  readonly admit: (request: Requester, now: number) => Caller | undefined | Promise<Caller | undefined>;
   /** Stores a message of a gateway by itself. */
   readonly uplink: (uplink: Uplink) => Downlink | Promise<Downlink>;
   /** Runs a round over all watched booths. Returns a line for each failure. */
@@ -67,10 +83,11 @@ export function reportsHere(service: Service): Reports {
 }
 
 /** Answers that need few rows and are made in this thread. */
-function rowsHere(db: Db): Pick<Reports, "takes_all" | "callerOf" | "uplink"> {
+function rowsHere(db: Db): Pick<Reports, "takes_all" | "callerOf" | "admit" | "uplink"> {
   return {
     takes_all: false,
     callerOf: (authorization, now) => callerOf(db, authorization, now),
+    admit: (request, now) => admit(db, request, now),
     uplink: (uplink) => takeUplink(db, uplink),
   };
 }
@@ -118,6 +135,7 @@ export function reportsThreads(service: Service, place: Place, count: number): R
     takes_all: true,
     answer: (operation, call) => ask(askedOf(service, operation, call)) as Promise<Answer>,
     callerOf: (authorization, now) => ask({ kind: "caller", authorization, now }) as Promise<Caller | undefined>,
+    admit: (request, now) => ask({ kind: "admit", request, now }) as Promise<Caller | undefined>,
     uplink: (uplink) => ask({ kind: "uplink", uplink }) as Promise<Downlink>,
     evaluate: async () => (await ask({ kind: "evaluate", now: service.now() })) as string[],
     stop: async () => {
@@ -127,10 +145,10 @@ export function reportsThreads(service: Service, place: Place, count: number): R
 }
 
 function askedOf(service: Service, { method, path }: Operation, call: Call): Asked {
-  const { caller, now, params, query, headers, body } = call;
+  const { service: _, ...copied } = call;
   const { plain, strict = false } = service;
   const urls = { mqttUrl: service.mqttUrl(), mqttWsUrl: service.mqttWsUrl?.() };
-  return { kind: "answer", method, path, call: { caller, now, params, query, headers, body }, plain, strict, ...urls };
+  return { kind: "answer", method, path, call: copied, plain, strict, ...urls };
 }
 
 interface Thread {
@@ -146,7 +164,7 @@ interface Pending {
 
 function begin(place: Place, { db, ended }: { readonly db: Db; readonly ended: () => void }): Thread {
   const pending = new Map<number, Pending>();
-  const worker = new Worker(new URL("thread.ts", import.meta.url), { workerData: place });
+  const worker = new Worker(new URL("./thread.ts", import.meta.url), { workerData: place });
   worker.unref();
   let last = 0;
   worker.on("message", (said: Said) => {
@@ -158,7 +176,8 @@ function begin(place: Place, { db, ended }: { readonly db: Db; readonly ended: (
     pending.delete(said.id);
     if (pending.size === 0) worker.unref();
     if (said.kind === "done") waiting?.resolve(said.value);
-    else waiting?.reject(said.status === undefined ? new Error(said.text) : new HttpError(said.status, said.text));
+    else if (said.status === undefined) waiting?.reject(new Error(said.text));
+    else waiting?.reject(new HttpError(said.status, said.text, said.retry_after_s));
   });
   // An error is followed by the exit.
   worker.on("error", () => undefined);

@@ -5,6 +5,7 @@ import { evaluateRound } from "../events/evaluator.ts";
 import { HttpError } from "../base/errors.ts";
 import type { Service } from "../http/operation.ts";
 import { callerOf } from "../accounts/keys.ts";
+import { admit } from "../http/guesses.ts";
 import { tellOfMails } from "../accounts/mail.ts";
 import { takeUplink } from "../ingest/uplink.ts";
 import { isUnavailable } from "../storage/postgres/line.ts";
@@ -40,6 +41,7 @@ port.on("message", (message: "end" | { readonly id: number; readonly asked: Aske
 async function carryOut(asked: Asked): Promise<unknown> {
   if (asked.kind === "evaluate") return alone(() => evaluateRound({ db, now: () => asked.now }, end.signal));
   if (asked.kind === "caller") return callerOf(db, asked.authorization, asked.now);
+  if (asked.kind === "admit") return admit(db, asked.request, asked.now);
   if (asked.kind === "uplink") return takeUplink(db, asked.uplink);
   const { method, path, call, plain, strict, mqttUrl, mqttWsUrl } = asked;
   const operation = OPERATIONS.find((one) => one.method === method && one.path === path);
@@ -61,8 +63,10 @@ async function alone(round: () => Promise<string[]>): Promise<string[]> {
   }
 }
 
-function failureOf(error: unknown): { readonly status: number | undefined; readonly text: string } {
+function failureOf(error: unknown): Pick<Extract<Said, { kind: "failed" }>, "status" | "text" | "retry_after_s"> {
   if (isUnavailable(error)) return { status: 503, text: "the database can't be reached: ask again" };
-  if (error instanceof HttpError) return { status: error.status, text: error.message };
+  if (error instanceof HttpError) {
+    return { status: error.status, text: error.message, retry_after_s: error.retry_after_s };
+  }
   return { status: undefined, text: error instanceof Error ? (error.stack ?? error.message) : String(error) };
 }

@@ -48,22 +48,21 @@ function list(call: Call): Answer {
 
 function create(call: Call): Answer {
   const body = parseBody(createShape, call.body);
+  const id = inTransaction(call.service.db, () => createAccount(call, body));
+  return created(shape(call.service.db, accountOf(call, id)));
+}
+
+/** Stores an account under the caller's, with a default region. Returns its id. */
+export function createAccount(call: Call, body: z.output<typeof createShape>): string {
   const { db } = call.service;
-  const account = {
-    id: randomUUID(),
-    name: body.name,
-    customer_type: body.customer_type ?? null,
-    primary_industry: body.primary_industry ?? null,
-  };
-  inTransaction(db, () => {
-    const sql =
-      "INSERT INTO accounts (id, parent_id, name, customer_type, primary_industry, created_at) VALUES (?, ?, ?, ?, ?, ?)";
-    const { id, name, customer_type, primary_industry } = account;
-    run(db, sql, id, call.caller.account_id, name, customer_type, primary_industry, call.now);
-    const region = "INSERT INTO regions (id, account_id, name, is_default) VALUES (?, ?, 'Default', 1)";
-    run(db, region, randomUUID(), account.id);
-  });
-  return created(shape(db, account));
+  const id = randomUUID();
+  const sql =
+    "INSERT INTO accounts (id, parent_id, name, customer_type, primary_industry, created_at) VALUES (?, ?, ?, ?, ?, ?)";
+  const { name, customer_type = null, primary_industry = null } = body;
+  run(db, sql, id, call.caller.account_id, name, customer_type, primary_industry, call.now);
+  const region = "INSERT INTO regions (id, account_id, name, is_default) VALUES (?, ?, 'Default', 1)";
+  run(db, region, randomUUID(), id);
+  return id;
 }
 
 function update(call: Call): Answer {

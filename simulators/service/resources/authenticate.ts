@@ -15,7 +15,13 @@ const bodyShape = z.union([
 
 /** POST /api/authenticate: an API key, or e-mail and password, for a session token, to be sent as "Bearer <token>". */
 export const authenticate: readonly Operation[] = [
-  { method: "POST", path: "/api/authenticate", body: bodyShape, handle: signIn },
+  {
+    method: "POST",
+    path: "/api/authenticate",
+    body: bodyShape,
+    hashes: (body) => typeof body === "object" && body !== null && "password" in body,
+    handle: signIn,
+  },
 ];
 
 async function signIn(call: Call): Promise<Answer> {
@@ -33,13 +39,12 @@ function withKey({ service, now }: Call, key: string): Session {
   return openSession(service.db, caller.key_id, now);
 }
 
-async function withPassword({ service, now }: Call, email: string, password: string): Promise<Session> {
-  const guesser = email.toLowerCase();
-  const guesses = passwordGuesses(service.db);
-  guesses.check(guesser, now);
+async function withPassword({ service, address, now }: Call, email: string, password: string): Promise<Session> {
+  const guesses = passwordGuesses(service.db, { email, address });
+  guesses.check(now);
   const user = row<UserRow>(service.db, "SELECT * FROM users WHERE email = ?", email.toLowerCase());
   if (!(await isPassword(user?.password, password)) || user === undefined) {
-    guesses.wrong(guesser, now);
+    guesses.wrong(now);
     throw new HttpError(401, "e-mail or password is not valid");
   }
   return openUserSession(service.db, user.id, now);

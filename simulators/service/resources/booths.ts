@@ -6,12 +6,13 @@ import { parseBody } from "../http/body.ts";
 import { select } from "../http/list.ts";
 import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { type Envelope, envelope, pagingParams, windowParams } from "../http/query.ts";
-import type { BoothRow } from "../provisioning/rows.ts";
+import { HttpError } from "../base/errors.ts";
+import { type BoothRow, isHolder } from "../provisioning/rows.ts";
 import { BOOTH_FIELDS, boothFields } from "./booth-fields.ts";
 import { boothOf, boothsOf, calendarOf, figuresOf, inTurns } from "./common.ts";
 import { isLarge, standingAmong, type StandingBooth, standingBooths, standingFields } from "./large-fleet.ts";
 
-const SIZES = [
+export const SIZES = [
   "bay_count",
   "brand_name",
   "burner_size",
@@ -22,7 +23,15 @@ const SIZES = [
   "width",
 ] as const;
 const size = z.union([z.string().max(100), z.number().transform(String), z.null()]).optional();
-const sizesShape = z.looseObject(Object.fromEntries(SIZES.map((name) => [name, size])));
+/** A whole number, as text too. */
+const bays = z
+  .union([z.string(), z.number().transform(String), z.null()])
+  .refine((text) => text === null || /^[1-9]\d?$/.test(text), "a whole number from 1 to 99 is needed")
+  .optional();
+export const sizesShape = z.looseObject({
+  ...Object.fromEntries(SIZES.map((name) => [name, size])),
+  bay_count: bays,
+});
 
 /** GET /api/booths and /api/booths/{id}. `search`: part of serial number or name; unknown `includes` are ignored. */
 export const booths: readonly Operation[] = [
@@ -75,6 +84,8 @@ function namedBooths(call: Call): Pick<BoothRow, "id" | "serial_number" | "name"
 /** Only the eight size and brand fields are taken; every other field is ignored. */
 function update(call: Call): Answer {
   const booth = boothOf(call);
+  if (call.caller.scope === "gateway" && !isHolder(call.service.db, call.caller, booth.id))
+    throw new HttpError(403, "this key belongs to a gateway that doesn't hold the booth");
   const body = parseBody(sizesShape, call.body) as Readonly<Record<string, string | null | undefined>>;
   const given = SIZES.filter((name) => body[name] !== undefined);
   inTransaction(call.service.db, () => {

@@ -12,7 +12,8 @@ import { zoneExists } from "../base/zone.ts";
 import { facilityFigures, INCLUDED_FIELDS } from "./facility-includes.ts";
 import { regionsOf } from "./regions.ts";
 
-const TEXTS = "address_line_1 address_line_2 city state zipcode climate_control square_ft store_number type".split(" ");
+export const TEXTS =
+  "address_line_1 address_line_2 city state zipcode climate_control square_ft store_number type".split(" ");
 
 type FacilityRow = Readonly<Record<string, unknown>> & {
   working_hours: string;
@@ -48,7 +49,7 @@ const COLUMNS = [
 
 const text = z.string().max(200).nullish();
 const clock = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/);
-const DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
+export const DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
 const hours = z.array(z.strictObject({ day: z.enum(DAYS), enabled: z.boolean(), start: clock, stop: clock })).max(50);
 const shape = z.looseObject({
   tz: z.string().max(100).refine(zoneExists, "unknown time zone"),
@@ -60,7 +61,8 @@ const shape = z.looseObject({
   longitude: z.number().min(-180).max(180).nullish(),
 });
 
-const createShape = shape.required({ name: true });
+export const createShape = shape.required({ name: true });
+type NewFacility = z.output<typeof createShape>;
 
 /** Facilities of the account; `tz` is required on create and update, and must exist. A list has what `includes` asks for. */
 export const facilities: readonly Operation[] = [
@@ -70,9 +72,9 @@ export const facilities: readonly Operation[] = [
   { method: "PUT", path: "/api/facilities/:id", body: shape, handle: update },
 ];
 
-type FacilityFields = Readonly<Record<string, unknown>>;
+export type FacilityFields = Readonly<Record<string, unknown>>;
 
-function facilitiesOf(call: Call): FacilityFields[] {
+export function facilitiesOf(call: Call): FacilityFields[] {
   const sql = `SELECT ${COLUMNS.map((name) => `f.${name}`).join(", ")}, r.name AS region_name, a.name AS account_name
     FROM facilities f JOIN regions r ON r.id = f.region_id JOIN accounts a ON a.id = f.account_id WHERE f.account_id = ? ORDER BY f.name, f.id`;
   return rows<FacilityRow>(call.service.db, sql, call.caller.account_id).map((found) => {
@@ -106,31 +108,43 @@ async function list(call: Call): Promise<Answer> {
 
 function create(call: Call): Answer {
   const body = parseBody(createShape, call.body);
-  const id = randomUUID();
-  const region = body.region_id ?? regionsOf(call.service.db, call.caller.account_id)[0]?.id ?? "";
-  inTransaction(call.service.db, () => {
-    checkRegion(call, region);
-    const sql = `INSERT INTO facilities (id, account_id, region_id, name, tz, working_hours, created_at, updated_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
-    const working = JSON.stringify(body.working_hours ?? []);
-    run(call.service.db, sql, id, call.caller.account_id, region, body.name, body.tz, working, call.now, call.now);
-    setFields(call, id, body);
+  const region_id = body.region_id ?? regionsOf(call.service.db, call.caller.account_id)[0]?.id ?? "";
+  const id = inTransaction(call.service.db, () => {
+    checkRegion(call, region_id);
+    return insertFacility(call, { ...body, region_id });
   });
   return created(facilityOf(call, id));
+}
+
+/** Stores a new facility of the caller's account and returns its id. The caller has checked the region. */
+export function insertFacility(call: Call, body: NewFacility & { readonly region_id: string }): string {
+  const id = randomUUID();
+  const sql = `INSERT INTO facilities (id, account_id, region_id, name, tz, working_hours, created_at, updated_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+  const working = JSON.stringify(body.working_hours ?? []);
+  const { name, tz, region_id } = body;
+  run(call.service.db, sql, id, call.caller.account_id, region_id, name, tz, working, call.now, call.now);
+  setFields(call, id, body);
+  return id;
 }
 
 /** tz is required here too; what isn't given stays. New hours are in force from now on. */
 function update(call: Call): Answer {
   const before = facilityOf(call);
-  const id = String(before["id"]);
   const body = parseBody(shape, call.body);
   inTransaction(call.service.db, () => {
     if (body.region_id !== undefined) checkRegion(call, body.region_id);
-    const hours = body.working_hours ?? before["working_hours"];
-    keepHours(call.service.db, id, { tz: body.tz, working_hours: JSON.stringify(hours), now: call.now });
-    setFields(call, id, body);
+    changeFacility(call, before, body);
   });
   return ok(facilityOf(call));
+}
+
+/** Changes the given fields. The former zone and hours stay in force for the time before. */
+export function changeFacility(call: Call, before: FacilityFields, body: z.output<typeof shape>): void {
+  const id = String(before["id"]);
+  const hours = body.working_hours ?? before["working_hours"];
+  keepHours(call.service.db, id, { tz: body.tz, working_hours: JSON.stringify(hours), now: call.now });
+  setFields(call, id, body);
 }
 
 function checkRegion(call: Call, id: string): void {

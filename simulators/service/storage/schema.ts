@@ -155,4 +155,20 @@ ALTER TABLE api_keys ADD COLUMN bcrypt TEXT;
 CREATE VIEW broker_users AS SELECT gateway_id, created_at, expires_at, revoked_at, pbkdf2, bcrypt FROM api_keys
   WHERE scope = 'gateway' AND pbkdf2 IS NOT NULL;
 `,
+  `
+ALTER TABLE api_keys ADD COLUMN created_by TEXT REFERENCES users(id);
+ALTER TABLE api_keys ADD COLUMN created_by_key TEXT;
+ALTER TABLE api_keys ADD COLUMN created_in TEXT;
+UPDATE api_keys SET created_by = user_id, created_in = coalesce(
+  CASE WHEN user_id IS NULL AND gateway_id IS NULL THEN (SELECT parent_id FROM accounts WHERE id = account_id) END, account_id);
+CREATE TABLE guesses (guesser TEXT PRIMARY KEY, since INTEGER NOT NULL, wrong INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX guesses_by_age ON guesses (since);
+CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE link_mails (
+  user_id TEXT PRIMARY KEY REFERENCES users(id), kind TEXT NOT NULL, asked_at INTEGER NOT NULL, due_at INTEGER NOT NULL) WITHOUT ROWID;
+`,
+  `
+ALTER TABLE streams ADD COLUMN lacks_below INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE streams ADD COLUMN asked_by TEXT;
+`,
 ];

@@ -274,7 +274,7 @@ export function lateAnswers() {
           isSame(late, read) || late.code !== read.code || (late.isReadable && dataBytes(late) !== dataBytes(read)),
       ),
     /**
-     * Returns the time until which an answer to an earlier copy of this request can still arrive. Within one poll, that answer is as good
+     * Returns the time until which an answer to an earlier, equal request can still arrive. Within one poll, that answer is as good
      * as the newest. In a later poll, it would show old values as new ones.
      */
     sameUntil: (read: AskedRead): number =>

@@ -103,7 +103,7 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
   // Casts the request, because the library's parameter type excludes some requests that it accepts.
   const perform: Perform = (...asked) =>
     channel.performMessageTransaction(...(asked as unknown as Parameters<typeof channel.performMessageTransaction>));
-  const begin = ({ slot, ms, what, survives = false }: Waiting, act: () => void): Promise<Response | null> => {
+  const begin = ({ slot, ms, what, survives = false }: Waiting, action: () => void): Promise<Response | null> => {
     if (ended !== null || pending.has(slot)) {
       return Promise.reject(ended ?? new LinkError("config", message("plc.setup.under_way")));
     }
@@ -115,7 +115,7 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
     };
     pending.set(slot, { ...answer, timer: setTimeout(late, ms) });
     try {
-      act();
+      action();
     } catch (cause) {
       end(new LinkError("config", message("plc.opcua.not_sent"), cause));
     }

@@ -135,17 +135,17 @@ async function connectSession(connecting: Connecting, password: string | null): 
     if (!address.allow_insecure) throw new LinkError("config", message("plc.opcua.needs_allow"));
     const channel = newChannel({ policy });
     await channel.open();
-    return openSession(opcua, channel, { address, own: null, serverCertificate: null, idle_ms, password });
+    return openSession(opcua, channel, { address, identity: null, serverCertificate: null, idle_ms, password });
   }
   const offers = await discover(opcua, endpoint, newChannel({ policy: "None" }));
   const server = judgeServer(offers, address, now);
   pki.noteServer(endpoint, fingerprintOf(server.raw), server.validToDate.getTime());
-  const own = await pki.own();
-  const channel = newChannel({ policy, certificate: server.raw, keys: own.keys });
+  const identity = await pki.own();
+  const channel = newChannel({ policy, certificate: server.raw, keys: identity.keys });
   await channel.open().catch((error: unknown) => {
-    throw refusedByServer(error, own.fingerprint);
+    throw refusedByServer(error, identity.fingerprint);
   });
-  return openSession(opcua, channel, { address, own, serverCertificate: server.raw, idle_ms, password });
+  return openSession(opcua, channel, { address, identity, serverCertificate: server.raw, idle_ms, password });
 }
 
 async function discover(opcua: Opcua, endpoint: string, channel: Channel): Promise<readonly Offer[]> {

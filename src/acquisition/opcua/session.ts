@@ -10,7 +10,7 @@ import { type OwnIdentity, parseCertificate, readCertificateFile, readKeyOf, rea
 interface SessionOptions {
   readonly address: OpcuaAddress;
   /** The gateway's certificate and key; null with policy None. */
-  readonly own: OwnIdentity | null;
+  readonly identity: OwnIdentity | null;
   /** The server's pinned certificate, DER; null with policy None. */
   readonly serverCertificate: Buffer | null;
   /** Time for which the server keeps a session without requests. */
@@ -74,18 +74,22 @@ export async function openSession(opcua: Opcua, channel: Channel, options: Sessi
 }
 
 /** Signs the server's nonce, which proves that the gateway owns its certificate. */
-async function signatureOf(opcua: Opcua, { address, own, serverCertificate }: SessionOptions, serverNonce: Buffer) {
-  if (own === null) return {};
+async function signatureOf(
+  opcua: Opcua,
+  { address, identity, serverCertificate }: SessionOptions,
+  serverNonce: Buffer,
+) {
+  if (identity === null) return {};
   const policy = opcua.SecurityPolicy[address.security_policy];
-  const key = own.keys.getPrivateKey();
+  const key = identity.keys.getPrivateKey();
   const clientSignature = await opcua.computeSignatureAsync(serverCertificate, serverNonce, key, policy);
   return clientSignature === undefined ? {} : { clientSignature };
 }
 
-function createRequest(opcua: Opcua, { address, own, idle_ms }: SessionOptions, nonce: Buffer): Request {
+function createRequest(opcua: Opcua, { address, identity, idle_ms }: SessionOptions, nonce: Buffer): Request {
   return new opcua.CreateSessionRequest({
     clientDescription: {
-      applicationUri: own?.uri ?? "urn:booth-gateway",
+      applicationUri: identity?.uri ?? "urn:booth-gateway",
       productUri: "urn:booth-gateway",
       applicationName: { text: "booth-gateway" },
       applicationType: opcua.ApplicationType.Client,
@@ -93,7 +97,7 @@ function createRequest(opcua: Opcua, { address, own, idle_ms }: SessionOptions, 
     endpointUrl: address.endpoint,
     sessionName: "booth-gateway",
     clientNonce: nonce,
-    ...(own === null ? {} : { clientCertificate: own.keys.getCertificate() }),
+    ...(identity === null ? {} : { clientCertificate: identity.keys.getCertificate() }),
     requestedSessionTimeout: idle_ms,
     maxResponseMessageSize: 0,
   });
@@ -102,13 +106,13 @@ function createRequest(opcua: Opcua, { address, own, idle_ms }: SessionOptions, 
 function checkServer(
   opcua: Opcua,
   created: CreateSessionAnswer,
-  { address, own, serverCertificate, nonce }: SessionOptions & { readonly nonce: Buffer },
+  { address, identity, serverCertificate, nonce }: SessionOptions & { readonly nonce: Buffer },
 ): void {
-  if (serverCertificate === null || own === null) return;
+  if (serverCertificate === null || identity === null) return;
   const same = parseCertificate(created.serverCertificate).raw.equals(serverCertificate);
   const policy = opcua.SecurityPolicy[address.security_policy];
   const signature = created.serverSignature;
-  const proved = opcua.verifySignature(own.keys.getCertificate(), nonce, signature, serverCertificate, policy);
+  const proved = opcua.verifySignature(identity.keys.getCertificate(), nonce, signature, serverCertificate, policy);
   if (!same || !proved) throw new LinkError("malformed", message("plc.opcua.unproved"));
   if (created.serverNonce.length < NONCE_BYTES) throw new LinkError("malformed", message("plc.opcua.short_nonce"));
 }

@@ -166,12 +166,12 @@ export function notificationsOf(
     }
     if (isData) expected = sequence === LAST_SEQUENCE ? 1 : sequence + 1;
   };
-  const put = (handle: number, raw: RawValue): void => {
+  const addValue = (handle: number, raw: RawValue): void => {
     if (handle === NAMESPACES_HANDLE) checkNamespaces(namespaces, raw.value);
     else held.set(handle, raw);
   };
   return {
-    put,
+    put: addValue,
     /** Handles a publish response. Returns the sequence number to acknowledge, or null. Throws a LinkError if a notification is lost. */
     take: ({ subscriptionId, notificationMessage }: PublishAnswer): number | null => {
       const { sequenceNumber, notificationData } = notificationMessage;
@@ -185,7 +185,7 @@ export function notificationsOf(
         if (!(one instanceof opcua.DataChangeNotification)) {
           throw new LinkError("malformed", message("plc.opcua.odd_notification"));
         }
-        for (const { clientHandle, value } of one.monitoredItems ?? []) put(clientHandle, rawOf(opcua, value));
+        for (const { clientHandle, value } of one.monitoredItems ?? []) addValue(clientHandle, rawOf(opcua, value));
       }
       return data.length > 0 ? sequenceNumber : null;
     },

@@ -205,9 +205,9 @@ function follows(tag: TagParameters, before: Seen, now: Seen): boolean {
   const step = tag.counter?.step ?? 0;
   const rate = maxRateOf(tag, NO_PARAMETERS);
   const hours = Math.max(0, now.mono - before.mono) / HOUR_MS;
-  const room = rate === undefined ? Infinity : step + rate * hours * RATE_SLACK;
+  const allowedRise = rate === undefined ? Infinity : step + rate * hours * RATE_SLACK;
   const delta = now.value - before.value;
-  return delta >= 0 && delta <= room + step * 1e-6;
+  return delta >= 0 && delta <= allowedRise + step * 1e-6;
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { ClockRecord } from "../../domain/record.ts";
-import type { KnownOffset, Way } from "../../domain/service-time.ts";
+import type { KnownOffset, TimeSource } from "../../domain/service-time.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 
 /** The service's clock according to one answer. */
 export interface Heard {
-  readonly way: Way;
+  readonly source: TimeSource;
   readonly mono: Milliseconds;
   /** The service's time minus monotonic time. */
   readonly offset: Milliseconds;
@@ -33,11 +33,11 @@ export function isPlausible(time: EpochMs): boolean {
 
 /** Adds an answer. If several answers of a channel arrive in quick succession, only the first and the last are kept. */
 export function withHeard(list: readonly Heard[], one: Heard): readonly Heard[] {
-  const own = list.filter(({ way }) => way === one.way);
+  const own = list.filter(({ source }) => source === one.source);
   const [before, last] = own.slice(-2);
   const crowded = before !== undefined && last !== undefined && last.mono - before.mono < APART_MS;
   const kept = [...(crowded ? own.slice(0, -1) : own), one].slice(-MAX_KEPT);
-  return [...list.filter(({ way }) => way !== one.way), ...kept].sort((a, b) => a.mono - b.mono);
+  return [...list.filter(({ source }) => source !== one.source), ...kept].sort((a, b) => a.mono - b.mono);
 }
 
 /**
@@ -56,11 +56,11 @@ export function agreedOffset(list: readonly Heard[], now: Milliseconds): Millise
     apart += 1;
     next = mono;
   }
-  const up = new Set(list.filter(({ mono }) => now - mono <= UP_MS).map(({ way }) => way));
-  const isWhole = [...up].every((way) => run.some((one) => one.way === way));
+  const up = new Set(list.filter(({ mono }) => now - mono <= UP_MS).map(({ source }) => source));
+  const isWhole = [...up].every((source) => run.some((one) => one.source === source));
   if (apart < ANSWERS || !isWhole) return null;
   // Prefers an ack, because it has milliseconds. The Date header of HTTP has only seconds.
-  return (run.find(({ way }) => way === "ack") ?? newest).offset;
+  return (run.find(({ source }) => source === "ack") ?? newest).offset;
 }
 
 /** Least difference between wall clock and elapsed time that means that the wall clock was set. */

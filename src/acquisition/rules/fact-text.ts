@@ -3,7 +3,7 @@ import type { Milliseconds } from "../../domain/units.ts";
 
 const minutes = (ms: Milliseconds): string => `${Math.round(ms / 60_000)} min`;
 
-/** Describes a derived fact for the log. Returns null for stages and hours, which are too many to log. */
+/** Describes a derived fact for the log. Returns null for stages, hours and records, which are too many to log. */
 export function factText(fact: Fact): string | null {
   switch (fact.kind) {
     case KIND.cycle: {
@@ -27,6 +27,8 @@ export function factText(fact: Fact): string | null {
         : `incident ${fact.value.check} at ${fact.value.tag_name} is over`;
     case KIND.stage:
     case KIND.hour:
+    case KIND.filterDay:
+    case KIND.bake:
       return null;
   }
 }

@@ -16,7 +16,7 @@ export const PROFILE_TABLE = [
         choices: {
           new: "starts the profile WHAT with the protocol settings of a PLC family (--from)",
           import:
-            "imports the register list WHAT: an export of CLICK, Productivity, Connected Components or TIA, or a list of address, name and type",
+            "imports the list WHAT: CSV or XLSX with address, name and type (CLICK, Productivity, Do-more, Connected Components, TIA, Kepware), Ignition (JSON), Home Assistant or evcc (YAML), Telegraf (TOML), a SunSpec model (JSON), OPC UA NodeSet2 or CODESYS symbols (XML)",
           browse: "adds the variables of an OPC UA server as tags, all or those below WHAT",
           add: "adds the tag WHAT at an address (--at), matched by the value on the machine's display (--expect)",
           learn:
@@ -38,12 +38,16 @@ export const PROFILE_TABLE = [
       "from FAMILY": "new: a shipped profile, a family (click, micro800, s7), modbus or opcua (default modbus)",
       "at ADDRESS": "add: the address as in the manual: 428673, 4x0001, holding:28672, or a node",
       "expect VALUE": "add: the value that the machine's display shows now: a number, a text, on or off",
-      "type TYPE,...": "add: the data type, if known",
+      "type TYPE,...": "add: the data type, if known; import: the type of all rows, if the list has no types",
       "with KEY=VALUE,...": "add: further keys of the tag, such as role=gas,unit=therm",
       "host HOST": "the PLC (default: the booth's PLC in the configuration)",
       "port PORT": `its Modbus TCP port (default: the booth's, else ${MODBUS_PORT})`,
       rtu: "use RTU frames over TCP at --host",
       "unit N": "its unit id (default: the booth's or the profile's)",
+      "columns LETTER=KIND,...":
+        "import: the kind of columns that aren't recognized, e.g. A=name,C=address,D=type; none: not used",
+      "rows LINE,FIRST-LAST,...": "import: only these lines of the list, e.g. 2,5-20",
+      "device NAME": "import: CODESYS: the device's name below DeviceSet in the server",
       "base 0|1": "import: the number of a table's first register in the list",
       "table TABLE": "import: the table of register numbers without one, holding or input",
       "bit-table TABLE": "import: the table of bit numbers without one, coil or discrete",

@@ -177,7 +177,7 @@ async function sendOnce<T>(host: Host, request: HttpRequest, parse: Parse<T>): P
     // Uses only the service's own time. A proxy in front of the service answers with an error or a redirect, and its clock may be wrong.
     const isOwn = (status >= 200 && status < 300) || status === 404;
     const time = isOwn ? dateOf(headers["date"]) : null;
-    if (time !== null) host.service_time.heard({ way: "http", time, sent, received: clock.mono() });
+    if (time !== null) host.service_time.heard({ source: "http", time, sent, received: clock.mono() });
     const outcome = answerOf(answer, parse, clock.wall());
     if (outcome.kind === "keep") host.trouble = outcome.reason;
     return outcome;

@@ -349,7 +349,7 @@ export function handleAck(
       if (ack.window !== null) acking.window = Math.min(MAX_WINDOW, Math.max(1, ack.window));
       acking.takes = ack.takes;
       if (ack.server_time !== null)
-        service_time.heard({ way: "ack", time: ack.server_time, sent: pending.sent, received: clock.mono() });
+        service_time.heard({ source: "ack", time: ack.server_time, sent: pending.sent, received: clock.mono() });
     }
     pending.settle(outcome);
   }

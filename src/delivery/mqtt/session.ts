@@ -31,8 +31,8 @@ interface SessionOptions {
 }
 
 /** Runs `act` after a time, measured by real timers because the broker answers in real time. Returns a function that cancels it. */
-function after(ms: Milliseconds, act: () => void): () => void {
-  const timer = setTimeout(act, ms).unref();
+function after(ms: Milliseconds, action: () => void): () => void {
+  const timer = setTimeout(action, ms).unref();
   return () => clearTimeout(timer);
 }
 

@@ -95,7 +95,7 @@ export function passConflicts(fold: Fold, jump_ms: Milliseconds): void {
   }
 }
 
-/** Returns whether the contradiction with this tag lasts at the present instant. */
+/** Returns whether another tag still contradicts this tag. */
 export function isContradicted(state: DeriveState, tag: TagName): boolean {
   const { checks, clock } = state;
   return checks.conflicts[tag] !== undefined && contradictionOf(checks, tag)?.holds(state, clock.now) === true;

@@ -4,6 +4,7 @@ import { HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import { recentMs } from "../hours.ts";
 import { isIn, tagWithRole } from "../parameters.ts";
+import { changeSheet } from "../sheet.ts";
 import { type DeriveState, type FilterState, type Fold, type Installation, writeFact } from "../state.ts";
 import { newInstallation, restoreWithoutEntry, usedMinutes, withAndWithout } from "./installation.ts";
 import {
@@ -163,6 +164,7 @@ export function counterOffsets({ filters }: DeriveState): Partial<Record<FilterT
 export function replaceFilter(fold: Fold, type: FilterType, next: Installation): void {
   const filter = fold.state.filters[type];
   if (filter === undefined) return;
+  changeSheet(fold.state, type, next.installed_at);
   const old = filter.current;
   if (old.source === "assumed" && next.installed_at <= old.installed_at) {
     // Writes no record of the removed filter, because nothing is known about it: the change was before first contact.

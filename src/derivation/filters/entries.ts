@@ -3,6 +3,7 @@ import type { FilterEntry } from "../../domain/entry.ts";
 import type { FilterService, Stored, VoidRecord } from "../../domain/record.ts";
 import type { EpochMs, Seq } from "../../domain/units.ts";
 import { tagsWithRole } from "../parameters.ts";
+import { changeSheet } from "../sheet.ts";
 import type { DeriveState, EntryState, Fold, Installation } from "../state.ts";
 import { DOUBLE_PRESS_MS, replaceFilter, SAME_CHANGE_MS, shareRecentUse, writeService } from "./changes.ts";
 import { newInstallation, restoreWithoutEntry, UNDO_MS, withoutEntry } from "./installation.ts";
@@ -76,6 +77,7 @@ function datePresent(
   const { filters, clock } = fold.state;
   const filter = filters[type];
   if (filter === undefined) return;
+  changeSheet(fold.state, type, entered.installed_at);
   const unused = { plc: null, overuse: [], overuse_in_use_ms: 0, overuse_cycles: 0 };
   filter.current = { ...filter.current, ...entered, known: true, ...unused };
   if (isOverLimit(filter.current, clock.now)) startOveruse(filter.current, clock.now);
@@ -88,7 +90,9 @@ export function undoEntry(fold: Fold, { value: { seq } }: VoidRecord): void {
   const type = FILTER_TYPES.find((one) => filters[one]?.entry?.seq === seq);
   const filter = type === undefined ? undefined : filters[type];
   if (type === undefined || !filter?.entry) return;
+  const { installed_at } = filter.current;
   if (clock.now - filter.entry.at > UNDO_MS || !restoreWithoutEntry(filter)) return;
+  changeSheet(fold.state, type, installed_at);
   if (filter.current.installed_at <= clock.now) writeService(fold, type);
   const entry = fold.state.entries?.find((one) => one.seq === seq);
   if (entry !== undefined) entry.outcome = "undone";

@@ -2,6 +2,7 @@ import { FILTER_TYPES, type FilterType } from "../../domain/booth.ts";
 import { inFigureUnit } from "../../domain/parameters.ts";
 import type { EpochMs, Milliseconds, TagName } from "../../domain/units.ts";
 import { tagsWithRole, tagWithRole } from "../parameters.ts";
+import { addSheetDrop } from "../sheet.ts";
 import type { DeriveState, Installation, OpenStage, PressureState, Sampled } from "../state.ts";
 import { withAndWithout } from "./installation.ts";
 import { isOverPressure, startOveruse } from "./overuse.ts";
@@ -47,22 +48,24 @@ export function endSpray(state: DeriveState, span: Span): void {
   const fans = tagWithRole(parameters, "fan_speed");
   for (const type of FILTER_TYPES) {
     const [tag] = tagsWithRole(parameters, "filter_pressure", type);
-    const pascal = tag === undefined ? null : medianDrop(samples, { tag, fans }, span);
-    if (pascal === null) continue;
+    const measured = tag === undefined ? null : medianDrop(samples, { tag, fans }, span);
+    if (measured === null) continue;
+    const { pascal, highest, ms } = measured;
     const baseline = parameters.filters[type]?.baseline_pa ?? null;
     enterDrop(state, type, { drop: { end: span.end, pascal }, baseline });
+    addSheetDrop(state, type, [span.end, highest, pascal, ms]);
   }
   for (const sampled of Object.values(samples)) {
     while (sampled[1] !== undefined && sampled[1][0] <= span.end) sampled.shift();
   }
 }
 
-/** Returns the median over time of the drops at stable, full fan speed; null: such drops cover less than 3 min. */
+/** Returns median over time and highest of the drops at stable, full fan speed; null: such drops cover less than 3 min. */
 function medianDrop(
   samples: DeriveState["samples"],
   { tag, fans }: { tag: TagName; fans: TagName | undefined },
   { start, end }: Span,
-): number | null {
+): { readonly pascal: number; readonly highest: number; readonly ms: Milliseconds } | null {
   const pieces = valuesIn(samples[tag], { start: start + SETTLING_MS, end }).flatMap((piece) => {
     if (fans === undefined) return [piece];
     const full = valuesIn(samples[fans], piece).filter(({ value }) => value >= FULL_FANS);
@@ -71,11 +74,13 @@ function medianDrop(
   const total = pieces.reduce((sum, piece) => sum + piece.end - piece.start, 0);
   if (total < ENOUGH_MS) return null;
   let passed = 0;
-  for (const piece of pieces.sort((a, b) => a.value - b.value)) {
+  const sorted = pieces.sort((a, b) => a.value - b.value);
+  const median = sorted.find((piece) => {
     passed += piece.end - piece.start;
-    if (passed * 2 >= total) return piece.value;
-  }
-  return null;
+    return passed * 2 >= total;
+  });
+  const highest = sorted.at(-1);
+  return median && highest ? { pascal: median.value, highest: highest.value, ms: total } : null;
 }
 
 /** Returns the good values inside the span, each with the time for which it was valid. */

@@ -2,6 +2,7 @@ import type { Mode } from "../../domain/booth.ts";
 import { type CycleResult, KIND } from "../../domain/record.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import { endBake, leaveBakeStage } from "../bakes.ts";
 import { countCycle } from "../filters/filters.ts";
 import { addCycle } from "../hours.ts";
 import { isIn } from "../parameters.ts";
@@ -40,6 +41,7 @@ function enterRunStage(fold: Fold, bay: BayState, { mode, start }: Pick<OpenStag
     if (bay.cycle !== null && pause.no_data_from !== null) bay.cycle.gap = true;
   }
   bay.run = { last_mode: mode, pause: null };
+  if (mode === "spray" || mode === "flash") endBake(fold, bay, "spray");
   if (mode === "spray") bay.cycle ??= { start, spray_ms: 0, bake_ms: 0, gap: false };
 }
 
@@ -48,6 +50,7 @@ function enterFault(fold: Fold, bay: BayState, { mode, start }: Pick<OpenStage, 
   const pause = bay.run?.pause ?? null;
   // Ignores a fault after a longer silence, because it is then unknown how the run ended.
   const isEnd = pause === null || start - pause.since < BREAK_MS;
+  if (isEnd && (mode === "fault" || mode === "estop")) endBake(fold, bay, mode);
   if (isEnd && bay.cycle !== null && (mode === "fault" || mode === "estop")) {
     bay.cycle.gap ||= pause !== null && pause.no_data_from !== null;
     closeCycle(fold, bay, { end: start, result: "aborted", reason: mode });
@@ -78,6 +81,7 @@ function endRun(fold: Fold, bay: BayState, at: EpochMs): void {
   else if (bake_ms > 0) closeCycle(fold, bay, { end, result: "short_bake" });
   else if (spray_ms >= SPRAY_DONE_MS) closeCycle(fold, bay, { end, result: "complete_no_bake" });
   else closeCycle(fold, bay, { end, result: "aborted", reason: "short" });
+  endBake(fold, bay, no_data_from === null ? "run" : "no_data");
   bay.run = null;
 }
 
@@ -85,6 +89,7 @@ function endRun(fold: Fold, bay: BayState, at: EpochMs): void {
 export function leaveStage(fold: Fold, bay: BayState, { stage, next }: { stage: ClosedStage; next: Mode }): void {
   const { mode, end } = stage;
   const length = end - stage.start;
+  leaveBakeStage(fold, bay, stage);
   if (bay.cycle !== null) {
     if (mode === "spray") bay.cycle.spray_ms += length;
     if (mode === "bake") bay.cycle.bake_ms += length;

@@ -8,6 +8,7 @@ import { useFilters } from "../filters/filters.ts";
 import { endSpray } from "../filters/pressure.ts";
 import { addTime } from "../hours.ts";
 import { pollIntervalMs } from "../parameters.ts";
+import { addSheetTime } from "../sheet.ts";
 import {
   type BayState,
   type ClosedStage,
@@ -167,9 +168,10 @@ function settle(fold: Fold, bay: BayState, { mode, to }: { mode: Mode; to: Epoch
   }
 }
 
-/** Adds a period of the booth whose mode is final to hours, filters and checks. */
+/** Passes a period to hours, filters and checks, once the period's mode can't change anymore. */
 function passSettled(state: DeriveState, settled: Settled): void {
   addTime(state, settled);
+  addSheetTime(state, settled);
   useFilters(state, settled);
   addCheckedTime(state, settled);
 }

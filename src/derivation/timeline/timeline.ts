@@ -1,6 +1,7 @@
 import { modesIn } from "../../domain/mode-bits.ts";
 import { inFigureUnit, type Parameters } from "../../domain/parameters.ts";
 import { KIND, type Reading } from "../../domain/record.ts";
+import { followBakes, passTemperatures } from "../bakes.ts";
 import { checkReadings, continueIncidents, estimateWork, passDay, prepareChecks } from "../checks/checks.ts";
 import { checkPlcClocks, checkSourceTime, checkStep } from "../checks/clocks.ts";
 import { checkBay, checkCross, checkMode, passConflicts } from "../checks/cross.ts";
@@ -13,6 +14,7 @@ import { addWork, writeHours } from "../hours.ts";
 import { reportEvent, resolveExpired } from "../incidents.ts";
 import { loadsOf, MACHINES, noteRules, rawMode, workRate } from "../parameters.ts";
 import { noteCandidates, passCandidates } from "../revisions.ts";
+import { writeSheet } from "../sheet.ts";
 import type { BayState, DeriveState, Fold } from "../state.ts";
 import { addCoverage, finishInstant, passTime } from "./gaps.ts";
 import { judgeReadings } from "./readings.ts";
@@ -31,6 +33,7 @@ export function takeRecord(fold: Fold): void {
     case KIND.coverage:
       addCoverage(state, record);
       passWork(state);
+      passTemperatures(state);
       break;
     case KIND.clock: {
       checkStep(fold, record);
@@ -39,6 +42,7 @@ export function takeRecord(fold: Fold): void {
       break;
     }
     case KIND.parameters:
+      passTemperatures(state);
       applyParameters(fold, record.value);
       passWork(state);
       break;
@@ -64,6 +68,7 @@ export function advance(fold: Fold, instant: Instant): void {
   const before = { ...state.clock };
   finish(fold);
   moveClock(state, record, instant);
+  passTemperatures(state);
   for (const bay of state.bays) {
     passTime(fold, bay, { before, instant });
     // Moves the start of the contradiction with the clock, because a jump of the clock doesn't count as elapsed time.
@@ -79,6 +84,7 @@ function takeReading(fold: Fold, reading: Reading): void {
   const { tag, value, quality } = reading;
   checkSourceTime(fold, reading);
   passWork(state);
+  passTemperatures(state);
   const latest = state.latest[tag];
   if (quality !== "bad" || latest === undefined) state.latest[tag] = { value, at: state.clock.now, quality };
   else latest.quality = quality;
@@ -95,6 +101,7 @@ export function finish(fold: Fold): void {
   }
   judgeReadings(fold, parameters);
   for (const bay of state.bays) finishBay(fold, bay);
+  followBakes(state);
   noteCandidates(state);
   beginFilters(fold);
   samplePressures(state);
@@ -128,6 +135,7 @@ function finishTime(fold: Fold): void {
   passCandidates(fold);
   reportRemovals(fold);
   writeHours(fold);
+  writeSheet(fold);
   passDay(fold);
   continueIncidents(fold);
   resolveExpired(fold);

@@ -202,6 +202,7 @@ export interface MessageArgs<Arg> {
   readonly "service.log.closed": { readonly reason: Arg };
   readonly "service.log.down": { readonly reason: Arg };
   readonly "service.log.new_key": { readonly reason: Arg };
+  readonly "service.log.lacks": { readonly booth: Arg; readonly records: number };
   readonly "certificate.log.own": NoArgs;
   readonly "certificate.log.server": { readonly server: Arg };
   readonly "certificate.log.ended": { readonly whose: Arg; readonly until: Arg; readonly advice: Arg };
@@ -260,6 +261,8 @@ export interface MessageArgs<Arg> {
   readonly "log.record_more": { readonly seq: Arg; readonly more: Arg };
   readonly "log.other_record": { readonly seq: Arg };
   readonly "log.sent_alone": { readonly reason: Arg; readonly seq: Arg };
+  readonly "log.lacking": { readonly count: number; readonly resent: Arg };
+  readonly "log.lacking_todo": NoArgs;
   readonly "log.missing": { readonly count: number };
   readonly "log.missing_at": { readonly count: number; readonly seqs: Arg };
   readonly "log.range": { readonly from: Arg; readonly to: Arg };
@@ -782,7 +785,6 @@ export interface MessageArgs<Arg> {
   readonly "workshop.which_out": NoArgs;
   readonly "workshop.which_new_tag": NoArgs;
   readonly "workshop.where": NoArgs;
-  readonly "workshop.no_heads": { readonly file: Arg };
   readonly "workshop.found": { readonly at: Arg; readonly how: Arg; readonly read: Arg };
   readonly "workshop.scaled": { readonly type: Arg; readonly scale: Arg };
   readonly "workshop.read_and_shown": { readonly value: Arg; readonly expect: Arg };
@@ -1133,4 +1135,23 @@ export interface MessageArgs<Arg> {
   readonly "text.correct_entry": NoArgs;
   readonly "output.left_out": { readonly name: Arg; readonly reason: Arg; readonly advice: Arg };
   readonly "notice.left_out": { readonly name: Arg; readonly reason: Arg; readonly advice: Arg };
+  readonly "import.logix": { readonly file: Arg };
+  readonly "import.sunspec_xml": { readonly file: Arg };
+  readonly "import.old_excel": { readonly file: Arg };
+  readonly "import.pdf": { readonly file: Arg };
+  readonly "import.xlsx_too_big": { readonly file: Arg };
+  readonly "import.xlsx_broken": { readonly file: Arg };
+  readonly "import.unparsable": { readonly file: Arg; readonly format: Arg; readonly why: Arg };
+  readonly "import.no_points": { readonly file: Arg; readonly format: Arg };
+  readonly "import.unknown": { readonly file: Arg };
+  readonly "import.ignition_other": { readonly file: Arg; readonly example: Arg };
+  readonly "import.sunspec_not_there": { readonly model: Arg };
+  readonly "import.ask_device": NoArgs;
+  readonly "import.nobody_for_device": { readonly file: Arg };
+  readonly "import.only_nodes": { readonly file: Arg };
+  readonly "import.only_registers": { readonly file: Arg };
+  readonly "import.which_columns": { readonly file: Arg; readonly heads: Arg };
+  readonly "import.ask_type": NoArgs;
+  readonly "workshop.output_word": { readonly address: Arg };
+  readonly "import.empty": { readonly file: Arg };
 }

@@ -91,7 +91,7 @@ export function emptyLedger(): Ledger {
   };
 }
 
-/** Returns the key of an event in `open` and `until`. */
+/** Returns the key of an event in the ledger's maps `open` (lasting events) and `until` (end of the last event). */
 const placeOf = (booth: BoothId | null, key: string): string => `${booth ?? ""} ${key}`;
 
 const isSameSubject = (one: NoticeEvent, other: Pick<NoticeEvent, "booth" | "key">): boolean =>
@@ -195,7 +195,7 @@ function end(
   return { ...over, waiting };
 }
 
-/** Applies an event that is over. If its beginning is open, queues its end; if the event is new, queues it as "passed". */
+/** Applies a finished event. If the event's start was reported, queues a report of its end. If not, queues one report for both ("passed"). */
 function pass(ledger: Ledger, event: Begun & { readonly ended: EpochMs }, plan: Plan): Ledger {
   const place = placeOf(event.booth, event.key);
   const open = ledger.open[place];
@@ -246,10 +246,10 @@ export function nextStep(
   return { kind: "send", ledger: withTold(next, events, true), bundle };
 }
 
-function withTold(ledger: Ledger, events: readonly NoticeEvent[], told: boolean): Ledger {
+function withTold(ledger: Ledger, events: readonly NoticeEvent[], isReported: boolean): Ledger {
   const places = events.filter(({ state }) => state === "began").map(({ booth, key }) => placeOf(booth, key));
   const open = Object.entries(ledger.open).map(([place, one]) => {
-    return [place, places.includes(place) ? { ...one, told } : one] as const;
+    return [place, places.includes(place) ? { ...one, told: isReported } : one] as const;
   });
   return { ...ledger, open: Object.fromEntries(open) };
 }

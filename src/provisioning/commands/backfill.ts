@@ -1,7 +1,8 @@
 import type { Resent } from "../../delivery/port.ts";
 import { CommandFailure } from "../../domain/command.ts";
-import type { EpochMs, Milliseconds } from "../../domain/units.ts";
-import type { BoundBooth, CommandCall, Outcome, WaitingBackfill } from "../context.ts";
+import { message } from "../../domain/message.ts";
+import type { EpochMs, Milliseconds, StreamId } from "../../domain/units.ts";
+import type { BoundBooth, CommandCall, Lacking, Outcome, WaitingBackfill } from "../context.ts";
 
 /**
  * Maximum number of stored answers to digests (hashes of hourly records) that no comparison has read yet. Comparing a day sends one digest.
@@ -23,10 +24,18 @@ export async function backfill(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { binding, gateway } = booth;
-  const { ranges, stream_id: stream, digest: answered } = call.order;
+  const { ranges, stream_id: stream, digest: answered, lacks = null } = call.order;
+  const lacking = lacks === null ? null : noteLacking(booth, stream, lacks);
+  const progress = (records: number): void => {
+    if (lacking !== null) lacking.resent += records;
+  };
   // Resends nothing if the hours are equal on both sides, because the service's answer then has no ranges.
   const sent =
-    ranges.length === 0 ? NOTHING : await resent(booth, { stream, ranges, left: call.expires_at - now }, signal);
+    ranges.length === 0
+      ? NOTHING
+      : await resent(booth, { stream, ranges, progress, left: call.expires_at - now }, signal).finally(() => {
+          if (binding.lacking === lacking) binding.lacking = null;
+        });
   if (answered !== null) {
     const [oldest] = binding.backfills.keys();
     if (oldest !== undefined && binding.backfills.size >= MOST_ANSWERS) binding.backfills.delete(oldest);
@@ -36,13 +45,28 @@ export async function backfill(
   return { ...sent };
 }
 
+/** Notes for status and journal that the service lost records that it had acked. */
+function noteLacking({ binding, gateway, state }: BoundBooth, stream: StreamId, records: number): Lacking {
+  const lacking = { records, resent: 0, since: gateway.clock.wall() };
+  binding.lacking = lacking;
+  const { booth } = state;
+  const fields = { event: "service_lacks_records", booth, stream, records };
+  gateway.log.warn(fields, message("service.log.lacks", { booth, records }));
+  return lacking;
+}
+
 async function resent(
   booth: BoundBooth,
-  { stream, ranges, left }: Pick<WaitingBackfill, "stream" | "ranges"> & { readonly left: Milliseconds },
+  {
+    stream,
+    ranges,
+    progress,
+    left,
+  }: Pick<WaitingBackfill, "stream" | "ranges" | "progress"> & { readonly left: Milliseconds },
   signal: AbortSignal,
 ): Promise<Resent> {
   const { binding, gateway } = booth;
-  const waiting: WaitingBackfill = { stream, ranges, outcome: Promise.withResolvers(), isExpired: false };
+  const waiting: WaitingBackfill = { stream, ranges, progress, outcome: Promise.withResolvers(), isExpired: false };
   const cancel = gateway.clock.after(Math.max(0, left), () => {
     waiting.isExpired = true;
     const reason = "it wasn't sent to its end in time; order what is still missing";
@@ -76,7 +100,8 @@ async function resendAll({ binding, gateway, state }: BoundBooth, signal: AbortS
       },
     };
     try {
-      const order = { state, stream: first.stream, wanted: taken.map(({ ranges }) => ranges) };
+      const progress = (index: number, records: number): void => taken[index]?.progress(records);
+      const order = { state, stream: first.stream, wanted: taken.map(({ ranges }) => ranges), progress };
       const sums = await gateway.resend(order, AbortSignal.any([signal, ending.signal]));
       for (const [index, { outcome }] of taken.entries()) outcome.resolve(sums[index] ?? NOTHING);
     } catch (error) {

@@ -73,6 +73,10 @@ function placeOf(fact: Fact): string {
     }
     case KIND.revision:
       return `v ${fact.value.item} ${fact.value.first_seen_at}`;
+    case KIND.filterDay:
+      return `u ${fact.value.start} ${fact.value.filter} ${fact.value.installed_at}`;
+    case KIND.bake:
+      return `b ${fact.value.bay} ${fact.value.start}`;
     case KIND.filter:
       return `f ${fact.value.filter} ${fact.value.installed_at}`;
   }

@@ -21,7 +21,7 @@ export type ClockWords = ReturnType<typeof clockWords>;
 export function clockWords(sql: Statements) {
   const known = new Map<StreamId, Words>();
   return {
-    /** Notes a stream when it is loaded. Its facts already reflect the clock records taken back so far. */
+    /** Notes a stream when it is loaded. Its facts already include the clock corrections that were withdrawn. */
     opened(stream: StreamId, clock: string, newest: Seq): void {
       if (!known.has(stream)) known.set(stream, { clock, upto: newest, shown: null });
     },

@@ -58,7 +58,7 @@ function isPlainCoverage({ value, tag, mono }: ValueOf): boolean {
   return JSON.stringify(value) === JSON.stringify({ group, from, to, polls, max_interval_ms });
 }
 
-/** Returns a function that writes the next value of a series, numbers as differences to the previous one. Not for TEXT. */
+/** Returns a function that writes the next value of a series. A number is written as its difference from the previous number. TEXT values aren't supported. */
 export function valueWriter(sink: ByteSink, encoding: Encoding): (value: unknown) => void {
   const last: [number, number, number] = [0, 0, 0];
   if (encoding === BOOLEAN) return (value) => sink.number([null, false, true].indexOf(value as boolean | null));

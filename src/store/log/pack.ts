@@ -127,11 +127,11 @@ function pollsOf(records: readonly Placed<LogRecord>[], owners: readonly Series[
   const monos: number[] = [];
   let last = Infinity;
   for (const [index, { mono }] of records.entries()) {
-    const own = owners[index];
-    if (own === undefined) continue;
-    if (mono !== monos.at(-1) || own.place <= last) monos.push(mono);
-    own.polls.push(monos.length - 1);
-    last = own.place;
+    const owner = owners[index];
+    if (owner === undefined) continue;
+    if (mono !== monos.at(-1) || owner.place <= last) monos.push(mono);
+    owner.polls.push(monos.length - 1);
+    last = owner.place;
   }
   return monos;
 }
@@ -181,12 +181,12 @@ function localOf(records: readonly Placed<LogRecord>[]): Buffer {
   let since = 0;
   let source_off = 0;
   for (const record of records) {
-    const own = record.at - record.time;
-    if (own === off) since += 1;
+    const lag = record.at - record.time;
+    if (lag === off) since += 1;
     else {
       offs.number(since);
-      offs.signed(own - off);
-      [off, since] = [own, 0];
+      offs.signed(lag - off);
+      [off, since] = [lag, 0];
     }
     const source = sourceOf(record);
     sources.number(source === undefined ? 0 : 1);

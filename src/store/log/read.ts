@@ -166,7 +166,7 @@ export function chunksIn(store: ChunkStore, info: StreamInfo, ask: Stretch): Nex
 }
 
 /**
- * Returns the row that begins at a seq, after any facts at that seq, together with all facts up to the next row. Some rows must be read
+ * Returns the next row, which begins at a seq, with the facts before it and all facts up to the following row. Some rows must be read
  * record by record, so that missing records are found and reported: rows with parameters or clock records, short rows, damaged rows, and
  * rows with a hole that facts don't fill.
  */

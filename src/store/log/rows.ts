@@ -131,6 +131,8 @@ function exactSpanOf(fact: Fact): readonly [EpochMs, EpochMs] {
   switch (fact.kind) {
     case KIND.stage:
     case KIND.cycle:
+    case KIND.filterDay:
+    case KIND.bake:
       return [fact.value.start, fact.value.end];
     case KIND.hour:
       return [fact.value.hour, fact.value.hour + HOUR_MS];

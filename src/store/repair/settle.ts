@@ -6,6 +6,7 @@ import type { LogRow } from "../log/rows.ts";
 import { prepareReadStatements } from "../log/statements.ts";
 import { infoOf } from "../log/streams.ts";
 import type { StoreMade } from "../port.ts";
+import { LASTING_SQL } from "../retention/budget.ts";
 import { createQuarantine } from "../log/quarantine.ts";
 
 interface Known {
@@ -32,7 +33,7 @@ export function settleStreams(db: Database, { origins, wall }: Known): StoreMade
   const streams = db.prepare<[], StreamOfRows>(
     `WITH found AS (
        SELECT stream_id, first_seq AS first, last_seq AS last, first_seq AS oldest FROM log
-       UNION ALL SELECT stream_id, seq, seq, NULL FROM fact
+       UNION ALL SELECT stream_id, iif(kind IN ${LASTING_SQL}, NULL, seq), seq, NULL FROM fact
        UNION ALL SELECT stream_id, NULL, 0, NULL FROM stream)
      SELECT stream_id AS stream, max(last) AS last, ifnull(min(oldest), max(last) + 1) AS oldest, min(first) - 1 AS facts_upto,
        stream_id IN (SELECT stream_id FROM stream) AS is_known FROM found GROUP BY stream_id`,
@@ -65,7 +66,7 @@ const SETTLE = [
    sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto) WHERE stream_id = @stream`,
   // Deletes rows that had been deleted earlier but were still found in free pages.
   `DELETE FROM log WHERE stream_id = @stream AND last_seq < (SELECT oldest_seq FROM stream WHERE stream_id = @stream)`,
-  `DELETE FROM fact WHERE stream_id = @stream AND seq <= (SELECT facts_upto FROM stream WHERE stream_id = @stream)`,
+  `DELETE FROM fact WHERE stream_id = @stream AND kind NOT IN ${LASTING_SQL} AND seq <= (SELECT facts_upto FROM stream WHERE stream_id = @stream)`,
   `DELETE FROM state WHERE stream_id = @stream AND seq > (SELECT newest_seq FROM stream WHERE stream_id = @stream)`,
   `INSERT OR REPLACE INTO fork (stream_id, from_seq, sum) VALUES (@stream, @last + 1, row_sum(@stream, @last + 1))`,
 ];

@@ -1,9 +1,9 @@
 import type { Database } from "better-sqlite3";
 import { statfsSync } from "node:fs";
-import type { StoreBudget } from "../../domain/storage.ts";
-import type { GapRecord } from "../../domain/record.ts";
+import { RECORDS_AGE_MS, type StoreBudget } from "../../domain/storage.ts";
+import { type GapRecord, LASTING_KINDS } from "../../domain/record.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
-import type { EpochMs, Milliseconds, Seq, StreamId } from "../../domain/units.ts";
+import type { EpochMs, Seq, StreamId } from "../../domain/units.ts";
 import type { StreamInfo } from "../port.ts";
 
 /** Maximum number of pages in the write-ahead log (WAL) before a checkpoint. With a small budget, it is a 16th of the budget's pages. */
@@ -77,6 +77,10 @@ const LOTS_PER_COMMIT = 250;
 const AGE_LOT_MS = 6 * HOUR_MS;
 /** Age at which facts are deleted. Yearly reports need all younger facts. */
 const FACT_AGE_MS = 400 * DAY_MS;
+/** Maximum number of facts deleted by age at once. A booth makes some hundreds a day. */
+const AGED_FACTS = 400;
+/** SQL list of the kinds of facts that outlive FACT_AGE_MS. */
+export const LASTING_SQL = `(${LASTING_KINDS.map((kind) => `'${kind}'`).join(", ")})`;
 /** Maximum share of the file's pages for facts. Above it, acked facts are deleted before unacked readings. */
 const FACT_SHARE = 1 / 2;
 /** Approximate size of a record in its row, for estimating the space that a commit needs. */
@@ -141,10 +145,23 @@ export function prepareRoom(db: Database) {
       `SELECT stream.stream_id, min(acked_seq, state.seq) AS up_to FROM stream JOIN state USING (stream_id)`,
     ),
     oldestFacts: db.prepare<[{ stream: StreamId; upTo: Seq; rows: number }], { seq: number; end_ms: number }>(
-      `SELECT seq, end_ms FROM fact WHERE stream_id = @stream AND seq <= @upTo ORDER BY seq LIMIT @rows`,
+      `SELECT seq, end_ms FROM fact WHERE stream_id = @stream AND seq <= @upTo
+       AND seq > (SELECT facts_upto FROM stream WHERE stream_id = @stream) ORDER BY seq LIMIT @rows`,
     ),
+    /** Deletes facts up to a seq, except those of the kinds that are kept for years. */
     dropFacts: db.prepare<[{ stream: StreamId; upTo: Seq }]>(
-      `DELETE FROM fact WHERE stream_id = @stream AND seq <= @upTo`,
+      `DELETE FROM fact WHERE stream_id = @stream AND kind NOT IN ${LASTING_SQL} AND seq <= @upTo
+       AND seq > (SELECT facts_upto FROM stream WHERE stream_id = @stream)`,
+    ),
+    /** Deletes kept facts that ended before a limit. */
+    dropAgedLasting: db.prepare<[{ stream: StreamId; limit: EpochMs }]>(
+      `DELETE FROM fact WHERE stream_id = @stream AND kind IN ${LASTING_SQL} AND start_ms < @limit AND end_ms < @limit
+       AND seq <= (SELECT facts_upto FROM stream WHERE stream_id = @stream)`,
+    ),
+    /** Deletes the oldest kept facts. */
+    dropLasting: db.prepare<[{ stream: StreamId; rows: number }]>(
+      `DELETE FROM fact WHERE stream_id = @stream AND seq IN (SELECT seq FROM fact WHERE stream_id = @stream
+       AND seq <= (SELECT facts_upto FROM stream WHERE stream_id = @stream) ORDER BY seq LIMIT @rows)`,
     ),
     /** Counts the pages of the fact table by reading all of them. */
     factPages: db.prepare<[], { pages: number }>(
@@ -170,7 +187,8 @@ interface Making extends Pick<FullStore, "sql" | "gapsAt"> {
  * 3. its unacked log rows
  * 4. its acked facts
  * 5. its rows that wait for a clock sync
- * 6. its other facts.
+ * 6. its other facts
+ * 7. its facts of the kinds that are kept for years.
  * The caller saves the state in the same transaction, because a start can't fold deleted rows again. It also appends a gap record for each
  * deleted range that wasn't acked. `reserve_pages`: pages in addition to the usual estimate, which was too low in an earlier attempt.
  */
@@ -180,7 +198,7 @@ export function makeRoom(
   ask: { readonly now: EpochMs; readonly records: number; readonly reserve_pages: number },
 ): Room {
   const oldest = new Map<StreamId, Seq>();
-  dropAged({ sql, info, oldest }, ask.now, file.budget.max_age_ms);
+  dropAged({ sql, info, oldest }, ask.now, file.budget);
   const { high, low, page_bytes } = file.limits();
   const needed = Math.ceil((ask.records * RECORD_BYTES) / page_bytes) + ask.reserve_pages;
   if (file.usedPages() + needed <= high) return { givenUp: [], oldest };
@@ -202,6 +220,7 @@ export function makeRoom(
   dropFactsWhileFull(making, Math.min(info.acked_seq, before()));
   dropRowsWhileFull(making, { stream, upTo: Number.MAX_SAFE_INTEGER }, sql.oldestWaiting);
   dropFactsWhileFull(making, before());
+  dropLastingWhileFull(making);
   if (making.from === null) return { givenUp: [], oldest };
   return { givenUp: [{ from: making.from, to: before(), reason: BUDGET_IS_FULL }], oldest };
 }
@@ -212,8 +231,9 @@ export function givenUpBefore({ acked_seq, oldest_seq }: StreamInfo): readonly G
   return [{ from: acked_seq + 1, to: oldest_seq - 1, reason: BUDGET_IS_FULL }];
 }
 
-function dropAged(making: Pick<Making, "sql" | "info" | "oldest">, now: EpochMs, max_age_ms: Milliseconds): void {
+function dropAged(making: Pick<Making, "sql" | "info" | "oldest">, now: EpochMs, budget: StoreBudget): void {
   const { sql, info } = making;
+  const { max_age_ms, records_age_ms = RECORDS_AGE_MS } = budget;
   const first = sql.firstRow.get(info.stream);
   const limit = now - max_age_ms;
   if (first === undefined || first.t0 >= limit - AGE_LOT_MS) return;
@@ -222,10 +242,11 @@ function dropAged(making: Pick<Making, "sql" | "info" | "oldest">, now: EpochMs,
   const last = kept < 0 ? rows.at(-1) : rows[kept - 1];
   if (last === undefined) return;
   drop(making, info.stream, last);
-  const facts = sql.oldestFacts.all({ stream: info.stream, upTo: info.acked_seq, rows: ROWS_AT_A_TIME });
+  const facts = sql.oldestFacts.all({ stream: info.stream, upTo: info.acked_seq, rows: AGED_FACTS });
   const old = facts.findIndex(({ end_ms }) => end_ms >= now - FACT_AGE_MS);
   const fact = old < 0 ? facts.at(-1) : facts[old - 1];
   if (fact !== undefined) dropFacts(sql, info.stream, fact.seq);
+  sql.dropAgedLasting.run({ stream: info.stream, limit: now - Math.max(FACT_AGE_MS, records_age_ms) });
 }
 
 /** Deletes whole rows that end at `upTo` or before. `oldest`: the query for these rows, by default rows with a known time. */
@@ -278,6 +299,15 @@ function dropFactsWhileFull(making: Making, upTo: Seq, goOn: () => boolean = () 
     const last = sql.oldestFacts.all({ stream: info.stream, upTo, rows: ROWS_AT_A_TIME }).at(-1);
     if (last === undefined) return;
     dropFacts(sql, info.stream, last.seq);
+    making.lots -= 1;
+  }
+}
+
+/** Deletes kept facts if nothing else is left to delete. */
+function dropLastingWhileFull(making: Making): void {
+  const { sql, info } = making;
+  while (making.lots > 0 && making.isFull()) {
+    if (sql.dropLasting.run({ stream: info.stream, rows: ROWS_AT_A_TIME }).changes === 0) return;
     making.lots -= 1;
   }
 }

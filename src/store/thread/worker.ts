@@ -65,9 +65,9 @@ function methodsOf(input: FolderInput): Methods {
 }
 
 /** Runs a piece of work. Returns false if the work is done, or if the disk refuses, which the next commit reports. */
-function slice(act: () => boolean): boolean {
+function slice(step: () => boolean): boolean {
   try {
-    return act();
+    return step();
   } catch (error) {
     if (error instanceof StoreRefusal) return false;
     throw error;

@@ -77,7 +77,7 @@ const WELL: StorageHealth = { low: false, damaged_files: [] };
 /** An open store, with its budget and its dead letters (records that the service rejected). */
 interface Writing {
   readonly store: OpenStore;
-  readonly room: FullStore;
+  readonly fullStore: FullStore;
   readonly dead_letters: DeadLetters;
 }
 
@@ -86,7 +86,7 @@ export function createWriter(options: WriterOptions): Writer {
   const store = openStore(options, streams);
   const { db, sql, live, now } = store;
   const file = fileBudget(db, options.budget ?? DEFAULT_BUDGET);
-  const room: FullStore = { sql: prepareRoom(db), file, gapsAt: (stream, seq) => gapsAt(sql, stream, seq) };
+  const fullStore: FullStore = { sql: prepareRoom(db), file, gapsAt: (stream, seq) => gapsAt(sql, stream, seq) };
   const dead_letters = createDeadLetters(db);
   const rebuilder = createRebuilder(store);
   const read = recordReader(sql, (info, seq) => mendFrom(store, info, { from: seq, until: () => true }));
@@ -112,14 +112,14 @@ export function createWriter(options: WriterOptions): Writer {
         try {
           const reserve_pages = Math.floor(reserve * file.limits().most);
           const commit = db.transaction(() =>
-            commitOf({ store, room, dead_letters }, target, { records, lastTake, reserve_pages }),
+            commitOf({ store, fullStore, dead_letters }, target, { records, lastTake, reserve_pages }),
           );
           const { facts, oldest } = commit();
           noteOldest(streams, oldest);
           return answer(target, { facts, commit_ms: now() - started });
         } catch (error) {
           streams.delete(stream);
-          if (reserve === RESERVES.at(-1) || !isOverBudget(db, room, error)) throw error;
+          if (reserve === RESERVES.at(-1) || !isOverBudget(db, fullStore, error)) throw error;
         }
       }
       throw new Error("a commit without a try");
@@ -233,7 +233,7 @@ interface Ingesting {
  * Inside a transaction: deletes old rows, appends records and the facts made of them, and reports deleted or rejected records by gap
  * records. Returns the facts, and the oldest kept seq of each stream that lost rows.
  */
-function commitOf({ store, room, dead_letters }: Writing, live: LiveStream, asked: Ingesting) {
+function commitOf({ store, fullStore, dead_letters }: Writing, live: LiveStream, asked: Ingesting) {
   const { records, lastTake, reserve_pages } = asked;
   const { stream } = live.info;
   if (records.length === 0) {
@@ -241,7 +241,7 @@ function commitOf({ store, room, dead_letters }: Writing, live: LiveStream, aske
     return { facts: ingest(store, live, { records, lastTake, ...nothing }), oldest: new Map<StreamId, Seq>() };
   }
   const now = isSettled(live.state) ? knownTime(live.state).now : 0;
-  const { givenUp, oldest } = makeRoom(room, live.info, { now, records: records.length, reserve_pages });
+  const { givenUp, oldest } = makeRoom(fullStore, live.info, { now, records: records.length, reserve_pages });
   const refused = dead_letters.undeclared(stream);
   if (refused.length > 0) dead_letters.declare(stream);
   const facts = ingest(store, live, {

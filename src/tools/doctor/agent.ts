@@ -8,14 +8,14 @@ import {
   waitingForClockIn,
 } from "../../domain/status.ts";
 import { megabytes } from "../../domain/traffic.ts";
-import { lasting, linkText, SET_UP_HOW, storageText } from "../texts.ts";
+import { durationText, linkText, SET_UP_HOW, storageText } from "../texts.ts";
 import { bad, type Finding, joined, ok, present, skipped, warn } from "./finding.ts";
 
 /** Turns the running agent's status into findings. Pure. */
 export function agentFindings(status: AgentStatus): readonly Finding[] {
   const { at, lacks } = status;
   return present([
-    ok("agent", message("doctor.runs", { time: lasting(at - status.started_at), gateway: status.gateway_id })),
+    ok("agent", message("doctor.runs", { time: durationText(at - status.started_at), gateway: status.gateway_id })),
     ...status.disabled.map(({ booth, reason, advice }) => bad(`${booth} is left out`, reason, advice)),
     lacks.length > 0 && warn("set-up", message("doctor.lacks", { what: lacks.join(", ") }), SET_UP_HOW),
     clockFinding(status),
@@ -89,7 +89,7 @@ function clockFinding({ clock: { synced, offset_ms }, lacks, booths }: AgentStat
 }
 
 function boothFindings({ booth, log, provisioning, plc, serial }: BoothStatus, now: number): Finding[] {
-  const { trouble, storage, refused, too_long, forked } = log;
+  const { trouble, storage, refused, too_long, forked, lacking } = log;
   const { count, newest } = refused;
   const { state, delivery, reason, advice } = provisioning;
   const todo = advice === "" ? message("doctor.status_shows") : advice;
@@ -110,6 +110,7 @@ function boothFindings({ booth, log, provisioning, plc, serial }: BoothStatus, n
     delivery === "none" && ok(`readings of ${booth}`, message("doctor.kept_here")),
     delivery === "broker" && ok(`readings of ${booth}`, message("doctor.unconfirmed")),
     forked !== null && warn(`log of ${booth}`, forked.reason, forked.advice),
+    lacking !== null && warn(`records of ${booth} at the service`, lacking.reason, message("log.lacking_todo")),
     state === "active"
       ? ok(`binding of ${booth}`, message("doctor.active_as", { serial: serial ?? "?" }))
       : warn(`binding of ${booth}`, joined(state.replaceAll("_", " "), reason), todo),
@@ -129,7 +130,7 @@ function noticeFinding({ name, link, last, waiting }: NoticeStatus, now: number)
   if (link.kind !== "up") return linkFinding(what, link, now);
   if (last === null) return ok(what, `no event to report yet; test it with "booth-gateway notify test ${name}"`);
   const { what: event, answer } = last;
-  const newest = { event, time: lasting(now - last.at), answer };
+  const newest = { event, time: durationText(now - last.at), answer };
   if (waiting === 0) return ok(what, message("doctor.notice_answered", newest));
   return ok(what, message("doctor.notice_answered_more", { ...newest, count: waiting.toString() }));
 }

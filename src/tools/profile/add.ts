@@ -173,8 +173,8 @@ async function findNumber(target: Target): Promise<Finding> {
 }
 
 /**
- * Returns the finding for a number.
- * @param others the number of other addresses that fit as well
+ * Describes the register that shows the number typed by the technician: address, type, word order and scale.
+ * @param others the number of other addresses that show the same number
  */
 function numberFinding({ typed, expect }: Target, { candidate, scale, isExact }: Fit, others: number): Finding {
   const { place, type, order, words, value } = candidate;

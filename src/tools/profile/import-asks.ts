@@ -37,6 +37,9 @@ export type Live = (entries: readonly TagEntry[]) => Promise<readonly (string | 
  * that names the option.
  */
 
+/** The types among which a user chooses if a list names none. */
+export const TYPES_ASKED = ["uint16", "int16", "uint32", "int32", "float32", "float64", "bool"] as const;
+
 /** The options that answer questions, with the values they accept. */
 const OPTIONS = {
   base: ["0", "1"],
@@ -48,6 +51,7 @@ const OPTIONS = {
   "unknown-units": ["drop"],
   "same-names": ["replace", "keep", "skip"],
   "by-name": ["yes", "no"],
+  type: TYPES_ASKED,
 } as const;
 type Option = keyof typeof OPTIONS;
 
@@ -95,6 +99,8 @@ export function faultText({ message: text, hint }: AddressFault): Text {
 
 export interface Asking {
   readonly call: Call;
+  /** All rows of the list, of which the asked rows are a part. */
+  readonly all: readonly ReadRow[];
   /** The tables that the device serves. */
   readonly tables: ModbusQuirks["tables"];
   readonly live: Live;
@@ -104,8 +110,8 @@ export interface Asking {
 
 /** Asks until the addresses of all rows are certain. Each question decides another option, so it asks at most six questions. */
 export async function settledReading(rows: readonly ReadRow[], asking: Asking): Promise<Reading> {
-  const { call, tables } = asking;
-  const given = { rows, tables };
+  const { call, tables, all } = asking;
+  const given = { rows, all, tables };
   const block = textOption(call.values, "block");
   let answers: ReadingAnswers = {
     ...Object.fromEntries(

@@ -3,7 +3,7 @@ import type { ProfileMode } from "../../domain/booth.ts";
 import { isBitTable, type ModbusQuirks, type ModbusTable } from "../../domain/profile.ts";
 import { MOST_TAGS } from "../../config/profile-schema.ts";
 import { CommandError, EXIT, type Call, type Run } from "../command.ts";
-import { MOST_COLUMNS, MOST_ROWS } from "../rules/csv.ts";
+import { chosenLines, listFrom, nameOf } from "../import/list.ts";
 import { type Named, unitSaid } from "../rules/list-meaning.ts";
 import {
   isCrossed,
@@ -14,6 +14,7 @@ import {
   registersOf,
   tableColumn,
   tableOf,
+  type TableWords,
   wordOf,
 } from "../rules/list-places.ts";
 import { doubtfulScales, type NumberStyle, numberStyleOf, scalingOf } from "../rules/list-values.ts";
@@ -23,7 +24,6 @@ import {
   MAKERS,
   type Orders,
   type RegisterList,
-  registerList,
   typeNamed,
 } from "../rules/register-list.ts";
 import { freeName, tagNameOf } from "../rules/tag-names.ts";
@@ -33,7 +33,6 @@ import {
   entryOf,
   type Keys,
   modeNamed,
-  namedFile,
   openDraft,
   pairsIn,
   protocolOf,
@@ -50,6 +49,7 @@ import {
   placesText,
   settledReading,
   settledWords,
+  TYPES_ASKED,
 } from "./import-asks.ts";
 import { meantEntry, meaningText, usualTags } from "./usual-tags.ts";
 
@@ -74,8 +74,10 @@ interface ImportedRows {
 interface Importing {
   readonly call: Call;
   readonly draft: Draft;
-  /** The list, with only the rows that have a name. */
+  /** The list, with only the rows that are imported. */
   readonly list: RegisterList;
+  /** All rows of the list that have a name. Any row may prove how the list counts. */
+  readonly all: readonly ListRow[];
   readonly live: Live;
 }
 
@@ -99,22 +101,27 @@ export function importCommand(liveOf: LiveOf): Run {
     if (file === undefined) throw new CommandError(message("workshop.which_list"), EXIT.usage);
     checkOptions(call);
     const draft = openDraft(call.values);
-    const all = listIn(file);
-    const list = { ...all, rows: all.rows.filter(({ cells }) => cells.name !== undefined) };
+    const protocol = protocolOf(draft);
+    const live = liveOf(call, draft);
+    const read = await listFrom(call, file, live);
+    mustHaveColumns(read, { file: nameOf(file), protocol });
+    const isChosen = chosenLines(call);
+    const all = read.rows.filter(({ cells }) => cells.name !== undefined);
+    const list = await withTypes(call, { ...read, rows: all.filter(({ line }) => isChosen(line)) });
     if (list.rows.length > MOST_TAGS)
       throw new CommandError(message("workshop.too_many_names", { file, count: list.rows.length, most: MOST_TAGS }));
-    const importing = { call, draft, list, live: liveOf(call, draft) };
-    const read = protocolOf(draft) === "modbus" ? await registerTags(importing) : { ...nodeTags(list), places: [] };
-    if (read.tags.length === 0)
+    const importing = { call, draft, list, all, live };
+    const found = protocol === "modbus" ? await registerTags(importing) : { ...nodeTags(list), places: [] };
+    if (found.tags.length === 0)
       throw new CommandError(
-        message("workshop.no_row", { file, why: skippedText(read.skipped)[0] ?? message("workshop.no_names") }),
+        message("workshop.no_row", { file, why: skippedText(found.skipped)[0] ?? message("workshop.no_names") }),
       );
-    const { tags, skipped: same } = await withNames(call, await withUnits(call, read.tags), draft);
+    const { tags, skipped: same } = await withNames(call, await withUnits(call, found.tags), draft);
     const open = list.maker === "booth-gateway" ? [] : tags.filter(({ canMeanByName }) => canMeanByName);
     const byCodes = tags.filter(({ row, type }) => type.includes("int") && codesIn(row).length > 0);
     const { meanings, mode } = await meantBy(call, { tags, open, byCodes, known: tagEntries(draft.text) });
     const sourceOf = ({ line }: ListRow): string => `${file.split("/").at(-1) ?? file}:${line}`;
-    const left = [...read.skipped, ...same].toSorted((one, other) => one.line - other.line);
+    const left = [...found.skipped, ...same].toSorted((one, other) => one.line - other.line);
     return enter(call, draft, {
       tags: tags.map((one) => {
         const { name, type, row, keys } = one;
@@ -126,7 +133,7 @@ export function importCommand(liveOf: LiveOf): Run {
         return { entry: meantEntry(usual, { name, type, ...label, ...keys }), from };
       }),
       modes: mode === null ? [] : codesIn(mode.row).map((entry) => ({ entry, from: sourceOf(mode.row) })),
-      told: [...listTexts(file, list), ...skippedText(left), ...read.places],
+      told: [...listTexts(file, list), ...skippedText(left), ...found.places],
       answer: { maker: list.maker, left },
     });
   };
@@ -152,41 +159,37 @@ function skippedText(skipped: readonly SkippedRow[]): readonly Message[] {
   return more === 0 ? texts : [...texts, message("workshop.and_more", { count: more })];
 }
 
-/** The largest list in bytes. The export of a whole program is far smaller, and a box has little memory. */
-const MOST_LIST_BYTES = 5_000_000;
+/** The columns of which a list needs one, by the protocol of the profile. */
+const ADDRESSES = { modbus: ["address", "address_hex", "modbus"], opcua: ["node"] } as const;
 
-function listIn(file: string): RegisterList {
-  const list = registerList(textIn(file));
-  if (list === null) throw new CommandError(message("workshop.no_heads", { file }), EXIT.usage);
-  if (!("excess" in list)) return list;
-  const { line } = list;
-  const text = {
-    rows: message("workshop.too_many_rows", { file, most: MOST_ROWS }),
-    columns: message("workshop.too_many_columns", { file, line, most: MOST_COLUMNS }),
-    quote: message("workshop.open_quote", { file, line }),
-  };
-  throw new CommandError(text[list.excess], EXIT.usage);
+/** Throws a CommandError if the list has no names, or no addresses of the profile's protocol. Names the list's columns. */
+function mustHaveColumns(
+  { columns, all }: RegisterList,
+  { file, protocol }: { readonly file: string; readonly protocol: keyof typeof ADDRESSES },
+): void {
+  const has = (of: keyof typeof ADDRESSES): boolean => ADDRESSES[of].some((one) => columns.includes(one));
+  if (columns.includes("name") && has(protocol)) return;
+  if (has(protocol === "modbus" ? "opcua" : "modbus"))
+    throw new CommandError(
+      message(`import.only_${protocol === "modbus" ? "nodes" : "registers"}`, { file }),
+      EXIT.usage,
+    );
+  const heads = all
+    .slice(0, MOST_SHOWN)
+    .map(({ letter, head }) => (head === letter ? letter : `${letter} ${head}`))
+    .join(", ");
+  throw new CommandError(message("import.which_columns", { file, heads }), EXIT.usage);
 }
 
-function textIn(file: string): string {
-  const bytes = namedFile(file);
-  if (bytes.length <= MOST_LIST_BYTES) return decoded(bytes);
-  throw new CommandError(message("workshop.too_big", { file, size: MOST_LIST_BYTES / 1e6 }), EXIT.usage);
-}
-
-/**
- * Decodes the bytes of a list. Recognizes UTF-16 by its byte order mark or by zero bytes. Decodes bytes that are not UTF-8 as Windows-1252,
- * in which any bytes are valid.
- */
-export function decoded(bytes: Uint8Array): string {
-  const [first, second] = bytes;
-  if ((first === 0xff && second === 0xfe) || second === 0) return new TextDecoder("utf-16le").decode(bytes);
-  if ((first === 0xfe && second === 0xff) || first === 0) return new TextDecoder("utf-16be").decode(bytes);
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return new TextDecoder("windows-1252").decode(bytes);
-  }
+/** Asks for the type of all rows if the list has no column of types. */
+async function withTypes(call: Call, list: RegisterList): Promise<RegisterList> {
+  if (list.columns.some((column) => column === "type" || column === "system_id")) return list;
+  const type = await choose(call, {
+    option: "type",
+    question: message("import.ask_type"),
+    choices: TYPES_ASKED.map((value) => ({ value, text: "" })),
+  });
+  return { ...list, rows: list.rows.map(({ line, cells }) => ({ line, cells: { type, ...cells } })) };
 }
 
 function parted(read: readonly (ListTag | SkippedRow)[]): ImportedRows {
@@ -196,7 +199,7 @@ function parted(read: readonly (ListTag | SkippedRow)[]): ImportedRows {
 /** Returns the tags of an OPC UA profile: each row names its node. */
 function nodeTags(list: RegisterList): ImportedRows {
   const read = list.rows.map((row): ListTag | SkippedRow => {
-    const known = namedRow(row);
+    const known = namedRow(row, nodeType);
     if ("why" in known) return known;
     const { node } = row.cells;
     if (node === undefined) return { line: row.line, why: message("workshop.wants_node", { tag: known.name }) };
@@ -208,10 +211,19 @@ function nodeTags(list: RegisterList): ImportedRows {
   return parted(read);
 }
 
+/** Returns the type of a node; null for an unknown type. Nodes may also have 8 bits, which registers do not have. */
+export function nodeType(cells: ListRow["cells"]): string | null {
+  const [, unsigned, signed] = /^(byte|usint|uint8)$|^(sint|sbyte|int8)$/i.exec(cells.type ?? "") ?? [];
+  return unsigned !== undefined ? "uint8" : signed !== undefined ? "int8" : typeNamed(cells);
+}
+
 /** Returns the name and type of a row's tag. */
-function namedRow({ cells, line }: ListRow): { readonly name: string; readonly type: string } | SkippedRow {
+function namedRow(
+  { cells, line }: ListRow,
+  typeOf = typeNamed,
+): { readonly name: string; readonly type: string } | SkippedRow {
   const name = tagNameOf(cells.name ?? "");
-  const type = typeNamed(cells);
+  const type = typeOf(cells);
   if (name === "") return { line, why: message("workshop.no_name", { text: cells.name ?? "" }) };
   if (type === null)
     return { line, why: message("workshop.unknown_type", { tag: name, type: cells.type ?? cells.system_id ?? "" }) };
@@ -221,22 +233,21 @@ function namedRow({ cells, line }: ListRow): { readonly name: string; readonly t
 /**
  * Returns the tags of a Modbus profile. Reads each row by itself, asks what the list leaves undecided, then finds the address of each row.
  */
-async function registerTags({ call, draft, list, live }: Importing) {
+async function registerTags({ call, draft, list, all, live }: Importing) {
   const quirks = quirksOf(draft);
-  const style = await settledStyle(call, list);
-  const { rows, skipped } = await readRows(call, list);
-  const pointKeys = ({ row, type }: ReadRow, { table, address, bit }: ListPlace): Keys => ({
-    address: `${table}:${address}`,
-    bit,
-    length: type === "string" ? lengthIn(row) : undefined,
-    ...ordersOf(row, type, { ...MAKERS[list.maker], quirks }),
-  });
-  const entryAt = (read: ReadRow, place: ListPlace): TagEntry => {
-    const scaling = scalingOf(read.row, style);
-    const known = typeof scaling === "string" ? {} : scaling;
-    return entryOf({ name: "row", group: "fast", type: read.type, ...pointKeys(read, place), ...known });
+  const style = await settledStyle(call, { ...list, rows: all }, list.rows);
+  const words = await settledWords(call, unclearWords(list));
+  const isCrossedList = isCrossed({ rows: all });
+  const { rows, skipped } = readRows(list, { words, isCrossedList });
+  const keysAt = pointKeysOf(list, quirks);
+  const entryAt = entryMaker(list, { quirks, style });
+  const asking = {
+    call,
+    all: readRows({ ...list, rows: all }, { words, isCrossedList }).rows,
+    tables: quirks.tables,
+    live,
+    entryAt,
   };
-  const asking = { call, tables: quirks.tables, live, entryAt };
   const reading = await settledReading(rows, asking);
   const placed = rows.map((read): ListTag | SkippedRow => {
     const { row, type } = read;
@@ -248,19 +259,43 @@ async function registerTags({ call, draft, list, live }: Importing) {
       return { line, why: message("workshop.wrong_table", { tag: name, type, table: place.table }) };
     const own = cellKeys(row, style);
     if ("why" in own) return own;
-    return { row, name, type, canMeanByName: true, keys: { ...pointKeys(read, place), ...own.keys } };
+    return { row, name, type, canMeanByName: true, keys: { ...keysAt(read, place), ...own.keys } };
   });
   const found = parted(placed);
   const places = found.tags.length === 0 ? [] : [await placesText(rows, reading, asking)];
   return { tags: found.tags, skipped: [...skipped, ...found.skipped], places };
 }
 
-/** Reads each row's address as far as the row alone decides it. Asks about unknown words of a table column. */
-async function readRows(call: Call, list: RegisterList) {
+/** Returns a function that makes the keys of a tag from its place (table and address). */
+function pointKeysOf({ maker }: RegisterList, quirks: ModbusQuirks) {
+  return ({ row, type }: ReadRow, { table, address, bit }: ListPlace): Keys => ({
+    address: `${table}:${address}`,
+    bit,
+    length: type === "string" ? lengthIn(row) : undefined,
+    ...ordersOf(row, type, { ...MAKERS[maker], quirks }),
+  });
+}
+
+/** Returns a function that makes a tag which reads a row's value at a place. */
+export function entryMaker(
+  list: RegisterList,
+  { quirks, style }: { readonly quirks: ModbusQuirks; readonly style: NumberStyle },
+): (read: ReadRow, place: ListPlace) => TagEntry {
+  const keysAt = pointKeysOf(list, quirks);
+  return (read, place) => {
+    const scaling = scalingOf(read.row, style);
+    const known = typeof scaling === "string" ? {} : scaling;
+    return entryOf({ name: "row", group: "fast", type: read.type, ...keysAt(read, place), ...known });
+  };
+}
+
+/** Reads each row's address as far as the row alone decides it. */
+export function readRows(
+  list: RegisterList,
+  { words, isCrossedList }: { readonly words: TableWords; readonly isCrossedList: boolean },
+) {
   const rows: ReadRow[] = [];
   const skipped: SkippedRow[] = [];
-  const words = await settledWords(call, unclearWords(list));
-  const crossed = isCrossed(list);
   for (const row of list.rows) {
     const { line } = row;
     const known = namedRow(row);
@@ -274,7 +309,7 @@ async function readRows(call: Call, list: RegisterList) {
     if (table !== null && typeof table === "object")
       skipped.push({ line, why: message("workshop.unclear_table", { tag: name, word: table.unclear }) });
     else if (why !== null) skipped.push({ line, why: message("text.at", { place: name, text: why }) });
-    else rows.push({ row, type, notation: notationOf(row, list, { type, table, crossed }) });
+    else rows.push({ row, type, notation: notationOf(row, list, { type, table, crossed: isCrossedList }) });
   }
   return { rows, skipped };
 }
@@ -299,15 +334,16 @@ function contradiction({ cells: { length } }: ListRow, type: string): Message | 
   return fits ? null : message("workshop.other_length", { type, length });
 }
 
-/** Asks whether a whole scale such as 10 is a factor or a divisor, because lists differ. */
-async function settledStyle(call: Call, list: RegisterList): Promise<NumberStyle> {
+/** Asks whether a whole scale such as 10 is a factor or a divisor, because lists differ. `chosen`: the rows that are imported. */
+async function settledStyle(call: Call, list: RegisterList, chosen: readonly ListRow[]): Promise<NumberStyle> {
   const style = numberStyleOf(list);
   if (style.scale !== null) return style;
-  const [first] = doubtfulScales(list.rows, style);
-  const scale = first?.cells.scale ?? "";
+  const [first] = doubtfulScales(chosen, style);
+  if (first === undefined) return { ...style, scale: "multiply" };
+  const scale = first.cells.scale ?? "";
   const answer = await choose(call, {
     option: "scale",
-    question: message("workshop.ask_scale", { scale, name: first?.cells.name ?? "", column: list.heads.scale ?? "" }),
+    question: message("workshop.ask_scale", { scale, name: first.cells.name ?? "", column: list.heads.scale ?? "" }),
     choices: [
       { value: "multiply", text: `x ${scale}` },
       { value: "divide", text: `/ ${scale}` },
@@ -399,7 +435,7 @@ async function withUnits(call: Call, tags: readonly ListTag[]): Promise<readonly
   throw new CommandError(message("workshop.not_written"));
 }
 
-/** The maximum number of units or names that a question lists. */
+/** The maximum number of units, names or columns that a text lists. */
 const MOST_SHOWN = 10;
 
 /** Gives each tag a unique name. For names that the profile already has, the user decides: replace, keep both or skip. */

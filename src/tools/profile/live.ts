@@ -2,7 +2,7 @@ import type { PlcTools } from "../../acquisition/port.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { CommandError } from "../command.ts";
 import { deviceLink, type ToolCall } from "../plc-tools.ts";
-import { type Draft, variablesOf, withoutTags, withTags } from "./file.ts";
+import { type Draft, protocolOf, variablesOf, withoutTags, withTags } from "./file.ts";
 import type { Live } from "./import-asks.ts";
 import { withDriver } from "./read.ts";
 
@@ -20,7 +20,7 @@ export function liveAt(
   return async (entries) => {
     if (entries.length === 0) return null;
     try {
-      const link = deviceLink(values, "modbus");
+      const link = deviceLink(values, protocolOf(draft));
       const tags = entries.slice(0, MOST_LIVE).map((entry, i) => ({ entry: { ...entry, name: `row_${i}` }, from: "" }));
       const profile = variablesOf({ ...draft, text: withTags(withoutTags(draft.text), tags) });
       return await withDriver({ tools, link, io }, profile, async (driver) => {

@@ -11,7 +11,7 @@ export type Separator = (typeof SEPARATORS)[number];
 
 /** The maximum number of columns. The widest known export (Kepware's) has 17; more columns are the empty columns of a spreadsheet. */
 export const MOST_COLUMNS = 256;
-/** The maximum number of rows. Exports of whole programs have some thousand rows. */
+/** The maximum number of rows below the heads. Exports of whole programs have some thousand rows. */
 export const MOST_ROWS = 20_000;
 /** The maximum number of characters in a cell; the rest is dropped. A label has at most 100 characters. */
 const MOST_CHARACTERS = 1_000;
@@ -68,7 +68,7 @@ export function csvRows(text: string, separator: Separator, most_rows?: number):
     if (cells.every((one) => one === "")) continue;
     rows.push({ line: begun, cells });
     if (rows.length === most_rows) break;
-    if (rows.length > MOST_ROWS) return { excess: "rows", line: begun };
+    if (rows.length > MOST_ROWS + 1) return { excess: "rows", line: begun };
   }
   return rows;
 }
@@ -83,7 +83,7 @@ function lineBreaksIn(text: string): number {
 const BLANKS = /[\s\p{Cc}\p{Cf}]+/gu;
 
 /** Puts a cell on one line. Removes the quote that keeps a spreadsheet from reading the cell as a formula. */
-function cellText(cell: string): string {
+export function cellText(cell: string): string {
   if (cell === "") return "";
   const text = cell.length > MOST_CHARACTERS ? cell.slice(0, MOST_CHARACTERS) : cell;
   return text

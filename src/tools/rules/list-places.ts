@@ -239,6 +239,8 @@ const ACCESS_BYTES: Readonly<Record<string, number>> = { B: 1, W: 2, D: 4 };
 
 /** Reads the Siemens addresses DB11.DBD8, M12.3 and %MW10. */
 function s7Notation(text: string, type: string): Notation | null {
+  const image = /^%([IEQA])([BWD]?)(\d{1,5})(?:\.([0-7]))?$/i.exec(text);
+  if (image !== null) return imageNotation(image, type);
   const block = /^%?(DB\d{1,5})\.DB([XBWD])(\d{1,5})(?:\.(\d))?$/i.exec(text);
   const flag = /^%?(M)([XBWD]?)(\d{1,5})(?:\.(\d))?$/i.exec(text);
   const [, name = "", access = "", digits = "", point] = block ?? flag ?? [];
@@ -249,6 +251,22 @@ function s7Notation(text: string, type: string): Notation | null {
     return fault(message("workshop.other_size", { address: text, type }));
   if (block === null && access.toUpperCase() === "W") return { kind: "word", number: Number(digits) };
   return byteNotation(name.toUpperCase(), digits, { type, point });
+}
+
+/**
+ * Reads an address of the process image, such as %I0.0 or %IW64 (%E and %A in German). The block MB_SERVER of an S7 offers the inputs as
+ * discrete inputs and input registers, and the bits of the outputs as coils, all from 0.
+ */
+function imageNotation([text, area = "", access = "", digits = "", bit]: RegExpExecArray, type: string): Notation {
+  const isInput = /[IE]/i.test(area);
+  const byte = Number(digits);
+  if (access === "" && bit !== undefined && type === "bool")
+    return { kind: "fixed", place: { table: isInput ? "discrete" : "coil", address: byte * 8 + Number(bit) } };
+  if (!isInput) return fault(message("workshop.output_word", { address: text }));
+  if (ACCESS_BYTES[access.toUpperCase()] !== 2 * (registersOf(type) ?? 0) || type === "bool")
+    return fault(message("workshop.other_size", { address: text, type }));
+  if (byte % 2 === 1) return fault(message("workshop.half_register", { address: text }));
+  return { kind: "fixed", place: { table: "input", address: byte / 2 } };
 }
 
 function byteNotation(

@@ -32,19 +32,21 @@ const MOST_BLOCKS = 20;
 
 interface Rows {
   readonly rows: readonly ReadRow[];
+  /** All rows of the list, if only some of them are used: any row may prove how the list counts. */
+  readonly all?: readonly ReadRow[];
   /** The tables that the device serves; undefined means all. */
   readonly tables?: readonly ModbusTable[] | undefined;
 }
 
 /** Returns the question to ask next. Returns null if the rows and the answers decide everything. */
 export function nextQuestion(given: Rows, answers: ReadingAnswers): ReadingQuestion | null {
-  const { rows } = given;
+  const { rows, all = rows } = given;
   const ask = (option: ReadingOption, values: readonly string[], concerned: readonly ReadRow[]): ReadingQuestion => ({
     options: [option],
     choices: values.map((value) => ({ value, answers: { [option]: value } })),
     examples: concerned.slice(0, MOST_EXAMPLES),
   });
-  if (answers.digits === undefined && canBeWhole(rows))
+  if (answers.digits === undefined && rows.some(isFiveDigits) && canBeWhole(all))
     return ask("digits", ["table", "address"], rows.filter(isFiveDigits));
   const blocks = [...new Set(rows.flatMap(blocksIn))];
   if (answers.block === undefined && blocks.length > 0) {
@@ -52,13 +54,13 @@ export function nextQuestion(given: Rows, answers: ReadingAnswers): ReadingQuest
     return ask("block", [...blocks.slice(0, MOST_BLOCKS), "none"], concerned);
   }
   const dotted = rows.filter(({ notation }) => notation.kind === "dotted");
-  if (answers.dots === undefined && dotted.length > 0 && !hasByteDots(rows))
+  if (answers.dots === undefined && dotted.length > 0 && !hasByteDots(all))
     return ask("dots", ["bits", "bytes"], dotted);
   const reading = readingOf(given, answers);
   const counted = rows.filter((row) => isCounted(row, reading));
   const unnamed = counted.filter((row) => isUnnamed(row, "registers"));
   const registers = served(given, REGISTERS);
-  const needsBase = firstNumberOf(rows, answers) === null && counted.length > 0;
+  const needsBase = firstNumberOf(all, answers) === null && counted.length > 0;
   const needsTable = answers.table === undefined && unnamed.length > 0 && registers.length > 1;
   if (needsBase && needsTable) {
     const choices = registers.flatMap((table) =>
@@ -77,13 +79,13 @@ export function nextQuestion(given: Rows, answers: ReadingAnswers): ReadingQuest
 
 /** Returns the reading that follows from rows, profile and answers. Undecided parts get their usual value. */
 export function readingOf(given: Rows, answers: ReadingAnswers): Reading {
-  const { rows } = given;
+  const { rows, all = rows } = given;
   const tableOf = (answer: string | undefined, usual: readonly ModbusTable[]): ModbusTable =>
     MODBUS_TABLES.find((one) => one === answer) ?? served(given, usual)[0] ?? "holding";
-  const hasZero = rows.some(({ notation }) => notation.kind === "modicon" && notation.number === 0);
-  const hasBytes = answers.dots === undefined ? hasByteDots(rows) : answers.dots === "bytes";
+  const hasZero = all.some(({ notation }) => notation.kind === "modicon" && notation.number === 0);
+  const hasBytes = answers.dots === undefined ? hasByteDots(all) : answers.dots === "bytes";
   return {
-    base: firstNumberOf(rows, answers) ?? 1,
+    base: firstNumberOf(all, answers) ?? 1,
     modicon: answers.digits === "address" ? "whole" : "digit",
     modicon_base: hasZero ? 0 : 1,
     registers: tableOf(answers.table, REGISTERS),

@@ -49,7 +49,7 @@ export function modeFindings(stays: readonly Stay[], only?: string): readonly Mo
   const bits = only === undefined ? bitsIn(stays, places) : null;
   const unlikely = codes.filter((one) => largest(one) > MOST_LIKELY_CODE);
   const found = new Set<string>();
-  // Drops repetitions: the bits of a code repeat the code, and so does the number that several bits form.
+  // Drops duplicates of a mode code: the single bits of its register, and a number that is made of several mode bits.
   return [...likely, ...(bits === null ? [] : [bits]), ...unlikely].filter((finding) => {
     const own = finding.kind === "code" ? [finding.place] : finding.bits.map(({ place }) => place);
     const isNew = own.some((place) => !found.has(place));

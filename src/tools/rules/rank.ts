@@ -24,7 +24,7 @@ export interface TagVerdict {
   readonly value: Sample["value"];
   readonly unit: string;
   readonly verdict: Verdict;
-  /** The plausible values, or the reason why there is no value. */
+  /** The range of plausible values for the tag, as text; or why the tag has no such range. */
   readonly usual: Text;
 }
 

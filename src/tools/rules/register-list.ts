@@ -1,46 +1,56 @@
 import type { FirstOf } from "../../domain/profile.ts";
-import { type CsvRow, csvRows, type Excess, type Separator, SEPARATORS } from "./csv.ts";
+import { type CsvRow, csvRows, type Excess, SEPARATORS } from "./csv.ts";
 import { isTableLike, tableIn } from "./list-tables.ts";
 
 /** This module reads register lists as engineering tools export them: recognizes the columns, the types and the tool. Pure. */
 
-/** The column heads of each kind of column. The first kind that fits a head is used. */
+/**
+ * The column heads of each kind of column in English, German and Spanish, in lower case and without accents. The first kind that fits a
+ * head is used.
+ */
 const COLUMNS = {
-  name: /^(tag|variable|symbol|signal|point|plc|parameter)?[ _]?name$|^(nickname|tag|variable|symbol|signal|point|data ?point|parameter|measurement|bezeichnung)$/,
-  modbus: /^modbus( start)?( address| register)?$|^mb[ _]?address$/,
-  address_hex: /^(plc |logical |modbus |register |start |holding )*(address|register|addr)( in)? hex$/,
+  name: /^(tag|variable|symbol|signal|point|plc|parameter)?[ _]?name$|^(nickname|tag|variable|symbol|signal|point|data ?point|parameter|measurement)$|^(bezeichnung|bezeichner|(variablen|symbol|signal|tag|datenpunkt)name|datenpunkt|messwert)$|^nombre( (de( la)? )?(variable|etiqueta|senal|simbolo))?$|^(etiqueta|simbolo|senal|punto|magnitud)$/,
+  modbus: /^modbus[ -]?(start)? ?(address|register|adresse)?$|^mb[ _]?address$|^(direccion|registro) modbus$/,
+  address_hex:
+    /^(plc |logical |modbus |register |start |holding )*(address|register|addr|adresse|direccion)( in| en)? hex(adecimal)?$/,
   address:
-    /^(plc |logical |modbus |register |reg |start |holding )*(address|register|offset|addr|adresse)( in)?( dec(imal)?)?$|^register(adresse|nummer)$/,
-  function: /^(modbus )?(read )?(function( ?codes?)?|functions|fc|func|fct)$/,
+    /^(plc |logical |modbus |register |reg |start |holding )*(address|register|offset|addr|element)( in)?( dec(imal)?)?$|^(sps-|logische |start|register)?adresse$|^registernummer$|^direccion( (logica|inicial|del? (plc|registro)))?$|^registro$/,
+  function:
+    /^(modbus )?(read )?(function( ?codes?)?|functions|fc|func|fct)$|^(modbus-)?funktion(scode)?$|^(codigo de )?funcion$/,
   table:
-    /^(modbus )?(register|reg|object|point|memory|primary|address|io|i\/o)[ _]?(type|class|table|area|kind|space)$|^(modbus )?(table|area|object|register space|memory)$/,
-  type: /^(data|value|variable)?[ _]?(type|format)$|^datentyp$|^typ$/,
+    /^(modbus )?(register|reg|object|point|memory|primary|address|io|i\/o)[ _]?(type|class|table|area|kind|space)$|^(modbus )?(table|area|object|register space|memory)$|^(register|objekt|adress|speicher)(typ|art|bereich)$|^tabelle$|^(tipo|tabla) de (registro|objeto|memoria)$|^tabla$/,
+  type: /^(data|value|variable)?[ _]?(type|format)$|^(daten|variablen)?(typ|format)$|^(tipo|formato)( (de|del) (datos?|variable|valor))?$/,
   system_id: /^system id$/,
-  characters: /^(number of characters|string length|characters)$/,
-  length: /^(length|registers|size|(no|number) of registers|register count|quantity|words)$/,
-  word_order: /^word[ _]order$/,
-  byte_order: /^byte[ _]order$/,
+  characters: /^(number of characters|string length|characters|anzahl zeichen|numero de caracteres)$/,
+  length:
+    /^(length|registers|size|(no|number) of registers|register count|quantity|words)$|^(lange|anzahl( register)?|registeranzahl)$|^(longitud|cantidad|(numero|cantidad) de registros)$/,
+  word_order: /^word[ _]order$|^wort(reihen)?folge$|^orden de (las )?palabras$/,
+  byte_order: /^byte[ _]order$|^byte(reihen)?folge$|^orden de (los )?bytes$/,
   string_order: /^string[ _]order$/,
-  bit: /^bit( (number|no|position))?$/,
-  scale: /^(scale|scaling|multiplier|gain|factor|scale factor|scaling factor|faktor|skalierung)$/,
-  divisor: /^(divisor|divide by|div)$/,
-  offset: /^value offset$/,
+  bit: /^bit([ -]?(number|nummer|no|position))?$|^(numero de )?bit$/,
+  scale:
+    /^(scale|scaling|multiplier|gain|factor|scale factor|scaling factor)$|^(faktor|skalierung(sfaktor)?|multiplikator)$|^(escala|multiplicador|factor de escala)$/,
+  divisor: /^(divisor|divide by|div|teiler)$/,
+  offset: /^value offset$|^desplazamiento$/,
   raw_low: /^raw low$/,
   raw_high: /^raw high$/,
   scaled_low: /^scaled low$/,
   scaled_high: /^scaled high$/,
   negate: /^negate value$/,
-  unit: /^(eng(ineering)?\.? |measuring )?units?( of measure(ment)?)?$|^eu$|^uom$|^einheit$/,
+  unit: /^(eng(ineering)?\.? |measuring )?units?( of measure(ment)?)?$|^eu$|^uom$|^(mass|maß)?einheit$|^unidad(es)?( de medida)?$/,
   role: /^role$/,
   filter: /^filter$/,
   bay: /^bay$/,
   group: /^(poll )?group$/,
   values: /^(values|codes|modes)$/,
   node: /^(node( ?id)?)$/,
-  label: /^(label|comment|description|address comment|remarks?|text|kommentar|beschreibung)$/,
+  label:
+    /^(label|comment|description|address comment|remarks?|text)$|^(kommentar|beschreibung|bemerkung)$|^(comentario|descripcion|observaciones)$/,
   more: /^more$/,
 } as const;
-type Column = keyof typeof COLUMNS;
+export type Column = keyof typeof COLUMNS;
+
+export const COLUMN_KINDS = Object.keys(COLUMNS) as readonly Column[];
 
 export interface ListRow {
   /** The row's line in the file, from 1. */
@@ -56,8 +66,27 @@ export interface RegisterList {
   readonly heads: Readonly<Partial<Record<Column, string>>>;
   /** The heads of columns that are not used. */
   readonly unknown: readonly string[];
+  /** All columns of the list, used or not, in its order. */
+  readonly all: readonly ListColumn[];
   readonly rows: readonly ListRow[];
 }
+
+/** A column as the list has it. */
+export interface ListColumn {
+  /** The column's letter in a spreadsheet: A, B, ... */
+  readonly letter: string;
+  readonly head: string;
+  /** The use of the column; null if it is not used. */
+  readonly kind: Column | null;
+  /** The first cells that are not empty. */
+  readonly samples: readonly string[];
+}
+
+/** The columns whose use a person has chosen, by letter; null: not used. */
+export type ChosenColumns = ReadonlyMap<string, Column | null>;
+
+/** Reads the first rows of a table, at most `most_rows`; by default all rows. */
+export type Table = (most_rows?: number) => readonly CsvRow[] | Excess;
 
 export interface Orders {
   readonly word_order?: FirstOf;
@@ -70,23 +99,58 @@ export const MAKERS = {
   Productivity: { word_order: "low_first", string_order: "high_first" },
   "Connected Components": { word_order: "high_first", string_order: "high_first" },
   TIA: { word_order: "high_first", string_order: "high_first" },
+  "Do-more": { word_order: "low_first", string_order: "low_first" },
   Kepware: {},
+  Ignition: {},
+  "Home Assistant": {},
+  Telegraf: {},
+  SunSpec: {},
+  evcc: {},
+  NodeSet2: {},
+  CODESYS: {},
   "booth-gateway": {},
   generic: {},
 } as const satisfies Readonly<Record<string, Orders>>;
+
+/** The columns of which a list needs one. */
+const ADDRESSES = ["address", "address_hex", "modbus", "node"] as const;
 
 /** The number of first lines to search for the heads, which may follow titles and remarks. */
 const HEADS_WITHIN = 60;
 
 /** Reads a list. Returns null if none of the first lines has a name head and an address head, or an Excess if the list exceeds a limit. */
 export function registerList(text: string): RegisterList | Excess | null {
-  const found = headsOf(text);
+  const list = listOf(csvTables(text), new Map());
+  return list === null || "excess" in list || isComplete(list) ? list : null;
+}
+
+/** Returns the text as a table for each separator, of which one is the right one. */
+export function csvTables(text: string): readonly Table[] {
+  return SEPARATORS.map((separator) => (most_rows) => csvRows(text, separator, most_rows));
+}
+
+/** Returns whether the list has a column of names and a column of addresses, without which no row can be imported. */
+export function isComplete({ columns }: Pick<RegisterList, "columns">): boolean {
+  return columns.includes("name") && ADDRESSES.some((one) => columns.includes(one));
+}
+
+/**
+ * Makes a list of the table that has the most known heads. Returns null if the tables are empty, or an Excess if a limit is exceeded.
+ * @param maker the tool that wrote the list, if the file says so
+ */
+export function listOf(
+  tables: readonly Table[],
+  chosen: ChosenColumns,
+  maker?: RegisterList["maker"],
+): RegisterList | Excess | null {
+  const found = headsOf(tables);
   if (found === null || "excess" in found) return found;
-  const lines = csvRows(text, found.separator);
+  const lines = found.table();
   if ("excess" in lines) return lines;
+  const { index, heads } = found;
   // Skips lines that start with ##: a second line of heads, such as the version in Productivity's lists.
-  const rows = lines.slice(found.index + 1).filter(({ cells }) => !/^##/.test(cells[0] ?? ""));
-  const columns = columnsOf(found.heads, rows);
+  const rows = lines.slice(index + 1).filter(({ cells }) => !/^##/.test(cells[0] ?? ""));
+  const columns = columnsOf(heads, rows, chosen);
   const named = (cells: readonly string[]): ListRow["cells"] =>
     Object.fromEntries(
       columns.flatMap((column, i) => {
@@ -95,43 +159,77 @@ export function registerList(text: string): RegisterList | Excess | null {
       }),
     );
   const listed = rows.map(({ line, cells }): ListRow => ({ line, cells: named(cells) }));
+  const samplesOf = (i: number): readonly string[] => sampled(rows, i).map((cell) => cell.slice(0, MOST_HEAD));
   return {
-    maker: makerOf(found.heads, listed),
+    maker: maker ?? makerOf(heads, listed),
     columns: columns.filter((column) => column !== null),
-    heads: named(found.heads),
-    unknown: found.heads.filter((cell, i) => columns[i] === null && cell !== ""),
+    heads: named(heads),
+    unknown: heads.filter((cell, i) => columns[i] === null && cell !== ""),
+    all: columns.map((kind, i) => ({ letter: letterOf(i), head: heads[i] ?? "", kind, samples: samplesOf(i) })),
     rows: listed,
   };
 }
 
+const MOST_SAMPLES = 3;
+
+/** Returns the first cells of a column that are not empty. */
+function sampled(rows: readonly CsvRow[], column: number): readonly string[] {
+  const samples: string[] = [];
+  for (const { cells } of rows) {
+    const cell = cells[column] ?? "";
+    if (cell !== "") samples.push(cell);
+    if (samples.length === MOST_SAMPLES) break;
+  }
+  return samples;
+}
+
+const LETTERS = 26;
+
+/** Returns the letter of a column, as spreadsheets name it: A to Z, AA, AB ... */
+function letterOf(column: number): string {
+  const last = String.fromCharCode(65 + (column % LETTERS));
+  return column < LETTERS ? last : `${letterOf(Math.floor(column / LETTERS) - 1)}${last}`;
+}
+
 interface Heads {
-  readonly separator: Separator;
-  /** The index of the heads' row among all rows. */
+  readonly table: Table;
+  /** The index of the heads' row among all rows; -1 if the table has none. */
   readonly index: number;
   readonly heads: readonly string[];
 }
 
-/** Finds the line of heads. Tries each separator and uses the one with the most known heads. */
-function headsOf(text: string): Heads | Excess | null {
+/** Finds the row of heads. Tries each table and uses the one with the most known heads, else the one with the most columns. */
+function headsOf(tables: readonly Table[]): Heads | Excess | null {
   const found: Heads[] = [];
+  const rough: Heads[] = [];
   let excess: Excess | null = null;
-  for (const separator of SEPARATORS) {
-    const rows = csvRows(text, separator, HEADS_WITHIN);
+  for (const table of tables) {
+    const rows = table(HEADS_WITHIN);
     if ("excess" in rows) {
       excess ??= rows;
       continue;
     }
     const index = rows.findIndex(({ cells }) => isHead(cells));
     const heads = rows[index]?.cells;
-    if (heads !== undefined) found.push({ separator, index, heads });
+    if (heads !== undefined) found.push({ table, index, heads });
+    else if (rows.length > 0) rough.push({ table, ...roughHeads(rows) });
   }
   const known = ({ heads }: Heads): number => heads.filter((head) => columnOf(head) !== null).length;
-  return found.toSorted((one, other) => known(other) - known(one))[0] ?? excess;
+  const best = found.toSorted((one, other) => known(other) - known(one))[0];
+  return best ?? excess ?? rough.toSorted((one, other) => other.heads.length - one.heads.length)[0] ?? null;
+}
+
+/** Takes the first of the fullest rows as heads. A row with a number holds values: the list then has no heads, and letters replace them. */
+function roughHeads(rows: readonly CsvRow[]): Omit<Heads, "table"> {
+  const filled = rows.map(({ cells }) => cells.filter((cell) => cell !== "").length);
+  const index = filled.indexOf(Math.max(...filled));
+  const cells = rows[index]?.cells ?? [];
+  if (!cells.some((cell) => /^[%\d]/.test(cell))) return { index, heads: cells };
+  return { index: index - 1, heads: cells.map((_, i) => letterOf(i)) };
 }
 
 function isHead(cells: readonly string[]): boolean {
-  const columns = new Set(cells.map(columnOf));
-  return columns.has("name") && (["address", "address_hex", "modbus", "node"] as const).some((one) => columns.has(one));
+  return isComplete({ columns: cells.map(columnOf).filter((column) => column !== null) });
 }
 
 /** The maximum number of characters in a head. A longer text is a sentence. */
@@ -142,6 +240,8 @@ function plainHead(head: string): string {
     .replace(/^##\s*/, "")
     .replace(/[()[\]]/g, " ")
     .trim()
+    .normalize("NFD")
+    .replace(/[\u0300-\u036f]/g, "")
     .toLowerCase()
     .replace(/\s+/g, " ");
 }
@@ -149,11 +249,15 @@ function plainHead(head: string): string {
 function columnOf(head: string): Column | null {
   if (head.length > MOST_HEAD) return null;
   const plain = plainHead(head);
-  return (Object.keys(COLUMNS) as Column[]).find((column) => COLUMNS[column].test(plain)) ?? null;
+  return COLUMN_KINDS.find((column) => COLUMNS[column].test(plain)) ?? null;
 }
 
 /** Returns the kind of each column by position; null for an unused column. Of several columns of the same kind, only one is used. */
-function columnsOf(heads: readonly string[], rows: readonly CsvRow[]): readonly (Column | null)[] {
+function columnsOf(
+  heads: readonly string[],
+  rows: readonly CsvRow[],
+  chosen: ChosenColumns,
+): readonly (Column | null)[] {
   const columns: (Column | null)[] = heads.map(columnOf);
   const isAddress = (column: Column | null): boolean => column === "address" || column === "modbus";
   const offset = heads.findIndex((head) => plainHead(head) === "offset");
@@ -167,8 +271,11 @@ function columnsOf(heads: readonly string[], rows: readonly CsvRow[]): readonly 
     if (!isOther && !rows.some(({ cells }) => isTableLike(cells[i] ?? "", column))) columns[i] = null;
   }
   nameTables(columns, rows);
+  const taken = new Set(chosen.values());
   return columns.map((column, i) => {
-    if (column === null) return null;
+    const own = chosen.get(letterOf(i));
+    if (own !== undefined) return own;
+    if (column === null || taken.has(column)) return null;
     const same = columns.flatMap((one, at) => (one === column ? [at] : []));
     return i === (column === "address" ? clearest(same, rows) : same[0]) ? column : null;
   });
@@ -209,6 +316,7 @@ function makerOf(heads: readonly string[], rows: readonly ListRow[]): RegisterLi
   const all = new Set(heads.map(plainHead));
   const has = (...names: readonly string[]): boolean => names.every((name) => all.has(name));
   if (has("value offset", "string order", "more")) return "booth-gateway";
+  if (has("element", "nickname")) return "Do-more";
   if (has("system id")) return "Productivity";
   if (has("nickname", "address", "data type")) return "CLICK";
   if (has("addresses used") || has("variable name")) return "Connected Components";

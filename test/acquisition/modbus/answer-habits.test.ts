@@ -24,7 +24,7 @@ function driverWith(more: { readonly transaction_id_offset?: number; readonly an
 
 describe("a device whose transaction ids are off by one", () => {
   test.each([1, -1])(
-    "(offset %i) fails with advice that names the setting transaction_id_offset, and can be read with it",
+    "with the offset %i, fails with advice to set transaction_id_offset, and is read correctly with that setting",
     async (offset) => {
       const { plc } = bed();
       plc.script = (request) => [
@@ -43,7 +43,7 @@ describe("a device whose transaction ids are off by one", () => {
 });
 
 describe("a device that answers as unit 0", () => {
-  test("fails with advice that names the setting answer_unit_id, and can be read with it", async () => {
+  test("fails with advice to set answer_unit_id, and is read correctly with that setting", async () => {
     const { plc } = bed();
     plc.script = (request) => [frame({ ...request, unit: 0 }, [3, 2, ...word(request.address)])];
     const driver = driverWith({});
@@ -85,7 +85,7 @@ test("an answer whose transaction id is off by more than one is malformed, witho
 });
 
 test.each(LINK_ERROR_KINDS)(
-  "the advice for a failed serial line (%s) mentions neither an address and port nor a connection",
+  "the advice for a failed serial line (%s) mentions no address, port or connection",
   (kind) => {
     expect(render(adviceFor({ kind, advice: null }, "/dev/serial/by-id/usb-1"))).not.toMatch(
       /address and port|connection/,

@@ -40,7 +40,7 @@ const times = (count: number): readonly unknown[] => Array.from({ length: count 
 
 describe("a device that closes the connection after a complete answer", () => {
   test.each([1, 2, 3])(
-    "causes no lost value, not even in the first poll, if it closes after %i answers",
+    "loses no value, even in the first poll, if the device closes the connection after %i answers",
     async (answers) => {
       const { plc, driverFor } = bed();
       closeAfter(plc, answers);
@@ -140,7 +140,7 @@ describe("a device that closes the connection after a complete answer", () => {
     expect(plc.accepted()).toBe(accepted);
   });
 
-  test("makes reads fail as refused once it is switched off", async () => {
+  test("makes reads fail with the reason refused once the device is switched off", async () => {
     const { plc, driverFor } = bed();
     closeAfter(plc, 1);
     const driver = await driverFor(POINTS);
@@ -164,7 +164,7 @@ describe("a device that closes the connection after a complete answer", () => {
   });
 });
 
-test("a device that closes the connection before it answers is not noted as closing after each answer", async () => {
+test("a device that closes the connection before it answers does not count as a device that closes after each answer", async () => {
   const { plc, driverFor } = bed();
   plc.script = ({ address }) => (address === 1000 ? "close" : undefined);
   const driver = await driverFor(POINTS);
@@ -195,7 +195,7 @@ test("the driver still receives the answer to a pending request after an abort, 
   await driver.close();
 });
 
-test("the driver rejects an unanswered request as closed soon after an abort", async () => {
+test("the driver rejects an unanswered request with the reason closed soon after an abort", async () => {
   const { plc } = bed();
   plc.script = () => "silence";
   const owner = new AbortController();

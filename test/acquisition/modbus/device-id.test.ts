@@ -32,7 +32,7 @@ describe("expectedAnswer", () => {
     ["with an unknown read code", [7, 0x2b, 0x0e, 9, 0], false],
     ["with a byte too many", [7, 0x2b, 0x0e, 1, 0, 1], false],
     ["to write a register", [7, 6, 0, 1, 0, 1], false],
-  ])("permits a request %s (%j): %s", (_name, request, isAllowed) => {
+  ])("accepts a request %s (%j) as safe to send: %s", (_name, request, isAllowed) => {
     expect(expectedAnswer(Buffer.from(request), 5) !== null).toBe(isAllowed);
   });
 });
@@ -65,7 +65,7 @@ describe("the answer to an identification request", () => {
     expect(judge(tooLong, tooLong.length, expected)).toMatchObject({ kind: "malformed" });
   });
 
-  it("never has a computed length beyond the received bytes or the 253 bytes of a PDU", () => {
+  it("has a computed length of at most the received bytes and at most 253 bytes (a Modbus PDU)", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (tail) => {
         const bytes = Uint8Array.from([0x2b, 0x0e, 1, 0x81, 0, 0, ...tail]);

@@ -54,7 +54,7 @@ describe("the Modbus driver", () => {
     expect(values(await readGroup(driver, "g"))).toEqual(registers(125).map(({ address }) => pattern(3, address)));
   });
 
-  test("rejects the next read as closed after the device closed the idle connection", async () => {
+  test("rejects the next read with the reason closed after the device closed the idle connection", async () => {
     const { driverFor, plc } = bed();
     const driver = await driverFor(registers(1));
     await readGroup(driver, "g");
@@ -134,7 +134,7 @@ describe("the Modbus driver with a device that rejects reads", () => {
     expect(plc.requests.length).toBe(1);
   });
 
-  describe("when it reads several groups together", () => {
+  describe("in a read of several groups", () => {
     /** Registers of two groups in alternation, three of each. */
     const both = profileOf(registers(6));
     const mixed = {
@@ -159,7 +159,7 @@ describe("the Modbus driver with a device that rejects reads", () => {
       expect((await failure(driver.read(["fast", "nope"]))).kind).toBe("config");
     });
 
-    test("retries rejected tags after 20 reads of their own group, and still requests a group without any readable tag", async () => {
+    test("retries rejected tags after 20 reads of their group, and keeps requesting a group whose tags were all rejected", async () => {
       const { driverFor, plc } = bed();
       let lacking = true;
       plc.holes = (_, address) => lacking && address % 2 === 1;
@@ -217,7 +217,7 @@ describe("the Modbus driver with a device that rejects reads", () => {
     });
   }
 
-  test("returns bad samples for a block with exception 4 only, and good samples for the other block", async () => {
+  test("returns bad samples only for the block that is answered with exception 4", async () => {
     const { driverFor, plc } = bed();
     const points = [...registers(2), ...registers(2, 9000)];
     plc.script = (request) => (request.address === 9000 ? [exception(request, 4)] : undefined);

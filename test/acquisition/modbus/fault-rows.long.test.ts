@@ -52,7 +52,7 @@ async function settle(bed: FaultBed, entry: { row: number; fault: string; inject
 }
 
 test.concurrent(
-  "row 12: a silent PLC doesn't affect another booth's polls, and is read again once it answers",
+  "fault matrix row 12: a silent PLC doesn't delay another booth's polls, and is read again once it answers",
   async (context) => {
     const bed = await started(context);
     const other = await started(context, { seed: 2 });
@@ -79,7 +79,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  "row 13: a PLC that refuses or resets connections is read again as soon as it accepts them",
+  "fault matrix row 13: a PLC that refuses or resets connections is read again as soon as it accepts them",
   async (context) => {
     const bed = await started(context);
     for (let i = 0; i < 3; i++) {
@@ -100,7 +100,7 @@ test.concurrent(
   },
 );
 
-test.concurrent("row 13: a PLC that left the network is read again once it is back", async (context) => {
+test.concurrent("fault matrix row 13: a PLC that left the network is read again once it is back", async (context) => {
   const bed = await started(context);
   await bed.plc.offline();
   await until(() => !bed.isUp(), "the link is down");
@@ -120,15 +120,18 @@ async function spoilt(bed: FaultBed, act: () => void, undo: () => void): Promise
 }
 
 describe.each(["tcp", "rtu"] as const)("a Modbus link over %s", (framing) => {
-  test.concurrent("row 15: never turns an answer after its deadline into a value", async (context) => {
-    const bed = await started(context, { framing });
-    await spoilt(
-      bed,
-      () => Object.assign(bed.proxy.faults, { direction: "answers", delay_ms: 140 }),
-      () => Object.assign(bed.proxy.faults, { direction: "both", delay_ms: 0 }),
-    );
-    await settle(bed, { row: 15, fault: `late answers (${framing})`, injected: bed.proxy.counts.delay });
-  });
+  test.concurrent(
+    "never takes a value from an answer that arrives after its deadline (fault matrix row 15)",
+    async (context) => {
+      const bed = await started(context, { framing });
+      await spoilt(
+        bed,
+        () => Object.assign(bed.proxy.faults, { direction: "answers", delay_ms: 140 }),
+        () => Object.assign(bed.proxy.faults, { direction: "both", delay_ms: 0 }),
+      );
+      await settle(bed, { row: 15, fault: `late answers (${framing})`, injected: bed.proxy.counts.delay });
+    },
+  );
 });
 
 /** TCP has its own checksum, so wrong bytes inside a frame are a fault of serial lines only. */
@@ -139,7 +142,7 @@ const LINE_FAULTS: readonly (readonly [number, "tcp" | "rtu", Partial<Faults>])[
 ];
 
 test.concurrent.for(LINE_FAULTS)(
-  "row %i: a link over %s with the faults %o never returns a wrong value",
+  "fault matrix row %i: a link over %s with the faults %o never returns a wrong value",
   async ([row, framing, faults], context) => {
     const bed = await started(context, { framing, seed: 11 });
     const clean = { ...bed.proxy.faults };
@@ -153,34 +156,37 @@ test.concurrent.for(LINE_FAULTS)(
   },
 );
 
-test.concurrent("row 18: an exception at any position of a block makes only that tag's sample bad", async (context) => {
-  const profile = clickBooth();
-  const all = profile.tags.filter(({ point }) => point.table === "holding");
-  // The unit test of the driver tries every position of a block.
-  const places = all.filter((_, nth) => nth % Math.ceil(all.length / 4) === 0);
-  const bed = await started(context);
-  const others: string[] = [];
-  for (const { name, group, point } of places) {
-    bed.plc.manners.bad_ranges = [{ table: "holding", first: point.address, last: point.address, code: 2 }];
-    const states = bed.states.length;
-    // Connections are refused too, because a broken connection alone is renewed within the poll.
-    bed.proxy.faults.refuse = true;
-    bed.proxy.cut();
-    // A poll that was answered before the cut may still be in transit to the intake until the link is down.
-    await until(() => bed.states.slice(states).some(({ kind }) => kind === "down"), "the link is down");
-    bed.proxy.faults.refuse = false;
-    const before = bed.polls.length;
-    const hit = () => bed.polls.slice(before).find((poll) => poll.group === group);
-    await until(() => hit() !== undefined, `${group} is read`);
-    const bad = hit()?.samples.filter(({ quality }) => quality === "bad") ?? [];
-    if (bad.length !== 1 || bad[0]?.tag !== name) others.push(`${name}: ${bad.map(({ tag }) => tag).join(", ")}`);
-  }
-  bed.plc.manners.bad_ranges = [];
-  expect(others).toEqual([]);
-  await settle(bed, { row: 18, fault: "exceptions on part of a block", injected: places.length });
-});
+test.concurrent(
+  "fault matrix row 18: an exception at any position of a block makes only the affected tag's sample bad",
+  async (context) => {
+    const profile = clickBooth();
+    const all = profile.tags.filter(({ point }) => point.table === "holding");
+    // The unit test of the driver tries every position of a block.
+    const places = all.filter((_, nth) => nth % Math.ceil(all.length / 4) === 0);
+    const bed = await started(context);
+    const others: string[] = [];
+    for (const { name, group, point } of places) {
+      bed.plc.manners.bad_ranges = [{ table: "holding", first: point.address, last: point.address, code: 2 }];
+      const states = bed.states.length;
+      // Connections are refused too, because a broken connection alone is renewed within the poll.
+      bed.proxy.faults.refuse = true;
+      bed.proxy.cut();
+      // A poll that was answered before the cut may still be in transit to the intake until the link is down.
+      await until(() => bed.states.slice(states).some(({ kind }) => kind === "down"), "the link is down");
+      bed.proxy.faults.refuse = false;
+      const before = bed.polls.length;
+      const hit = () => bed.polls.slice(before).find((poll) => poll.group === group);
+      await until(() => hit() !== undefined, `${group} is read`);
+      const bad = hit()?.samples.filter(({ quality }) => quality === "bad") ?? [];
+      if (bad.length !== 1 || bad[0]?.tag !== name) others.push(`${name}: ${bad.map(({ tag }) => tag).join(", ")}`);
+    }
+    bed.plc.manners.bad_ranges = [];
+    expect(others).toEqual([]);
+    await settle(bed, { row: 18, fault: "exceptions on part of a block", injected: places.length });
+  },
+);
 
-test.concurrent("row 21: a torn read of a 32-bit counter never becomes a value", async (context) => {
+test.concurrent("fault matrix row 21: a torn read of a 32-bit counter never becomes a value", async (context) => {
   const click = clickBooth();
   const counters = click.tags.filter(({ point, counter }) => point.type === "uint32" && counter);
   const profile = { ...click, tags: counters.map((tag) => ({ ...tag, group: "fast" })), groups: {} };

@@ -68,7 +68,7 @@ describe("a Modbus answer", () => {
     });
   }
 
-  test("if unrequested, never becomes a value", async () => {
+  test("never becomes a value if the driver did not request it", async () => {
     const { driverFor, plc } = bed();
     plc.script = (_, answer, socket) => {
       setImmediate(() => setImmediate(() => socket.write(answer)));
@@ -117,14 +117,14 @@ describe("a late Modbus answer on the next connection", () => {
 });
 
 describe("a Modbus read whose answer stays incomplete", () => {
-  test("fails as timeout if only half of the answer arrives before the deadline", async () => {
+  test("fails with the reason timeout if only half of the answer arrives before the deadline", async () => {
     const { driverFor, plc } = bed();
     plc.script = (_, answer) => [answer.subarray(0, 8)];
     const driver = await driverFor(registers(1), { timeouts: { answer_ms: SHORT_MS } });
     expect((await failure(readGroup(driver, "g"))).kind).toBe("timeout");
   });
 
-  test("fails as reset if the connection is reset in the middle of the answer", async () => {
+  test("fails with the reason reset if the connection is reset in the middle of the answer", async () => {
     const { driverFor, plc } = bed();
     plc.script = (_, answer, socket) => {
       socket.write(answer.subarray(0, 8), () => socket.resetAndDestroy());

@@ -101,7 +101,7 @@ test("the driver forgets a hole (rejected address) after 24 h if the device acce
   expect(holesNow(memory.holes)).toEqual({});
 });
 
-test("the driver applies learned holes (rejected addresses) only to the firmware version they were learned with", async () => {
+test("the driver uses learned holes (rejected addresses) only with the firmware version that rejected them", async () => {
   const { state, requests } = firmwareBed();
   const memory = emptyMemory();
   expect(await requests(memory)).toBe(5); // learned before the version was read, so it belongs to this version
@@ -149,7 +149,7 @@ function gateway(profile: ModbusProfile) {
 }
 
 describe("a learned hole (rejected address)", () => {
-  it("is skipped for 24 h, also after a restart of the agent or the machine", async () => {
+  it("is skipped for 24 h, even after a restart of the agent or the machine", async () => {
     const profile = profileOf(POINTS);
     const { life } = gateway(profile);
     const first = await life({ mono: 5 * HOUR_MS, wall: WALL });
@@ -193,7 +193,7 @@ describe("stored holes (rejected addresses)", () => {
     expect(holesNow(restoredHoles({ ...kept, ranges }, "here", { mono: 0, wall: WALL }))).toEqual({});
   });
 
-  it("get the present time if they seem to have been learned in the future", () => {
+  it("count from the present time if their stored time is in the future", () => {
     const kept = keptHoles(memory, "here", { mono: 100, wall: WALL });
     const restored = restoredHoles(kept, "here", { mono: 50, wall: 0 });
     expect(keptHoles(restored, "here", { mono: 50, wall: 0 }).ranges.map(({ learned_at }) => learned_at)).toEqual([

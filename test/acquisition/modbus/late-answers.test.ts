@@ -87,7 +87,7 @@ function fates(...next: Fate[]): () => Fate {
 }
 
 describe("the driver on a serial line", () => {
-  test("never takes a late answer, also to a repeated request, for the answer to another block of the same size", async () => {
+  test("never takes a late answer for the answer to another block of the same size, even after a repeated request", async () => {
     const { bus, read } = serialBus(FOUR_BLOCKS);
     await read();
     bus.asked.length = 0;
@@ -96,7 +96,7 @@ describe("the driver on a serial line", () => {
     expect(bus.asked).toEqual(["0+15", "0+15", "0+1", "1000+15", "2000+15", "3000+15"]);
   });
 
-  test("repeats a request after a lost answer, then makes a short read to prove that no late answer follows", async () => {
+  test("repeats a request after a lost answer, then sends a short read to prove that no late answer follows", async () => {
     const { bus, read } = serialBus(FOUR_BLOCKS);
     await read();
     bus.asked.length = 0;
@@ -129,7 +129,7 @@ describe("the driver on a serial line", () => {
     expect(bus.asked).toEqual(["0+1", "0+1", "10+1", "20+1"]);
   });
 
-  test("continues after a device rejects the short read, which also proves that no late answer follows", async () => {
+  test("continues after a device rejects the short read, because the rejection also proves that no late answer follows", async () => {
     const { bus, read } = serialBus(FOUR_BLOCKS);
     await read();
     bus.isRefused = ({ count }) => count < 15;

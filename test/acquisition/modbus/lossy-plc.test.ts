@@ -87,7 +87,7 @@ const goodIn = (polls: readonly (readonly Sample[])[]): number =>
   polls.flat().filter(({ quality }) => quality === "good").length;
 
 describe("a PLC with sparse registers", () => {
-  test("gives every value in the first poll if it loses every 20th reply, and the learned holes are kept", async () => {
+  test("returns every value in the first poll and keeps its learned holes, even if every 20th reply is lost", async () => {
     const { plc } = bed();
     sparse(plc);
     plc.script = everyNthAnew(20, silence);
@@ -101,7 +101,7 @@ describe("a PLC with sparse registers", () => {
     expect(plc.requests.length).toBeLessThan(20);
   });
 
-  test("gives the values read so far if it closes the connection during a poll, and the learned holes are kept", async () => {
+  test("returns the values read so far and keeps its learned holes, even if the connection closes during a poll", async () => {
     const { plc, driverFor } = bed();
     sparse(plc);
     const memory = emptyMemory();
@@ -117,7 +117,7 @@ describe("a PLC with sparse registers", () => {
   });
 });
 
-test("a block whose answer is lost or wrong twice gets bad samples with that reason, and other blocks stay good", async () => {
+test("a block whose answer is lost or wrong twice gets bad samples with the reason, and other blocks stay good", async () => {
   const { plc, driverFor } = bed();
   const driver = await driverFor(FOUR_BLOCKS);
   await readGroup(driver, "g");
@@ -136,7 +136,7 @@ test("a block whose answer is lost or wrong twice gets bad samples with that rea
   expect(driver.requests?.()).toEqual({ asked: 14, missed: 4 });
 });
 
-test("a request is repeated after the learned deadline instead of the longer configured one", async () => {
+test("the driver repeats a request after the learned deadline, which is shorter than the configured timeout", async () => {
   const { plc, driverFor } = bed();
   const driver = await driverFor(registers(1), { timeouts: { connect_ms: ANSWER_MS, answer_ms: 3_600_000 } });
   await readGroup(driver, "g");
@@ -144,7 +144,7 @@ test("a request is repeated after the learned deadline instead of the longer con
   for (let i = 0; i < 4; i++) expect(values(await readGroup(driver, "g"))).toEqual([pattern(3, 0)]);
 });
 
-test("a device that became slower than its learned deadline is given the configured timeout before the read fails", async () => {
+test("the driver waits for the configured timeout if a device becomes slower than its learned deadline", async () => {
   const { plc, driverFor } = bed();
   const driver = await driverFor(registers(1));
   await readGroup(driver, "g");
@@ -177,7 +177,7 @@ test("a device that refuses a new connection is retried with growing delays", as
   expect(proxy.connections.refused).toBeLessThanOrEqual(3);
 });
 
-test("a silent device gets six requests before the first timeout, and then one request per attempt", async () => {
+test("the driver sends six requests to a silent device before the first timeout, and then one request per attempt", async () => {
   const { plc, driverFor } = bed();
   const memory = emptyMemory();
   const timeouts = { connect_ms: ANSWER_MS, answer_ms: 150 };

@@ -24,7 +24,7 @@ function paced(pace_ms: number) {
   return { line: pacedLine({ ...modbusLine(DEVICE), openWire }, pace_ms), written };
 }
 
-it("a paced line sends the first request at once and pauses before each further one, also across connections", () => {
+it("a paced line sends the first request immediately, and pauses before each later one, even on a new connection", () => {
   const { line, written } = paced(200);
   const first = line.openWire(NOBODY);
   const again = Buffer.from("b");

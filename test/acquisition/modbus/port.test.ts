@@ -36,7 +36,7 @@ describe("a Modbus session", () => {
     return { wire, session };
   }
 
-  test("sends requests of tools and of a driver, rejects a second simultaneous request, and ends if asked to write", async () => {
+  test("alternates requests of driver and tools, rejects a second simultaneous request, and ends after a write request", async () => {
     const { wire, session } = await opened();
     wire.onRequest = (request) => wire.receive(goodAnswer(request));
     for (let round = 0; round < 3; round++) {
@@ -51,7 +51,7 @@ describe("a Modbus session", () => {
     expect(wire.destroyed()).toBe(true);
   });
 
-  test("rejects a pending read at once when the connection is reset", async () => {
+  test("rejects a pending read immediately when the connection is reset", async () => {
     const { wire, session } = await opened();
     wire.onRequest = () => wire.down(new LinkError("reset", "ECONNRESET"));
     expect((await failure(session.read(1, BLOCK))).kind).toBe("reset");

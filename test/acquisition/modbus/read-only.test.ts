@@ -46,7 +46,7 @@ async function sentBy(framing: string, pdu: readonly number[]): Promise<readonly
 }
 
 describe.each(Object.keys(FRAMINGS))("a Modbus connection over %s", (framing) => {
-  test("sends requests with the five function codes that read, and none with the other 251", async () => {
+  test("sends requests only with the five function codes that read, and with none of the other 251", async () => {
     const left = new Set<number>();
     for (let code = 0; code < 256; code++) {
       for (const pdu of bodies(code)) {

@@ -7,7 +7,7 @@ import { goodAnswer, memoryWire } from "./memory-wire.ts";
 import { failure, never, readGroup } from "../driver-calls.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 
-test("the driver pauses after connecting and between requests as the profile requires", async () => {
+test("the driver waits after connecting and between requests for the times that the profile sets", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const wire = memoryWire();

@@ -57,7 +57,7 @@ describe("an answer over RTU", () => {
     expect(crc16(Buffer.from([0x02, 0x07]))).toBe(0x1241);
   });
 
-  test("is accepted in one piece, byte by byte, and as an exception", () => {
+  test("is accepted in one piece or byte by byte, and also if it is an exception", () => {
     expect(judged([ANSWER])).toEqual(bodyOf(ANSWER));
     expect(judged(Array.from(ANSWER, (byte) => Buffer.from([byte])))).toEqual(bodyOf(ANSWER));
     expect(judged([withCrc(1, 0x83, 2)])).toEqual(Buffer.from([1, 0x83, 2]));
@@ -95,7 +95,7 @@ describe("an answer over RTU", () => {
     ["a byte before the echo", [Buffer.of(0), REQUEST, ANSWER], { echoes: 1, stray_bytes: 1 }],
   ];
   test.each(ODD)(
-    "with %s is accepted, in one piece or byte by byte, and counted as an oddity of the line",
+    "with %s is accepted, in one piece or byte by byte, and is counted as a line fault",
     (_name, pieces, expected) => {
       const whole = Buffer.concat(pieces);
       for (const split of [[whole], Array.from(whole, (byte) => Buffer.of(byte))]) {
@@ -121,7 +121,7 @@ describe("an answer over RTU", () => {
     expect(judged([request, withCrc(1, 1, 3, 1, 2, 3)], request)).toEqual(Buffer.from([1, 1, 3, 1, 2, 3]));
   });
 
-  test("may be followed by two stray bytes; a third stray byte is an error", () => {
+  test("may be followed by two stray bytes, but not by three", () => {
     const framing = rtuFraming(lateAnswers());
     framing.request(bodyOf(REQUEST));
     expect(taken(framing.take(ANSWER, ANSWER.length))).toEqual(bodyOf(ANSWER));
@@ -129,7 +129,7 @@ describe("an answer over RTU", () => {
     expect(bytes.map((outcome) => outcome instanceof LinkError)).toEqual([false, false, true]);
   });
 
-  test("is accepted after a stray byte and a late answer to another request, which are dropped", () => {
+  test("is accepted after a stray byte and a late answer to another request, both of which are dropped", () => {
     const late = withCrc(1, 3, 2, 9, 9);
     const other = gaveUp(holding(1, 0, 1));
     expect(judged([Buffer.of(0), late, ANSWER], REQUEST, other)).toEqual(bodyOf(ANSWER));
@@ -145,7 +145,7 @@ describe("an answer over RTU", () => {
     expect(judged([Buffer.concat([late.subarray(0, -1), ANSWER])])).toMatchObject({ kind: "malformed" });
   });
 
-  test("is dropped if it may be a late answer to another request, and accepted if the same request was repeated", () => {
+  test("is dropped if it may belong to an earlier request, unless that request was the same", () => {
     const late = withCrc(1, 3, 2, 9, 9);
     const sameSize = withCrc(1, 3, 4, 9, 9, 9, 9);
     const refusal = withCrc(1, 0x83, 2);
@@ -165,7 +165,7 @@ describe("an answer over RTU", () => {
       expect(judged([piece], REQUEST, gaveUp(holding(1, 4, 2)))).toEqual(bodyOf(piece));
   });
 
-  test("ends the wait for earlier late answers if it can belong to one request only", () => {
+  test("ends the wait for late answers to earlier requests if the answer fits only the present request", () => {
     const late = gaveUp(holding(1, 0, 1), { ...holding(1, 0, 2), code: 4 });
     expect(judged([ANSWER], REQUEST, late)).toEqual(bodyOf(ANSWER));
     expect(late.until(1)).toBe(-Infinity);
@@ -177,13 +177,13 @@ describe("an answer over RTU", () => {
     });
   });
 
-  test("without a pending request is malformed, unless it is a late answer", () => {
+  test("is malformed if no request is pending, unless it is a late answer", () => {
     const framing = rtuFraming(gaveUp(...OF_LATE_UNIT));
     expect(framing.take(withCrc(LATE_UNIT, 3, 2, 1, 1), 7)).toBe(null);
     expect(framing.take(ANSWER, ANSWER.length)).toMatchObject({ kind: "malformed" });
   });
 
-  test("is never awaited for a function code other than the four reads, because such a request isn't sent", () => {
+  test("is never awaited for a function code that does not read, because the request is not sent", () => {
     const framing = rtuFraming(lateAnswers());
     for (const code of [0, 5, 6, 7, 8, 15, 16, 22, 23, 43, 0x83]) {
       expect(framing.request(Buffer.from([1, code, 0, 4, 0, 2]))).toBe(null);
@@ -192,7 +192,7 @@ describe("an answer over RTU", () => {
   });
 });
 
-test("an RTU answer damaged on the line is accepted only if every byte of unit and PDU is right", () => {
+test("an RTU answer with line errors is accepted only if every byte of unit and PDU is right", () => {
   const edit = fc.tuple(fc.nat(4), fc.nat(20), fc.nat(255));
   let taken = 0;
   fc.assert(
@@ -216,7 +216,7 @@ test("an RTU answer damaged on the line is accepted only if every byte of unit a
   expect(taken).toBeGreaterThan(0);
 });
 
-test("an RTU answer with random bytes before, after or instead of it never gives a wrong value", () => {
+test("an RTU answer mixed with or replaced by random bytes never gives a wrong value", () => {
   const noise = fc.uint8Array({ maxLength: 12 });
   // Pieces from which shifted, doubled or foreign frames are made that look as much like an answer as possible.
   const piece = fc.oneof(

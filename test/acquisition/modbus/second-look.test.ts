@@ -18,7 +18,7 @@ const profile = {
 };
 
 describe("a 32-bit counter whose low half overflows", () => {
-  test("gets a second read in the same poll if torn, and no value if the two reads differ", async () => {
+  test("is read a second time in the same poll after a torn read, and has no value if the two reads differ", async () => {
     const { driverFor, plc } = bed();
     const words = [0, 0xffff, 7];
     plc.memory = (_, address) => words[address] ?? 0;
@@ -39,7 +39,7 @@ describe("a 32-bit counter whose low half overflows", () => {
     expect(asked).toBe(3);
   });
 
-  test("is accepted after an equal second read if it fell, also on a new connection", async () => {
+  test("is read a second time after a fall, even on a new connection, and accepted if both reads agree", async () => {
     const { driverFor, plc } = bed();
     const memory = emptyMemory();
     let count = 65_535;
@@ -55,7 +55,7 @@ describe("a 32-bit counter whose low half overflows", () => {
   });
 });
 
-test("a block whose registers are suddenly all zero has no values for two polls, and then zeros", async () => {
+test("a block whose registers suddenly all read zero has no values for two polls, and then the value zero", async () => {
   const { driverFor, plc } = bed();
   const points = Array.from({ length: 10 }, (_, address) => point({ address }));
   const driver = await driverFor(points);

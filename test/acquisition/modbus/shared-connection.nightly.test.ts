@@ -100,7 +100,7 @@ function accountOf({ pid }: Program) {
   };
 }
 
-test("the shared connection limits faulty clients to eight, counts rejected ones, and keeps the agent's polls undisturbed", async () => {
+test("the shared connection accepts at most eight faulty clients, counts rejected ones, and does not disturb the agent's polls", async () => {
   const { site, agent, port } = await started();
   // Loads everything that the agent loads on first use.
   await said(port, frame(1, READ), LEAST);

@@ -122,7 +122,7 @@ describe.each(["tcp", "rtu"] as const)("booths that share one connection (%s)", 
     expect(server.counts.connections).toBe(2);
   });
 
-  test("reopen the connection after a silent unit has ended it", async () => {
+  test("reopen the connection after a silent unit ended the connection", async () => {
     const { server, way } = await served(framing, units);
     const open = way(1);
     const dead = way(9, 100);

@@ -28,7 +28,7 @@ async function readerWith(uris: readonly string[], extra = 0) {
   return { read: cyclicReader({ opcua, session, profile, resolved, insecure: false }), asked };
 }
 
-test("an OPC UA read fails as closed if the server's namespaces changed since the nodes were resolved", async () => {
+test("an OPC UA read fails with the reason closed if the server's namespaces changed after the nodes were resolved", async () => {
   const { read } = await readerWith(URIS);
   expect((await read(["fast"])).get("fast")?.[0]).toMatchObject({ tag: "mode", value: 3, quality: "good" });
   for (const uris of [["http://opcfoundation.org/UA/", "urn:b", "urn:a"], URIS.slice(0, 2), []]) {
@@ -38,7 +38,7 @@ test("an OPC UA read fails as closed if the server's namespaces changed since th
   }
 });
 
-test("an OPC UA read fails as malformed if the answer has too many or too few values", async () => {
+test("an OPC UA read fails with the reason malformed if the answer has too many or too few values", async () => {
   for (const extra of [1, -1]) {
     const { read } = await readerWith(URIS, extra);
     expect((await failure(read(["fast"]))).kind).toBe("malformed");

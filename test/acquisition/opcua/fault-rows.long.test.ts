@@ -54,7 +54,7 @@ function settle(account: Account, entry: { readonly row: number; readonly fault:
   expect(served).toBeGreaterThan(0);
 }
 
-test("row 22: after an OPC UA server restarts, a new driver resolves the variables again and reads the right values", async () => {
+test("fault matrix row 22: after an OPC UA server restarts, a new driver resolves the variables again and reads the right values", async () => {
   const account = newAccount();
   let driver = await opened();
   for (let restart = 0; restart < RESTARTS; restart++) {
@@ -69,7 +69,7 @@ test("row 22: after an OPC UA server restarts, a new driver resolves the variabl
   settle(account, { row: 22, fault: "OPC UA server restarts", injected: RESTARTS });
 });
 
-test("the simulated OPC UA server, restarted, has another program's variables with the same ids at the old namespace index", async () => {
+test("after a restart, the simulated OPC UA server has another program's variables at the old namespace index", async () => {
   const { profile, make, again, server } = bed();
   await again({ shifted_namespaces: true });
   expect(server.manners.shifted_namespaces).toBe(true);
@@ -129,7 +129,7 @@ async function flood(first: Buffer, then: Buffer): Promise<{ readonly port: numb
 }
 
 test.each(FLOODS)(
-  "row 24: an OPC UA link ends at once and with limited memory if the server sends: %s",
+  "fault matrix row 24: an OPC UA link ends immediately and with limited memory if the server sends: %s",
   async (fault, first, then) => {
     const { port, poured } = await flood(first, then);
     const account = newAccount();

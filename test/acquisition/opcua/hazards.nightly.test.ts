@@ -13,7 +13,7 @@ async function opened(): Promise<Driver> {
 }
 
 describe("an OPC UA server", () => {
-  test("without the profile's namespaces is rejected with a reason that names missing and available namespaces", async () => {
+  test("is rejected with the missing and the available namespaces if it lacks the profile's namespaces", async () => {
     const { profile } = bed();
     const tags = profile.tags.map((tag) => ({
       ...tag,
@@ -28,7 +28,7 @@ describe("an OPC UA server", () => {
     expect(error.message).toMatch(/no namespace urn:not-there; it has .*phoenixcontact/);
   });
 
-  test("without some variables gives bad samples for these only, whether addressed by id, path or namespace", async () => {
+  test("gives bad samples only for the variables that it lacks, whether addressed by id, path or namespace", async () => {
     const { profile } = bed();
     const nodes = [
       { namespace: "urn:not-there", id: "s=x" },
@@ -48,7 +48,7 @@ describe("an OPC UA server", () => {
 });
 
 describe("an OPC UA answer", () => {
-  test("in more than 32 chunks ends the link as malformed", async () => {
+  test("with more than 32 chunks makes the read fail with the reason malformed", async () => {
     const { gate } = bed();
     let sequence = 0;
     gate.alter = (bytes) => {
@@ -65,7 +65,7 @@ describe("an OPC UA answer", () => {
     expect((await failure(bed().make().open(never))).kind).toBe("malformed");
   });
 
-  test("a repeated message ends the link as malformed, and not the process", async () => {
+  test("makes the next read fail with the reason malformed if the answer is sent twice, without ending the process", async () => {
     const driver = await opened();
     bed().gate.alter = (bytes) => Buffer.concat([bytes, bytes]);
     await readGroup(driver, "fast").catch(() => undefined);
@@ -74,7 +74,7 @@ describe("an OPC UA answer", () => {
   });
 });
 
-test("an OPC UA server with a limit of three variables per read is read in several requests with the same values", async () => {
+test("an OPC UA server that allows three variables per read is read in several requests, and gives the same values", async () => {
   const driver = await opened();
   const whole = await readGroup(driver, "slow");
   await bed().again({ max_nodes_per_read: 3 });

@@ -34,7 +34,7 @@ async function child(address: OpcuaAddress, pkiDir: string, home: string): Promi
 }
 
 describe("an outage of the OPC UA server", () => {
-  test("makes every read of the old driver fail at once, also after the server's return", async () => {
+  test("makes every later read of the same driver fail immediately, even after the server is back", async () => {
     const { make, server, gate, again } = bed();
     const driver = make();
     await driver.open(never);
@@ -49,7 +49,7 @@ describe("an outage of the OPC UA server", () => {
     expect(gate.sent().length).toBeGreaterThan(length);
   });
 
-  test("causes no reconnect by the library itself: only a new driver connects", async () => {
+  test("causes no reconnect by the OPC UA library, because only a new driver connects", async () => {
     const { make, server, gate, again } = bed();
     const driver = make();
     await driver.open(never);
@@ -70,7 +70,7 @@ describe("an outage of the OPC UA server", () => {
 const DEADLINE_MS = 1_500;
 
 describe("an OPC UA request", () => {
-  test("ends at the driver's own deadline of less than the library's 5 s, while connecting and while reading", async () => {
+  test("times out at the driver's own deadline, which is shorter than the library's 5 s, when connecting and when reading", async () => {
     const { make, gate } = bed();
     const timeouts = { connect_ms: 10_000, answer_ms: DEADLINE_MS, farewell_ms: 20 };
     const driver = make({ timeouts });

@@ -58,7 +58,7 @@ describe("login with each encrypted security policy", () => {
 });
 
 describe("login by certificate", () => {
-  test("succeeds with a certificate in DER", async () => {
+  test("succeeds with a certificate in DER format", async () => {
     const der = join(bed().dir, "user.der");
     writeFileSync(der, parseCertificate(readFileSync(files.user_certificate_file)).raw);
     const driver = bed().make({ address: withCertificate({ user_certificate_file: der }) });
@@ -106,7 +106,7 @@ describe("login by name with the passwords of the service's record", () => {
     return rest;
   };
 
-  test("tries each password until the PLC accepts one", async () => {
+  test("tries all passwords in turn until the PLC accepts a password", async () => {
     const { make, server, gate } = bed();
     for (const known of [
       [PASSWORD, "before"],
@@ -121,7 +121,7 @@ describe("login by name with the passwords of the service's record", () => {
     expect([PASSWORD, "not yet"].filter((secret) => gate.sent().includes(secret))).toEqual([]);
   });
 
-  test("fails if every password is rejected or the record has none", async () => {
+  test("fails if every password is rejected or the record contains no password", async () => {
     const { make, server } = bed();
     const refused = await failure(make({ address: byRecord(), passwords: () => ["one", "two"] }).open(never));
     expect(refused).toMatchObject({ kind: "config" });
@@ -134,7 +134,7 @@ describe("login by name with the passwords of the service's record", () => {
     expect(server.logins).toHaveLength(2);
   });
 
-  test("uses the password file instead, if one is configured", async () => {
+  test("uses the configured password file instead of the record's passwords", async () => {
     const asked = (): never => {
       throw new Error("asked");
     };

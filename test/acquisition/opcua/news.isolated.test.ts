@@ -48,7 +48,7 @@ async function settled(promise: Promise<void>): Promise<boolean> {
   return done;
 }
 
-test("a poll of a subscription is answered at once if the last message is recent, and otherwise waits for one", async () => {
+test("a poll of a subscription is answered immediately if the last message is recent, and otherwise by the next message", async () => {
   const { news, asked, speak } = await rig();
   expect(asked.map(({ within_ms }) => within_ms)).toEqual([4500, 4500]);
   vi.advanceTimersByTime(2000);
@@ -61,7 +61,7 @@ test("a poll of a subscription is answered at once if the last message is recent
   await waiting;
 });
 
-test("a waiting poll of a subscription and every later poll reject with the link's failure", async () => {
+test("all polls of a subscription reject with the link's error after the link fails", async () => {
   const { news, asked, failures } = await rig();
   vi.advanceTimersByTime(3000);
   const waiting = failure(news.fresh());

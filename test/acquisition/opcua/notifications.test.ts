@@ -55,7 +55,7 @@ describe("a notification of a subscription", () => {
     expect(notifications.take(answer(1, [number(4)]))).toBe(1);
   });
 
-  test("is rejected if it ends the subscription, belongs to another one, or changes the list of namespaces", async () => {
+  test("is rejected if it ends the subscription, belongs to another subscription, or changes the namespaces", async () => {
     const { opcua, notifications, answer, changed, number } = await rig();
     const over = new opcua.StatusChangeNotification({ status: StatusCodes.BadTimeout });
     expect(() => notifications.take(answer(1, [over]))).toThrow("ended the subscription (BadTimeout)");
@@ -79,7 +79,7 @@ describe("a subscription", () => {
     expect(wishFor({ fast: { poll_interval_ms: 20 } }, 20_000).publishing_ms).toBe(50);
   });
 
-  test("is rejected if the server publishes or samples more slowly than polls are due, or rarely sends keep-alives", () => {
+  test("is rejected if the server publishes or samples more slowly than polls are due, or sends too few keep-alives", () => {
     const groups = { fast: { poll_interval_ms: 1000 }, slow: { poll_interval_ms: 10_000 } };
     const short = (publishing_ms: number, keep_alive_count: number) =>
       shortfallOf({ publishing_ms, keep_alive_count }, groups);

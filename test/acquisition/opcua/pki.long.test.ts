@@ -35,7 +35,7 @@ describe("the gateway's own certificate", () => {
     for (const name of ["own.key", "own.pem"]) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
   });
 
-  test("is renewed 30 days before it expires with the same name and key, which is announced 30 days earlier", async () => {
+  test("is renewed 30 days before expiry with the same name and key, and the renewal is announced 30 days earlier", async () => {
     const dir = temporaryFolder();
     const { made, said, time } = rig(dir);
     const pki = made();
@@ -72,7 +72,7 @@ describe("the gateway's own certificate", () => {
     expect((await made().own()).fingerprint).toBe(second.fingerprint);
   });
 
-  test("is kept after the clock is set if it was created while the clock was at 1970", async () => {
+  test("is kept after the clock is corrected, even if it was created while the clock was at 1970", async () => {
     const dir = temporaryFolder();
     const { made, time } = rig(dir);
     time.now = 0;
@@ -81,7 +81,7 @@ describe("the gateway's own certificate", () => {
     expect((await made().own()).fingerprint).toBe(early.fingerprint);
   });
 
-  test("makes the link fail as config if it can't be stored", async () => {
+  test("makes the link fail with the reason config if it can't be stored", async () => {
     const file = join(temporaryFolder(), "a-file");
     writeFileSync(file, "");
     await expect(rig(join(file, "opcua")).made().own()).rejects.toMatchObject({

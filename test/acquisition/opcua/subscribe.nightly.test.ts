@@ -115,7 +115,7 @@ describe("a subscription", () => {
     expect(bed().server.subscriptions()).toBe(1);
   });
 
-  test("gives the device's time with a new value only, and not with an unchanged value", async () => {
+  test("gives the device's time only with a changed value", async () => {
     const driver = await opened({ profile: quickProfile() });
     await until(driver, "fast", (samples) => samples.every(({ source_at }) => source_at === undefined));
     bed().clock.set(START + 44 * 60_000);
@@ -125,7 +125,7 @@ describe("a subscription", () => {
 });
 
 describe("a subscription's link", () => {
-  test("fails after three keep-alive intervals without a message, even if it is connected", async () => {
+  test("fails after three keep-alive intervals without a message, even if the connection is still open", async () => {
     const driver = await opened({ profile: quickProfile() });
     bed().gate.mode = "hold";
     const error = await untilFailure(driver);
@@ -157,7 +157,7 @@ describe("a subscription's link", () => {
     expect(values(await readGroup(next, "fast"))).toEqual(await truth("fast"));
   });
 
-  test("rejects a waiting poll as closed if it is aborted or closed", async () => {
+  test("rejects a waiting poll with the reason closed if the link is aborted or closed", async () => {
     for (const how of ["abort", "close"] as const) {
       const owner = new AbortController();
       const driver = await opened({ profile: quickProfile() }, owner.signal);

@@ -30,8 +30,8 @@ function refusedWithoutPassword(fault: string): void {
   recordFault({ row: 23, fault, injected: 1, lost: 0, doubled: 0, wrong: 0, passed: true });
 }
 
-describe("row 23: a server with an unproven identity", () => {
-  test("gets no password, and is rejected with its fingerprint and how to pin it if it is unknown", async () => {
+describe("fault matrix row 23: an OPC UA server whose identity is not proven", () => {
+  test("gets no password, and is rejected with a fingerprint to pin if its certificate is unknown", async () => {
     const { server, address, make } = bed();
     const { server_certificate_fingerprint, ...unpinned } = address();
     const error = await failure(make({ address: unpinned }).open(never));
@@ -70,7 +70,7 @@ describe("row 23: a server with an unproven identity", () => {
     refusedWithoutPassword("only None on offer");
   });
 
-  test("is connected with the configured policy even if it also offers the policy None", async () => {
+  test("is connected with the configured security policy, even if it also offers the policy None", async () => {
     await bed().again({ none_too: true });
     const driver = bed().make();
     await driver.open(never);
@@ -79,7 +79,7 @@ describe("row 23: a server with an unproven identity", () => {
     expect(bed().server.logins).toEqual([{ user: "gateway", password: PASSWORD }]);
   });
 
-  test("gives uncertain values and gets no password if the policy None is allowed", async () => {
+  test("gives only uncertain values and gets no password if the configuration allows the policy None", async () => {
     await bed().again({ none_only: true, allow_anonymous: true });
     const { make, address } = bed();
     const { user, password_file, ...anonymous } = address({ security_policy: "None", allow_insecure: true });
@@ -97,7 +97,7 @@ describe("row 23: a server with an unproven identity", () => {
 });
 
 describe("a pinned OPC UA server", () => {
-  test("is accepted if pinned by its authority, unless another authority, another address or an expired certificate shows up", async () => {
+  test("is accepted if its authority is pinned, unless the authority, the address or the expiry date is wrong", async () => {
     const { again, server, make, address } = bed();
     await again({ new_certificate: true, ca_signed: true });
     const { server_certificate_fingerprint, ...rest } = address();
@@ -127,7 +127,7 @@ describe("a pinned OPC UA server", () => {
     nothingSecretWentOut();
   });
 
-  test("is rejected with the gateway's fingerprint if it doesn't trust the gateway's certificate", async () => {
+  test("is rejected with the gateway's fingerprint if the server doesn't trust the gateway's certificate", async () => {
     await bed().again({ new_certificate: true, trust_clients: false });
     const error = await refusal();
     expect(error.kind).toBe("config");

@@ -19,7 +19,7 @@ function logged(values: readonly TagValue[], every = 1, tags: Parameters<typeof 
 }
 
 describe("change filter", () => {
-  test("logs a number further than the deadband from the last logged one, so that slow drift is logged", () => {
+  test("logs a number once it differs from the last logged number by more than the deadband, even after slow drift", () => {
     expect(logged([10, 11, 10.5, 11.1, 12, 12.2])).toEqual([10, 11.1, 12.2]);
   });
 
@@ -54,7 +54,7 @@ describe("change filter", () => {
     [6000, [6000]],
     [6000.1, [6000.1]],
   ])(
-    "logs a rise inside the deadband from 5999.5 to %d filter minutes only at the limit 6,000: %j",
+    "logs a small rise of a filter counter from 5999.5 to %d min only if it reaches the limit of 6,000 min: %j",
     (value, expected) => {
       const tags = { minutes: { ...minutesTag("exhaust_filter"), deadband: 1 } };
       const rules = logRules({ tags, filters: { exhaust_filter: { limits: { minutes: 6000 } } } });
@@ -77,7 +77,7 @@ describe("change filter", () => {
     ["s", 1, 360_000],
     ["h", 0.1, 1000],
   ])(
-    "converts a filter limit of 6,000 min, for a counter in %s with factor %d, to the threshold %d",
+    "converts a filter limit of 6,000 min into the threshold of a counter in %s with factor %d: %d",
     (unit, factor, mark) => {
       const tags = { used: { ...minutesTag("exhaust_filter"), unit, factor } };
       const filters = { exhaust_filter: { limits: { minutes: 6000 } } };
@@ -102,7 +102,7 @@ describe("change filter", () => {
       expected: [100, 1000],
     },
     { name: "any other number", rule: {}, expected: [100, 1000] },
-  ] as const)("logs a fall inside the deadband only for an uptime or a counter: $name", ({ rule, expected }) => {
+  ] as const)("logs a fall smaller than the deadband only for an uptime or a counter: $name", ({ rule, expected }) => {
     const tags = { t: { deadband: 500, heartbeat_ms: 1000, ...rule } };
     expect(logged([100, 20, 30, 400, 1000], 1, tags)).toEqual(expected);
   });
@@ -138,7 +138,7 @@ describe("change filter", () => {
     expect(filterChanges(state, { mono: 1, samples: [sample(1.001)] }, {}).length).toBe(1);
   });
 
-  test("logs null for a non-finite number, and otherwise stays within the deadband of the polled value", () => {
+  test("logs null for a non-finite number, and keeps the last logged value within the deadband of the polled value", () => {
     const number = fc.oneof(fc.double(), fc.integer({ min: -5, max: 5 }));
     fc.assert(
       fc.property(fc.array(number, { maxLength: 50 }), (values) => {

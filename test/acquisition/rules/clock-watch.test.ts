@@ -11,7 +11,7 @@ import {
   watchClock,
   withHeard,
 } from "../../../src/acquisition/rules/clock-watch.ts";
-import { type Way } from "../../../src/domain/service-time.ts";
+import { type TimeSource } from "../../../src/domain/service-time.ts";
 import { HOUR_MS } from "../../../src/domain/time.ts";
 
 const WALL = 1_740_960_000_000;
@@ -28,15 +28,15 @@ function at(extra: Partial<ClockReading> = {}): ClockReading {
 
 /** Returns a single answer from now. */
 function says(offset: number): Heard[] {
-  return [{ way: "ack", mono: MONO, offset }];
+  return [{ source: "ack", mono: MONO, offset }];
 }
 
 /** Returns answers from the given sources in turn, the last one at `mono`. */
-function answers(count: number, offset: number, { apart = 30_000, ways = ["ack", "http"] as Way[] } = {}) {
+function answers(count: number, offset: number, { apart = 30_000, ways = ["ack", "http"] as TimeSource[] } = {}) {
   let heard: readonly Heard[] = [];
   for (let index = 0; index < count; index += 1) {
-    const way = ways[index % ways.length] ?? "ack";
-    heard = withHeard(heard, { way, mono: MONO - (count - 1 - index) * apart, offset });
+    const source = ways[index % ways.length] ?? "ack";
+    heard = withHeard(heard, { source, mono: MONO - (count - 1 - index) * apart, offset });
   }
   return heard;
 }
@@ -55,7 +55,7 @@ describe("startWatch", () => {
     [2001, "stepped", OFFSET],
     [-2001, "stepped", OFFSET],
   ])(
-    "records a wall clock that is off by %i ms after a sync in this boot as %s, and stays synchronized",
+    "records a wall clock that is off by %i ms after an earlier sync in this boot as %s, and keeps it synchronized",
     (off, state, offset) => {
       const { value, watch } = startWatch({ offset: OFFSET, unsure: false }, at({ wall: WALL + off, kernel: true }));
       expect(value.state).toBe(state);
@@ -64,7 +64,7 @@ describe("startWatch", () => {
     },
   );
 
-  it("keeps a time that was never confirmed as unsure after a restart", () => {
+  it("keeps an unconfirmed time as unsure after a restart", () => {
     const { value, watch } = startWatch({ offset: OFFSET, unsure: true }, at());
     expect(value).toEqual({ wall: WALL, state: "synced", unsure: true });
     expect(watch.vouched).toBeNull();
@@ -92,7 +92,7 @@ describe("a step of the wall clock", () => {
   });
 });
 
-describe("the service's time", () => {
+describe("a time from the service", () => {
   it.each([
     [4999, null, OFFSET],
     [5000, null, OFFSET],
@@ -104,7 +104,7 @@ describe("the service's time", () => {
     [HOUR_MS + 1, null, OFFSET],
     [-HOUR_MS - 1, null, OFFSET],
   ])(
-    "corrects a synchronized clock that is off by %i ms after one answer with the record %s (null: no correction)",
+    "with a difference of %i ms to the synchronized clock gives the record %s (null: clock unchanged)",
     (by, state, offset) => {
       const { value, watch } = watchClock(synced, at({ heard: says(OFFSET + by) }));
       expect(value?.state ?? null).toBe(state);
@@ -118,7 +118,7 @@ describe("the service's time", () => {
     [5001, OFFSET + 5001],
     [YEAR, OFFSET + YEAR],
   ])(
-    "synchronizes a clock that is off by %i ms at once as unsure, and corrects it if it is over 5 s off",
+    "with a difference of %i ms to an unsynchronized clock syncs it as unsure, and corrects a difference over 5 s",
     (by, offset) => {
       const { value, watch } = watchClock(unsynced, at({ heard: says(OFFSET + by) }));
       expect(value).toEqual({ wall: MONO + offset, state: "synced", witness: "service", unsure: true });
@@ -126,7 +126,7 @@ describe("the service's time", () => {
     },
   );
 
-  it("overrides the kernel's time by up to an hour, and not by more", () => {
+  it("overrides the kernel's time if the two differ by up to an hour", () => {
     for (const [by, offset] of [
       [HOUR_MS, OFFSET - HOUR_MS],
       [HOUR_MS + 1, OFFSET],
@@ -135,7 +135,7 @@ describe("the service's time", () => {
     }
   });
 
-  it("changes the clock by at most an hour from the last confirmed offset, even in many steps", () => {
+  it("moves the clock by at most an hour from the last confirmed offset, even in many steps", () => {
     let watch = synced;
     for (let step = 1; step <= 100; step += 1) {
       watch = watchClock(watch, at({ heard: says(watch.offset + HOUR_MS / 2) })).watch;
@@ -144,7 +144,7 @@ describe("the service's time", () => {
   });
 });
 
-describe("the first time after a boot", () => {
+describe("the first time that the gateway receives after a boot", () => {
   const built_at = WALL - 30 * 86_400_000;
   const limit = 2 * 366 * 86_400_000;
 
@@ -153,12 +153,12 @@ describe("the first time after a boot", () => {
     ["is rejected if it is more than an hour before the last committed time", WALL + HOUR_MS + 1, 0, false],
     ["is accepted if it is two years after the program's build", null, built_at + limit - WALL, true],
     ["is rejected if it is more than two years after the program's build", null, built_at + limit - WALL + 1, false],
-  ])("from a single answer must lie within limits: it %s", (...[, committed, by, is]) => {
+  ])("must lie within limits if a single answer gives it: it %s", (...[, committed, by, is]) => {
     const { watch } = watchClock(unsynced, at({ heard: says(OFFSET + by), committed, built_at }));
     expect(watch.synced).toBe(is);
   });
 
-  it("outside the limits for a single answer is accepted once five answers agree", () => {
+  it("is accepted outside the limits for a single answer once five answers agree", () => {
     const far = { committed: WALL + YEAR };
     expect(watchClock(unsynced, at({ heard: answers(4, OFFSET), ...far })).watch.synced).toBe(false);
     expect(watchClock(unsynced, at({ heard: answers(5, OFFSET), ...far })).watch).toMatchObject({
@@ -167,7 +167,7 @@ describe("the first time after a boot", () => {
     });
   });
 
-  it("is accepted from the kernel after two minutes if it is before the last committed time", () => {
+  it("is accepted from the kernel only after two minutes if it is before the last committed time", () => {
     let watch = watchClock(unsynced, at({ kernel: true, committed: WALL + YEAR })).watch;
     for (const after of [60_000, 119_999, 120_000]) {
       const looked = at({ mono: MONO + after, wall: WALL + after, kernel: true, committed: WALL + YEAR });
@@ -185,7 +185,7 @@ describe("the first time after a boot", () => {
     expect(watchClock(unsure, at({ heard: answers(4, OFFSET) })).value).toBeNull();
   });
 
-  it("is corrected, if wrong, by the kernel at once or by five answers of the service", () => {
+  it("is corrected, if wrong, by the kernel immediately or by five answers of the service", () => {
     const lie: ClockWatch = { ...unsure, offset: OFFSET + YEAR };
     expect(watchClock(lie, at({ kernel: true })).watch).toMatchObject({ offset: OFFSET, vouched: OFFSET });
     expect(watchClock(lie, at({ heard: answers(4, OFFSET) })).watch.offset).toBe(OFFSET + YEAR);
@@ -204,31 +204,31 @@ describe("a correction by more than an hour", () => {
     ["accepted after five acks if HTTP gives no time", answers(5, back, { ways: ["ack"] }), true],
     [
       "rejected after five answers if HTTP then gives another time",
-      withHeard(answers(5, back), { way: "http", mono: MONO, offset: OFFSET }),
+      withHeard(answers(5, back), { source: "http", mono: MONO, offset: OFFSET }),
       false,
     ],
     [
       "rejected after five acks if HTTP gave another time less than 5 min ago",
-      answers(5, back, { ways: ["ack"] }).reduce(withHeard, [{ way: "http", mono: MONO - 290_000, offset: OFFSET }]),
+      answers(5, back, { ways: ["ack"] }).reduce(withHeard, [{ source: "http", mono: MONO - 290_000, offset: OFFSET }]),
       false,
     ],
     [
       "accepted after five acks if HTTP gave another time more than 5 min ago",
-      answers(5, back, { ways: ["ack"] }).reduce(withHeard, [{ way: "http", mono: MONO - 300_001, offset: OFFSET }]),
+      answers(5, back, { ways: ["ack"] }).reduce(withHeard, [{ source: "http", mono: MONO - 300_001, offset: OFFSET }]),
       true,
     ],
-  ])("needs five agreeing answers over 2 min, undisputed by HTTP: it is %s", (_, heard, is) => {
+  ])("needs five agreeing answers over 2 min that no HTTP answer contradicts: it is %s", (_, heard, is) => {
     expect(watchClock(synced, at({ heard })).watch.offset).toBe(is ? back : OFFSET);
   });
 
-  it("is rejected while the kernel's clock is synchronized", () => {
+  it("is rejected while the kernel reports a synchronized clock", () => {
     const { watch } = watchClock(synced, at({ heard: answers(5, back), kernel: true }));
     expect(watch.offset).toBe(OFFSET);
     expect(isDisputed(watch, { heard: answers(5, back) })).toBe(true);
   });
 
   it("is rejected if a different answer interrupts the agreeing ones", () => {
-    const lie: Heard = { way: "ack", mono: MONO - 70_000, offset: OFFSET + YEAR };
+    const lie: Heard = { source: "ack", mono: MONO - 70_000, offset: OFFSET + YEAR };
     const heard = answers(5, back).filter(({ mono }) => mono < lie.mono);
     const all = [...heard, lie, ...answers(2, back)];
     expect(agreedOffset(all, MONO)).toBeNull();

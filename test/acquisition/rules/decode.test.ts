@@ -153,7 +153,7 @@ describe("decodePoint", () => {
 describe("decoding any registers", () => {
   const word = fc.nat(0xffff);
 
-  test("with a decimal scale gives exactly the decimal number that a person would write", () => {
+  test("with a decimal scale gives the exact decimal number", () => {
     fc.assert(
       fc.property(fc.nat(0xffffffff), fc.integer({ min: 0, max: 6 }), (raw, decimals) => {
         const digits = String(raw).padStart(decimals + 1, "0");
@@ -163,7 +163,7 @@ describe("decoding any registers", () => {
     );
   });
 
-  test("gives a float32 as a decimal of at most nine digits that is the same float", () => {
+  test("as float32 gives a decimal of at most nine digits that converts back to the same float", () => {
     fc.assert(
       fc.property(fc.float({ noNaN: true, noDefaultInfinity: true }), (float) => {
         const short = shortestFloat32(float);
@@ -222,7 +222,7 @@ describe("decodePoint with the simulator's independent encoder", () => {
     ["uint64", 0, Number.MAX_SAFE_INTEGER],
     ["int64", Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
   ];
-  test.each(RANGES)("returns the encoded %s in every word and byte order", (type, min, max) => {
+  test.each(RANGES)("returns the encoded integer (%s) in every word and byte order", (type, min, max) => {
     const tag = made(type);
     if (tag === undefined) throw new Error("no tag");
     fc.assert(
@@ -233,22 +233,25 @@ describe("decodePoint with the simulator's independent encoder", () => {
     );
   });
 
-  test.each(["float32", "float64"] as const)("returns the encoded %s in every word and byte order", (type) => {
-    const tag = made(type);
-    if (tag === undefined) throw new Error("no tag");
-    const values =
-      type === "float32"
-        ? fc.float({ noNaN: true, noDefaultInfinity: true })
-        : fc.double({ noNaN: true, noDefaultInfinity: true });
-    fc.assert(
-      fc.property(orders, values, (at, value) => {
-        const number = Number(back({ at, tag, value }));
-        expect(type === "float32" ? Math.fround(number) : number).toBe(value + 0);
-      }),
-    );
-  });
+  test.each(["float32", "float64"] as const)(
+    "returns the encoded floating-point number (%s) in every word and byte order",
+    (type) => {
+      const tag = made(type);
+      if (tag === undefined) throw new Error("no tag");
+      const values =
+        type === "float32"
+          ? fc.float({ noNaN: true, noDefaultInfinity: true })
+          : fc.double({ noNaN: true, noDefaultInfinity: true });
+      fc.assert(
+        fc.property(orders, values, (at, value) => {
+          const number = Number(back({ at, tag, value }));
+          expect(type === "float32" ? Math.fround(number) : number).toBe(value + 0);
+        }),
+      );
+    },
+  );
 
-  test("returns encoded bits and text in every word and byte order", () => {
+  test("returns the encoded bit or text in every word and byte order", () => {
     fc.assert(
       fc.property(orders, fc.nat(15), fc.stringMatching(/^[A-Z0-9-]{0,8}$/), (at, bit, text) => {
         const flag = made("bool", { bit });
@@ -261,7 +264,7 @@ describe("decodePoint with the simulator's independent encoder", () => {
     );
   });
 
-  test("returns 0 for a BCD counter that wraps at the end of its digits", () => {
+  test("returns 0 for a BCD counter that wraps after its last digit", () => {
     const counter = { step: 1, modulus: 10_000, retained: true };
     const tag = made("bcd16");
     if (tag === undefined) throw new Error("no tag");

@@ -91,10 +91,10 @@ describe("a block that is suddenly all zero", () => {
   test("is held back for two polls, then accepted", () => {
     expect(polls([LIVE, ZEROS, ZEROS, ZEROS, ZEROS])).toEqual([false, true, true, false, false]);
   });
-  test("is held back again if it had other values in between", () => {
+  test("is held back again after a poll with other values", () => {
     expect(polls([LIVE, ZEROS, LIVE, ZEROS, ZEROS, ZEROS])).toEqual([false, true, false, true, true, false]);
   });
-  test("is recognized after the block borders change, and zeros that were accepted aren't held back again", () => {
+  test("is still recognized if the block borders change, and is accepted if its zeros were accepted earlier", () => {
     const believed = nothingBelieved();
     const heldOf = (words: readonly number[]) => [...zerosToHold(believed, [blockOf(words)], false)];
     heldOf([...LIVE, ...LIVE]);
@@ -103,14 +103,14 @@ describe("a block that is suddenly all zero", () => {
     expect(heldOf([...ZEROS, ...ZEROS])).toEqual(["r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"]);
     expect(heldOf([...ZEROS, ...ZEROS])).toEqual([]);
   });
-  test("is accepted at once in the first poll, after a restart, or with fewer than eight registers", () => {
+  test("is accepted immediately in the first poll, after a restart, or with fewer than eight registers", () => {
     expect(polls([ZEROS, ZEROS])).toEqual([false, false]);
     expect(polls([LIVE, ZEROS], true)).toEqual([false, false]);
     expect(polls([LIVE.slice(1), ZEROS.slice(1)])).toEqual([false, false]);
   });
 });
 
-test("a NaN reading is logged as an event when it starts and every 5 min while it lasts", () => {
+test("a NaN reading is logged when it starts, and then every 5 min while it lasts", () => {
   const odd: Sample = { tag: "t0", value: null, quality: "bad", reason: "nan" };
   const state: OddState = new Map();
   const events = [

@@ -22,7 +22,7 @@ function polled(before: { losses: Losses; asked: number; missed: number; mono: n
 
 const start = () => ({ losses: noLosses({ asked: 0, missed: 0 }, 0), asked: 0, missed: 0, mono: 0 });
 
-it("the loss check reports a link that loses every 20th request once, with a constant text", () => {
+it("the loss check reports a link that loses every 20th request, once and always with the same text", () => {
   const { told } = polled(start(), 600, 20);
   expect(told).toEqual([null, "5 of the last 100 requests failed; most of them succeeded on retry"]);
 });

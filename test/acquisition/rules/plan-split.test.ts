@@ -5,7 +5,7 @@ import { point } from "../../support/profiles.ts";
 const at = (address: number, type: "uint16" | "uint32" = "uint16") => point({ address, type });
 const block = (address: number, count: number) => ({ table: "holding", address, count }) as const;
 
-it("a piece of a read plan extends from its first address to the end of its last point", () => {
+it("pieceOf returns a block from the first point's address to the end of the last point", () => {
   expect(pieceOf([at(12, "uint32"), at(10)], [0, 1])).toEqual({ indices: [0, 1], block: block(10, 4) });
 });
 
@@ -20,7 +20,7 @@ it("a piece of a read plan is split in the middle, but not through overlapping p
   expect(halves(points, pieceOf(points, [2, 3]))).toBe(null);
 });
 
-it("gapBetween returns the gap between two blocks as a hole, or as a border if the blocks touch", () => {
+it("gapBetween returns the addresses between two blocks as a hole, or a border if the blocks touch", () => {
   expect(gapBetween(block(0, 5), block(9, 2))).toEqual([5, 8]);
   expect(gapBetween(block(0, 5), block(5, 2))).toEqual([5, 4]);
   expect(rangeOf(block(3, 4))).toEqual([3, 6]);

@@ -103,7 +103,7 @@ describe("read plan", () => {
     ]);
   });
 
-  test("decodes any map exactly as single reads do", () => {
+  test("decodes every point of a random map to the same value as a separate read", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(register, bit), { maxLength: 60 }), options, (points, limits) => {
         const single = points.map((at) => {
@@ -138,7 +138,7 @@ describe("read plan", () => {
     expect(blocks(500)).toEqual([{ table: "holding", address: 0, count: 61 }]);
   });
 
-  test("has no block across a border, but a block on each side of it", () => {
+  test("has no block that crosses a border, but may have a block on each side", () => {
     const points = [0, 1, 2, 3].map((address) => point({ address }));
     expect(planReads(points, { ...OPTIONS, holes: { holding: [[2, 1]] } }).blocks).toEqual([
       { table: "holding", address: 0, count: 2 },
@@ -146,7 +146,7 @@ describe("read plan", () => {
     ]);
   });
 
-  test("has no block without points", () => {
+  test("has at least one point in each block", () => {
     expect(planReads([], OPTIONS)).toEqual({ blocks: [], places: [] });
   });
 });

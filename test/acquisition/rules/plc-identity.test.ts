@@ -65,7 +65,7 @@ it("another booth's PLC is reported with both serial numbers and advice", () => 
   expect(event).toEqual({ event: "identity", detail: render(foreign?.reason ?? ""), tag: "serial" });
 });
 
-it("a poll without a readable serial number is judged like the previous poll", () => {
+it("a poll without a readable serial number keeps the result of the previous poll's identity check", () => {
   const wrong = look([sample("WXYZ-9")]).state;
   expect(look([], { state: wrong }).foreign).not.toBeNull();
   expect(look([bad], { state: wrong }).foreign).not.toBeNull();
@@ -74,7 +74,7 @@ it("a poll without a readable serial number is judged like the previous poll", (
   expect(look([bad], { state: right }).foreign).toBeNull();
 });
 
-it("another booth's PLC is logged at once, every 5 min while it answers, and when a third PLC answers", () => {
+it("another booth's PLC is logged immediately, then every 5 min, and again when a third PLC answers", () => {
   let state = look([sample("WXYZ-9")]).state;
   for (const [mono, text, told] of [
     [FIVE_MINUTES - 1, "WXYZ-9", false],
@@ -90,7 +90,7 @@ it("another booth's PLC is logged at once, every 5 min while it answers, and whe
   }
 });
 
-it("an expected serial number that is entered or corrected while the PLC answers applies to the next poll", () => {
+it("an expected serial number that is entered or corrected while the PLC answers applies from the next poll", () => {
   const { state, foreign } = look([sample("WXYZ-9")], { expected: null });
   expect(foreign).toBeNull();
   expect(look([], { state, expected: "ABCD-123" }).foreign).not.toBeNull();

@@ -54,7 +54,7 @@ test("a coverage record is written at its start time, before its readings", () =
   ]);
 });
 
-test("unanswered polls give one coverage record per minute, with no polls counted", () => {
+test("a minute of unanswered polls gives one coverage record with no polls counted", () => {
   const silent = [0, 30_000, 60_000, 119_999].map((mono, index) => poll(index + 1, mono, { answered: false }));
   expect(coverageOf(silent)).toEqual([
     [0, 0, 0, 0],

@@ -35,7 +35,7 @@ it("the report of rejected tags names up to five tags of all groups and counts t
 });
 
 it.each(["no_answer", "wrong_answer"])(
-  "a tag without a usable answer (%s) stays rejected or accepted as it was",
+  "a tag without a usable answer (%s) keeps its state, whether rejected or accepted",
   (reason) => {
     const before = withPoll(NO_REFUSALS, [bad("a", "exception_2"), good("b")]);
     expect(withPoll(before, [bad("a", reason), bad("b", reason)])).toEqual(before);

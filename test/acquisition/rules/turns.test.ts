@@ -41,7 +41,7 @@ describe("the next poll of a link", () => {
     expect(nextPoll(booths, 0, 500)).toEqual(turn);
   });
 
-  test("is chosen so that a dead device delays responding ones by at most one attempt every 10 s", () => {
+  test("delays responding devices by at most one attempt at an unreachable device every 10 s", () => {
     const probe_ms = 500;
     fc.assert(
       fc.property(

@@ -41,7 +41,7 @@ describe("a tag with a role (such as mode)", () => {
     expect(unusableTrouble(polled(alternating.slice(0, 30)))).toEqual(unusableTrouble(polled(alternating)));
   });
 
-  test("is not reported as unusable if the device rejects it, because it is reported as rejected", () => {
+  test("is not reported as unusable if the device rejects it, because it is already reported as rejected", () => {
     expect(unusableTrouble(polled(times(20, bad("mode", "exception_2"), bad("gas", "BadNodeIdUnknown"))))).toBeNull();
   });
 });
@@ -82,7 +82,7 @@ test.each([
   ["null", { type: 0, value: null }],
   ["BadWaitingForInitialData", { type: 0, value: null, status: "BadWaitingForInitialData", code: 0x8032_0000 }],
   ["GoodNoData", { type: 0, value: null, status: "GoodNoData", code: 0x00a5_0000 }],
-])("an OPC UA variable that holds %s instead of its number degrades the link", (_what, more) => {
+])("an OPC UA variable that holds %s instead of a number degrades the link", (_what, more) => {
   const sample = sampleOf({ name: "mode", point }, { ...raw, ...more }, { insecure: false });
   expect(render(unusableTrouble(polled(times(20, sample)))?.reason ?? "")).toContain("mode");
 });

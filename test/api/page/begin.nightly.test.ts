@@ -22,7 +22,7 @@ const draftBy = (token: string) => ({
 
 const press = (page: Page, name: string | RegExp): Promise<void> => page.getByRole("button", { name }).click();
 
-it("a new gateway can be set up from a phone until its booth is bound, and a second phone can continue midway", async () => {
+it("a new gateway can be set up from a phone until its booth is bound, and a second phone can take over", async () => {
   const site = await freshBox();
   await runningAgent(site);
   const { page, faults, pin, url } = await openSite(site);
@@ -87,7 +87,7 @@ it("a new gateway can be set up from a phone until its booth is bound, and a sec
   expect([...faults, ...others]).toEqual([]);
 });
 
-it("a wrong PLC address in the set-up is reverted with the reason unless the user keeps it, and other answers stay", async () => {
+it("a wrong PLC address in the set-up is reverted with the reason unless the user keeps it, and other settings stay", async () => {
   const site = await freshBox(8);
   await runningAgent(site);
   const { page, faults, pin, url } = await openSite(site);
@@ -170,7 +170,7 @@ it("every supported kind of barcode on a nameplate photo is read by the library 
   expect(faults).toEqual([]);
 });
 
-it("the browser's own barcode detector is used if it supports all kinds, and the user chooses if it finds several codes", async () => {
+it("the browser's own barcode detector is used if it supports all kinds of barcodes, and the user chooses among several codes", async () => {
   const site = await freshBox();
   await runningAgent(site);
   const { url } = await openPage(site);
@@ -194,7 +194,7 @@ it("the browser's own barcode detector is used if it supports all kinds, and the
   expect(faults).toEqual([]);
 });
 
-it("a gateway that replaces another one shows a countdown on its page, and takes over the booth when it ends", async () => {
+it("a gateway that replaces another gateway shows a countdown on its page, and takes over the booth when the countdown ends", async () => {
   const site = await realSite({ speed: 12, serial: SERIAL });
   const old = await runningAgent(site);
   await boothOnce(site, "the old one is bound", ({ provisioning }) => provisioning.state === "active");

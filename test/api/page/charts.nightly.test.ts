@@ -124,7 +124,7 @@ interface Trend {
   readonly tags: readonly { readonly tag: string; readonly min: readonly number[]; readonly max: readonly number[] }[];
 }
 
-it("a day's temperatures equal the API's values at a cursor moved by keyboard or pointer, in the table and in the CSV", async () => {
+it("the temperature chart of a day shows the API's values at the cursor, in the table and in the CSV file", async () => {
   const { page, faults, get } = await openView("days", { colorScheme: "dark" });
   await page.locator(".plot canvas").first().waitFor();
   const end = TODAY + 24 * 60 * MINUTE_MS;
@@ -215,7 +215,7 @@ it("the chart of a week shows the API's figures by day, and the chart of a quart
   expect([await faultsByAxe(page), await wideParts(page), faults]).toEqual([[], [], []]);
 });
 
-it("a filter's chart extends to its due date, which equals the API's forecast, and a recorded change is listed", async () => {
+it("a filter's chart ends at the due date that the API forecasts, and a recorded filter change is listed", async () => {
   const { page, faults, get } = await openView("filters", { viewport: PHONE, colorScheme: "dark" });
   const { data } = await get<{ data: FilterUse[] }>("filter_use", { start: iso(TODAY) });
   const exhaust = data.find(({ filter }) => filter === "exhaust_filter");

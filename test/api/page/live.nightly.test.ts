@@ -61,7 +61,7 @@ it("the web page shows each new mode of the booth, and a filter change when it i
   expect(faults).toEqual([]);
 });
 
-it("the web page shows a lost PLC link with reason and advice, its return, and a gateway that doesn't answer", async () => {
+it("the web page shows a lost PLC link with reason and advice, the link's return, and an unresponsive gateway", async () => {
   const site = await realSite({ speed: 30, serial: SERIAL });
   const agent = await runningAgent(site);
   await boothOnce(site, "the PLC is read", ({ plc, now }) => plc.kind === "up" && now !== null);

@@ -79,7 +79,7 @@ it("a serial number entered on the page while the service is down is queued, and
   expect(faults).toEqual([]);
 });
 
-it("a wrong serial number entered on the page is reported as unknown or malformed, and can be corrected at once", async () => {
+it("a wrong serial number entered on the page is reported as unknown or malformed, and can be corrected immediately", async () => {
   const site = await realSite({ speed: 30, serial: null });
   await runningAgent(site);
   const { page, faults, pin } = await setupPage(site);

@@ -52,7 +52,7 @@ it.each(EACH)(
   },
 );
 
-it("a message's text for the page has no placeholders beyond its usual text, and names no command", () => {
+it("the web page's version of a message has only placeholders of the message's usual text, and names no command", () => {
   const english = parsed(CATALOGUES["the agent's messages"]("en"));
   for (const [key, pattern] of Object.entries(english).filter(([name]) => name.endsWith(".page"))) {
     const usual = argsOf(english[key.replace(/\.page$/, "")]);
@@ -61,7 +61,7 @@ it("a message's text for the page has no placeholders beyond its usual text, and
   }
 });
 
-it("the type declarations of message values are up to date with the English catalogue", async () => {
+it("the type declarations of message values match the English catalogue", async () => {
   const english = parsed(CATALOGUES["the agent's messages"]("en"));
   expect(read("args.d.ts", MESSAGES)).toBe(await argTypes(english));
 });
@@ -134,7 +134,7 @@ it.each(NAMES)("%s contain no untranslated English sentence in another language'
   }
 });
 
-it("every text that a view of the page uses exists, and every existing text is used", () => {
+it("every text that the page uses is in the catalogue, and every text in the catalogue is used", () => {
   const asked = code.flatMap((text) => [...text.matchAll(/"([a-z]+\.[A-Za-z_]+)"/g)].map(([, key]) => key ?? ""));
   const called = code.flatMap((text) => [...text.matchAll(/\bt\(\s*"([\w.]+)"/g)].map(([, key]) => key ?? ""));
   const families = code.flatMap((text) =>

@@ -91,7 +91,7 @@ it("the whole page in one language, including its charts, has less than 200 kB c
   expect(bytes).toBeLessThan(WITH_CHARTS_BYTES);
 });
 
-it("the web page's lazily loaded modules import only names that the bundled first view exports", async () => {
+it("the web page's lazily loaded modules import only names that the first view's bundle exports", async () => {
   const first = await textOf("/first.js");
   const has = new Set(
     [...first.matchAll(/^export (?:async )?(?:const|let|class|function\*?) (\w+)/gm)].map(([, name]) => name),
@@ -115,7 +115,7 @@ it("the web page's lazily loaded modules import only names that the bundled firs
   }
 });
 
-it("the web page's first-view modules have distinct top-level names, and all imports have the form the bundler supports", async () => {
+it("the web page's first-view modules have distinct top-level names, and import only in forms that the bundler supports", async () => {
   const first = await textOf("/first.js");
   const names = [...first.matchAll(NAMED)].flatMap(([, several = "", one = ""]) =>
     one === "" ? several.split(", ").map((name) => name.replace(/^\w+: /, "")) : [one],

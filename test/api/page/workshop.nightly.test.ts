@@ -24,7 +24,7 @@ async function opened(page: Page, title: string) {
   return step;
 }
 
-it("the web page's workshop makes a profile and puts a booth into use with it, without writing to the PLC", async () => {
+it("the web page's workshop makes a profile and configures a booth with the profile, without writing to the PLC", async () => {
   const profile = drawnProfile(3);
   const plc = await workshopAt(profile);
   const site = await freshBox();
@@ -50,7 +50,7 @@ it("the web page's workshop makes a profile and puts a booth into use with it, w
   await list
     .locator("input[type=file]")
     .setInputFiles({ name: "spare.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
-  await list.getByRole("button", { name: "Import" }).click();
+  await list.getByRole("button", { name: "Import 1 row" }).click();
   await page.getByText("Do the list's register numbers count from 0 or from 1?").waitFor();
   // Each answer shows its register and the PLC's present value.
   await page.getByRole("button", { name: /^0: Spare \(7\): holding:7( is|$)/ }).waitFor();

@@ -45,7 +45,7 @@ it.each([
   expect(answer(status, text).kind).toBe(kind);
 });
 
-it("an HTTP error's text is shortened for display and has no effect on the outcome", () => {
+it("the error text of an HTTP answer is shortened for display, and does not change the outcome", () => {
   expect(answer(409, JSON.stringify({ error: `bound ${"x".repeat(500)}` }))).toEqual({
     kind: "conflict",
     reason: `bound ${"x".repeat(194)} (409)`,

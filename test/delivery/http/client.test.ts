@@ -19,7 +19,7 @@ async function listening(server: Server | ReturnType<typeof createTcp>): Promise
   return (server.address() as AddressInfo).port;
 }
 
-it("the HTTP client rejects an answer over a mebibyte, and reads at most 64 KiB of an error's body", async () => {
+it("the HTTP client rejects an answer over 1 MiB, and reads at most 64 KiB of an error's body", async () => {
   const port = await listening(
     createServer((request, response) => {
       response.writeHead(request.url === "/api/x" ? 200 : 503).end("x".repeat(2_000_000));
@@ -105,7 +105,7 @@ async function proxy(verdict: number): Promise<{ readonly url: string; readonly 
   return { url: `http://127.0.0.1:${await listening(server)}`, asked };
 }
 
-it("TLS through a proxy is negotiated with the service itself, and a proxy's rejection is reported as such", async () => {
+it("TLS through a proxy is negotiated with the service itself, and a rejection by the proxy is reported as such", async () => {
   const hello: number[] = [];
   // The first bytes that the service receives are a TLS record of type handshake (RFC 8446, 5.1).
   const port = await listening(

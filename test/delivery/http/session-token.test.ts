@@ -32,7 +32,7 @@ async function bed() {
   return { clock, service, sent, read, sessions };
 }
 
-it("a single session token serves all requests, also concurrent ones, and the API key is sent only to authenticate", async () => {
+it("a single session token serves all requests, even concurrent ones, and the API key is sent only to get the token", async () => {
   const { sent, read, sessions } = await bed();
   expect(await Promise.all([read(), read(), read()])).toEqual([200, 200, 200]);
   expect(await read()).toBe(200);
@@ -51,7 +51,7 @@ it("an expired session token is renewed once, and the request is repeated", asyn
   expect(sent).toHaveLength(5);
 });
 
-it("a request with a revoked key fails with 401 after one sign-in attempt, and works again with a valid key", async () => {
+it("a request with a revoked key fails with 401 after one sign-in attempt, and succeeds again with a valid key", async () => {
   const { service, sent, read } = await bed();
   expect(await read()).toBe(200);
   run(service.db, "UPDATE api_keys SET revoked_at = 1");
@@ -63,7 +63,7 @@ it("a request with a revoked key fails with 401 after one sign-in attempt, and w
   expect(await read("nobody's key")).toBe(401);
 });
 
-it("a failed sign-in fails the request, and a service without session tokens is not mistaken for an unknown serial number", async () => {
+it("a failed sign-in fails the request, and a missing sign-in route is not reported as an unknown serial number", async () => {
   const { service, sent, read } = await bed();
   const route = "POST /api/authenticate";
   service.faults.add({ route, status: 503 });

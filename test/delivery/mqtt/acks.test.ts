@@ -31,11 +31,11 @@ const refusal = (change: Partial<AckWire>): Partial<AckWire> => ({
 });
 
 describe("an ack of a batch", () => {
-  it("means that the batch is stored if it names the batch and has the hash of what was sent", () => {
+  it("marks the batch as stored if it names the batch and has the hash of the sent records", () => {
     expect(outcome({}, false)).toEqual({ kind: "acked", rejected: [], held_seq: 7, is_proven: true });
   });
 
-  it("is compared with the hash computed at sending, or with a new hash for a part of the batch", () => {
+  it("is compared with the hash computed at sending, or with a new hash if the ack rejects some records", () => {
     const sent = { ...batch, hash: named.hash };
     const reject = rejectionOf(7);
     expect(outcomeOf(ack({}), sent, false)?.kind).toBe("acked");
@@ -54,7 +54,7 @@ describe("an ack of a batch", () => {
     },
   );
 
-  it("acks nothing if its hash differs from that of the sent records", () => {
+  it("acks no record if its hash differs from the hash of the sent records", () => {
     expect(outcome({ hash: hashOf(records.slice(1)) })?.kind).toBe("keep");
   });
 
@@ -72,7 +72,7 @@ describe("an ack of a batch", () => {
     expect(outcome({ reject: tooMany })).toMatchObject({ kind: "acked", rejected: [] });
   });
 
-  it("reports a conflict if its hash covers the records before the conflict", () => {
+  it("reports a conflict if its hash equals the hash of the records before the conflict", () => {
     expect(outcome({ conflict: 6, hash: hashBefore(6), reject: rejectionOf(7) })).toMatchObject({
       kind: "conflict",
       seq: 6,
@@ -81,7 +81,7 @@ describe("an ack of a batch", () => {
     });
   });
 
-  it("is unproven if the conflict is at the first record or if it rejects every record", () => {
+  it("does not prove storage if the conflict is at the first record or if the ack rejects every record", () => {
     const unproven = { is_proven: false };
     expect(outcome({ conflict: 5, hash: hashBefore(5) })).toMatchObject({ kind: "conflict", seq: 5, ...unproven });
     const reject = rejectionOf(5, 6, 7);
@@ -97,14 +97,14 @@ describe("an ack of a batch", () => {
   });
 
   it.each(["", hashOf(records), hashBefore(7), hashOf([])])(
-    "is not accepted as a conflict at record 6 if its hash is not that of the records before 6: %s",
+    "is not accepted as a conflict at record 6 if its hash differs from the hash of the records before 6: %s",
     (hash) => {
       expect(outcome({ conflict: 6, hash })?.kind).toBe("keep");
     },
   );
 
   it.each([0, 4, 8, 264, -1, 1e18, "many", Number.NaN])(
-    "that names a conflict outside the batch, at %s, acks the batch only if its hash proves it",
+    "with a conflict outside the batch, at %s, acks the batch only if its hash proves the storage",
     (conflict) => {
       const said = (hash: string): AckWire => ackShape.parse({ ...named, hash, conflict });
       expect(outcomeOf(said(named.hash), batch, true)?.kind).toBe("acked");
@@ -112,7 +112,7 @@ describe("an ack of a batch", () => {
     },
   );
 
-  it("has the same meaning with any values in the fields that are only hints", () => {
+  it("has the same meaning whatever values the optional fields (hints) have", () => {
     const nonsense = fc.oneof(fc.anything({ maxDepth: 1 }), fc.double(), fc.constantFrom(-1, 0, 1e300, "", null));
     const hints = fc.record({ acked_seq: nonsense, newest_seq: nonsense, server_time: nonsense, window: nonsense });
     fc.assert(
@@ -123,7 +123,7 @@ describe("an ack of a batch", () => {
     );
   });
 
-  it("with any content acks no record that is not stored, and rejects no record of another batch", () => {
+  it("with random content never acks a record that is not stored, and never rejects a record of another batch", () => {
     const seqs = fc.integer({ min: -2, max: 12 });
     const lie = fc.record(
       {
@@ -165,7 +165,7 @@ describe("an ack of a batch", () => {
     [{ s0: 8 }, true, undefined],
     [{ st: "other" }, true, undefined],
   ])(
-    "with the rejection fields %o (only batch in flight: %s) is interpreted as %s (undefined means ignored)",
+    "with the rejection fields %o (only batch in flight: %s) is interpreted as %s (undefined: ignored)",
     (change, alone, kind) => {
       expect(outcome(refusal(change), alone)?.kind).toBe(kind);
     },
@@ -179,7 +179,7 @@ describe("an ack of a chunk (compressed block of records)", () => {
   const chunkAck = (change: object): AckWire => ackShape.parse({ ...said, ...change });
   const chunkOutcome = (change: object) => chunkOutcomeOf(chunkAck(change), CHUNK);
 
-  it("means that the chunk is stored if it has the hash of the sent message and its range", () => {
+  it("marks the chunk as stored if it has the hash of the sent message and the chunk's range", () => {
     expect(chunkOutcome({})).toEqual({ kind: "acked", rejected: [], is_proven: true, held_seq: 14 });
   });
 
@@ -206,11 +206,11 @@ describe("an ack of a chunk (compressed block of records)", () => {
     [{ n: 3 }, "refused"],
     [{ s0: 11 }, "refused"],
     [{ st: "other" }, "refused"],
-  ])("with %o acks nothing and is interpreted as %s", (change, kind) => {
+  ])("with %o acks no record and is interpreted as %s", (change, kind) => {
     expect(chunkOutcome(change)?.kind).toBe(kind);
   });
 
-  it("with any content acks nothing unless its message hash, its range and its fields match", () => {
+  it("with random content acks no record unless its message hash, its range and its other fields match", () => {
     const seq = fc.oneof(fc.integer({ min: -2, max: 20 }), fc.anything({ maxDepth: 1 }));
     const lie = fc.record(
       {
@@ -242,7 +242,7 @@ describe("an ack of a chunk (compressed block of records)", () => {
   });
 });
 
-describe("a message on down/ack", () => {
+describe("a message on the topic down/ack", () => {
   /** Handles an ack while the batch waits for it. */
   function received(change: Record<string, unknown>) {
     const clock = virtualClock({ wall: T0 });
@@ -264,7 +264,7 @@ describe("a message on down/ack", () => {
     return { window: acking.window, takes: acking.takes, times, settled };
   }
 
-  it("sets the time, the window and the accepted formats if its hash matches what was sent", () => {
+  it("sets the service's time, the send window and the accepted formats if its hash matches the sent records", () => {
     expect(received({})).toMatchObject({ window: 3, takes: ["chunk/1"], times: [T0], settled: [{ kind: "acked" }] });
     expect(received({ takes: undefined }).takes).toEqual([]);
   });
@@ -276,11 +276,11 @@ describe("a message on down/ack", () => {
     ["another stream", { st: "other" }],
     ["another batch", { s0: 4 }],
     ["an error", { error: "generation" }],
-  ])("changes neither the time, the window nor the accepted formats if it has %s", (_, change) => {
+  ])("leaves the service's time, the send window and the accepted formats unchanged if it has %s", (_, change) => {
     expect(received(change)).toMatchObject({ window: 2, takes: ["before"], times: [] });
   });
 
-  it("settles no batch of another stream", () => {
+  it("does not end the wait for a batch of another stream", () => {
     expect(received({ st: "other" }).settled).toEqual([]);
   });
 
@@ -290,7 +290,7 @@ describe("a message on down/ack", () => {
     [1, 1],
     [3, 3],
     [1_000_000, 4],
-  ])("with the window %s limits the batches in flight to %i", (window, expected) => {
+  ])("with the send window %s limits the batches in flight to %i", (window, expected) => {
     expect(received({ window }).window).toBe(expected);
   });
 });

@@ -80,7 +80,7 @@ function heldOfChunk(): number {
 const payloads = (topic: string): readonly Buffer[] =>
   tap.publishes.filter((one) => one.direction === "up" && one.topic.endsWith(topic)).map(({ payload }) => payload);
 
-it("the service's first ack enables chunks (compressed blocks) and zstd compression", async () => {
+it("the service's first ack enables chunks (compressed blocks) and zstd compression for the session", async () => {
   expect(session.takesChunks()).toBe(false);
   expect(await sendFirst()).toMatchObject({ kind: "acked", is_proven: true });
   expect(session.takesChunks()).toBe(true);
@@ -91,7 +91,7 @@ it("the service's first ack enables chunks (compressed blocks) and zstd compress
   expect(payloads("/up/batch").map((payload) => payload.readUInt16BE(0))).toEqual([0x1f8b, 0x28b5]);
 });
 
-it("a chunk (compressed block) whose ack was lost is resent with the same bytes, and a repeated ack counts once", async () => {
+it("a chunk (compressed block) whose ack was lost is resent with the same bytes, and a duplicated ack counts once", async () => {
   await sendFirst();
   bench.running.faults.add({ topic: "down/ack", lose_ack: true });
   expect(await sendChunk()).toEqual({ kind: "keep", reason: message("service.no_ack"), is_silent: true });
@@ -102,7 +102,7 @@ it("a chunk (compressed block) whose ack was lost is resent with the same bytes,
   expect(heldOfChunk()).toBe(chunk.to - chunk.from + 1);
 });
 
-it("a truncated chunk (compressed block) gets an ack with another hash, which acks nothing", async () => {
+it("a truncated chunk (compressed block) gets an ack with another hash, and no record counts as acked", async () => {
   await sendFirst();
   bench.running.faults.add({ topic: "up/chunk", cut: true });
   expect(await sendChunk()).toMatchObject({ kind: "keep", is_silent: true });
@@ -119,7 +119,7 @@ it("a chunk (compressed block) of another generation, or in conflict with stored
   expect(heldOfChunk()).toBe(0);
 });
 
-it("a link that only the broker confirms never sends chunks (compressed blocks)", async () => {
+it("chunks (compressed blocks) are never sent if only the broker, and not the service, acks messages", async () => {
   await session.close();
   session = await connected("broker");
   expect(await sendFirst()).toMatchObject({ kind: "acked", is_proven: false });

@@ -4,9 +4,9 @@ import { acceptSession, accountAt, brokerOn, CONNACK, impatientLink, surviveHost
 
 const never = new AbortController().signal;
 
-it("an MQTT session with a hostile broker ends cleanly and acks no record", () => surviveHostilePackets(100));
+it("an MQTT session with a hostile broker ends without a crash, and acks no record", () => surviveHostilePackets(100));
 
-it("an MQTT packet that announces 200 MB ends the connection at its header", async () => {
+it("an MQTT packet that announces a length of 200 MB ends the connection as soon as its header arrives", async () => {
   const endless = Buffer.concat([Buffer.from("30ffffff5f", "hex"), Buffer.alloc(1_000)]);
   const closed: Promise<unknown>[] = [];
   const url = await brokerOn((socket) => {
@@ -19,7 +19,7 @@ it("an MQTT packet that announces 200 MB ends the connection at its header", asy
   expect(closed).toHaveLength(1);
 });
 
-it("an MQTT session ends as taken over if the broker gives it to another gateway with the same identity", async () => {
+it("an MQTT session ends with the reason taken_over if another gateway with the same identity connects to the broker", async () => {
   const url = await brokerOn((socket) => {
     socket.once("data", () => acceptSession(socket, () => socket.end(Buffer.from("e0028e00", "hex"))));
   });

@@ -26,7 +26,7 @@ async function muteBroker() {
 
 const never = new AbortController().signal;
 
-it("an MQTT session of an output or a notice ends with DISCONNECT even if confirmations are missing", async () => {
+it("an MQTT session of an output or a notice ends with DISCONNECT even if the broker confirms no messages", async () => {
   const { url, hex } = await muteBroker();
   const will = { topic: "gone", payload: Buffer.from("offline"), qos: 1, retain: true } as const;
   const connected = await connectOnce({ url, client_id: "c", protocol: 5, own_pings: true, will }, never);

@@ -14,7 +14,7 @@ function packet(length: number): Uint8Array {
   return Uint8Array.from([...head, ...new Uint8Array(length)]);
 }
 
-it("packetSizes accepts packets up to the limit, however they are split, and stops at the header of a longer one", () => {
+it("packetSizes accepts packets up to the limit, however they are split, and rejects a longer packet at its header", () => {
   const lengths = fc.array(fc.integer({ min: 0, max: LIMIT }), { maxLength: 8 });
   fc.assert(
     fc.property(lengths, fc.integer({ min: 1, max: 300 }), (sizes, cut) => {

@@ -30,7 +30,7 @@ function inUse(): number {
   return process.memoryUsage().heapUsed;
 }
 
-it("a long MQTT session keeps no sent messages in memory", async () => {
+it("an MQTT session keeps no sent messages in memory, however many it sends", async () => {
   const broker = await Aedes.createBroker();
   onTestFinished(() => new Promise<void>((resolve) => broker.close(resolve)));
   const url = await brokerOn((socket) => broker.handle(socket));
@@ -60,7 +60,7 @@ it("stopping the MQTT link does not wait for a broker that never answers the sub
 });
 
 it.each(["mqtt:", "mqtts:", "ws:", "wss:"])(
-  "stopping the MQTT link does not wait until a broker accepts the connection over %s",
+  "stopping the MQTT link does not wait for a broker that does not accept the connection over %s",
   async (way) => {
     const url = `${way}//127.0.0.1:${await deafPort()}`;
     const stopping = new AbortController();
@@ -85,7 +85,7 @@ it.each(["mqtt:", "mqtts:", "ws:"])(
   },
 );
 
-it("the end of an MQTT session rejects unconfirmed messages and all later ones", async () => {
+it("the end of an MQTT session rejects all unconfirmed messages and every later message", async () => {
   const url = await brokerOn((socket) => {
     socket.once("data", () => acceptSession(socket, () => socket.once("data", () => socket.destroy())));
   });

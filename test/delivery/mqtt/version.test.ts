@@ -66,7 +66,7 @@ it.each([
   ["reset", /^since the broker closes the connection at MQTT 5/],
   ["refuse", /^$/],
 ] as const)(
-  "a broker that does not accept MQTT 5 (%s) gets MQTT 3.1.1, which the gateway remembers for six hours",
+  "a broker that does not accept MQTT 5 (%s) is connected with MQTT 3.1.1 for the next six hours",
   async (way, why) => {
     const broker = await oldBroker();
     broker.way = way;
@@ -83,7 +83,7 @@ it.each([
   },
 );
 
-it("a different broker is first asked for MQTT 5, whatever version the previous broker accepted", async () => {
+it("a connection to a different broker starts with MQTT 5, even if the previous broker accepted only an older version", async () => {
   const old = await oldBroker();
   const other = await oldBroker();
   other.takes = [5];
@@ -115,7 +115,7 @@ it.each(["mqtt://broker.example:1883", "ws://10.0.0.1/mqtt", "http://127.0.0.1.e
   },
 );
 
-it("stopping while the broker does not answer tries neither an older MQTT version nor another URL", async () => {
+it("a stop while the broker does not answer prevents a retry with an older MQTT version or another URL", async () => {
   const broker = await oldBroker();
   Object.assign(broker, { way: "silence", takes: [] });
   const stop = new AbortController();

@@ -4,7 +4,7 @@ import { afterAnswer, afterFailure, CLOSED, heldOff, type Breaker } from "../../
 const failed = (times: number, mono = 0, random = 0.5): Breaker =>
   Array.from({ length: times }).reduce<Breaker>((breaker) => afterFailure(breaker, mono, () => random), CLOSED);
 
-it("the circuit breaker opens at the fifth consecutive failure, and for longer with each further failure, up to a minute", () => {
+it("the circuit breaker opens at the fifth failure in a row, and stays open longer after each further failure, up to a minute", () => {
   expect(heldOff(failed(4), 0)).toBe(0);
   expect(heldOff(failed(5), 0)).toBe(2_500);
   expect(heldOff(failed(6), 0)).toBe(5_000);
@@ -12,7 +12,7 @@ it("the circuit breaker opens at the fifth consecutive failure, and for longer w
   expect(heldOff(failed(5), 2_500)).toBe(0);
 });
 
-it("a single answer closes the circuit breaker and resets its failure count", () => {
+it("a single answer closes the circuit breaker and resets the failure count", () => {
   expect(afterAnswer(failed(9))).toEqual(CLOSED);
   expect(
     heldOff(

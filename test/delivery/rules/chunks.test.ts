@@ -38,7 +38,7 @@ describe("the sending of a backlog (old unsent records)", () => {
       expect(nextAction({ ...sendingFrom(EMPTY), ahead }, NOW).kind).not.toBe("chunk");
   });
 
-  it("counts chunks against their own limits, so that new records are still sent in batches", () => {
+  it("limits chunks separately from batches, so that new records are still sent in batches", () => {
     const later = { ...NOW, sendable_seq: 50_010 };
     const begun = split(50_000);
     expect(nextAction(begun, later)).toEqual({ kind: "send", lane: "live", limit: null });
@@ -56,11 +56,11 @@ describe("the sending of a backlog (old unsent records)", () => {
     [1, { under_way: 3, bytes: 16_383 }, "chunk"],
     [1, { under_way: 4, bytes: 4 }, "acks"],
     [1, { under_way: 1, bytes: 16_384 }, "acks"],
-  ])("with the window %i and the chunks %o in flight continues with the action %s", (window, chunks, kind) => {
+  ])("with the send window %i and the chunks %o in flight continues with the action %s", (window, chunks, kind) => {
     expect(nextAction(split(50_000), { ...NOW, window, chunks }).kind).toBe(kind);
   });
 
-  it("uses chunks except for records over which earlier sessions ended without an ack", () => {
+  it("uses chunks, except for a range for which an earlier session got no ack", () => {
     const silence = { from: 4_001, to: 8_000, limit: 2_000 };
     const silent = { ...split(50_000), silence };
     expect(nextAction(silent, NOW)).toEqual({ kind: "chunk", from: 1, end: 4_000 });
@@ -70,7 +70,7 @@ describe("the sending of a backlog (old unsent records)", () => {
     expect(nextAction(at(8_000), NOW)).toEqual({ kind: "chunk", from: 8_001, end: 50_000 });
   });
 
-  it("uses chunks before and after ranges that are already acked", () => {
+  it("uses chunks before and after a range that is already acked", () => {
     const acked = { acked_seq: 0, ahead: [[3_001, 5_000] as const] };
     const begun = split(50_000, sendingFrom(acked));
     expect(nextAction(begun, NOW)).toEqual({ kind: "chunk", from: 1, end: 3_000 });
@@ -79,7 +79,7 @@ describe("the sending of a backlog (old unsent records)", () => {
     expect(nextAction(at(5_000), NOW)).toEqual({ kind: "chunk", from: 5_001, end: 50_000 });
   });
 
-  it("uses batches for records that no chunk holds, and then chunks again", () => {
+  it("uses batches for records that no chunk contains, and chunks after these records", () => {
     const loose = byRecord(split(50_000), { from: 1, to: 4_000 });
     expect(nextAction(loose, NOW)).toEqual({ kind: "send", lane: "backlog", limit: null });
     expect(stretchOf(loose.lanes, "backlog", 50_000)).toEqual({ seq: 0, end: 4_000 });
@@ -87,7 +87,7 @@ describe("the sending of a backlog (old unsent records)", () => {
     expect(nextAction(done, NOW)).toEqual({ kind: "chunk", from: 4_001, end: 50_000 });
   });
 
-  it("keeps to the configured rate, also with chunks", () => {
+  it("does not exceed the configured rate, even with chunks", () => {
     const sent = afterSending(split(50_000), "backlog", { to: 4_000, records: 4_000, mono: 1_000, rate: 1_000 });
     expect(nextAction(sent, { ...NOW, mono: 4_999 })).toEqual({ kind: "news", ms: 1 });
     expect(nextAction(sent, { ...NOW, mono: 5_000 }).kind).toBe("chunk");
@@ -100,7 +100,7 @@ describe("a sent chunk (compressed block of records)", () => {
   it.each([
     { kind: "refused", reason: "malformed: n" },
     { kind: "conflict", rejected: [], is_proven: false, held_seq: 0, seq: 7 },
-  ] as const)("is sent again in batches after the outcome $kind, and the log keeps its stream name", (outcome) => {
+  ] as const)("is sent again in batches after the outcome $kind, without a new stream name", (outcome) => {
     const sent = afterSending(begun, "backlog", { to: 4_000, records: 4_000, mono: 0, rate: null });
     const { sending, verdict } = verdictOf(sent, range(1, 4_000), outcome);
     expect(verdict).toEqual({ kind: "by_record" });
@@ -108,14 +108,14 @@ describe("a sent chunk (compressed block of records)", () => {
     expect(nextAction(sending, NOW)).toEqual({ kind: "send", lane: "backlog", limit: null });
   });
 
-  it("advances the cursor when it is acked, and if acked out of order only together with earlier chunks", () => {
+  it("advances the cursor when it is acked, but not beyond an earlier chunk that is not acked", () => {
     const acked = (to: number) => ({ kind: "acked", rejected: [], is_proven: true, held_seq: to }) as const;
     const later = verdictOf(begun, range(4_001, 8_000), acked(8_000));
     expect(later.sending.cursor.acked_seq).toBe(0);
     expect(verdictOf(later.sending, range(1, 4_000), acked(8_000)).sending.cursor.acked_seq).toBe(8_000);
   });
 
-  it("ends the session if it gets no ack, and is sent in batches in the next session", () => {
+  it("ends the session if it gets no ack, and its records are sent in batches in the next session", () => {
     const keep = { kind: "keep", reason: "no ack in time", is_silent: true } as const;
     const { sending, verdict } = verdictOf(begun, range(1, 4_000), keep);
     expect(verdict.kind).toBe("end");
@@ -125,7 +125,7 @@ describe("a sent chunk (compressed block of records)", () => {
   });
 });
 
-it("batches and chunks together send every record exactly once, for any mix of stored chunks and accepted formats", () => {
+it("batches and chunks together send every record exactly once, whatever chunks exist and whatever formats the service accepts", () => {
   const story = fc.record({
     newest: fc.integer({ min: 2_000, max: 30_000 }),
     rows: fc.array(fc.integer({ min: 200, max: 6_000 }), { minLength: 3, maxLength: 20 }),

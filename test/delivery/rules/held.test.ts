@@ -17,7 +17,7 @@ const BATCHES = thriftFor(80, 100);
 const BACKLOG = thriftFor(90, 100);
 
 describe("the data budget", () => {
-  it("holds new readings for ten minutes, releases all of them, and then holds the next ones", () => {
+  it("holds new readings for ten minutes, then releases all of them, and holds later readings again", () => {
     const gone = releaseAfter(null, NOW, BATCHES);
     expect(gone.up_to).toBe(100);
     const later = { ...NOW, mono: 599_999, sendable_seq: 150 };
@@ -55,7 +55,7 @@ describe("the sending of a log", () => {
   const free = { sendable_seq: 150, mono: 0, window: 4, under_way: 0, chunks: null };
   const known = (sending: Sending): Sending => ({ ...sending, ahead: { kind: "no" } });
 
-  it("waits while the data budget holds the readings, at most until they are due", () => {
+  it("waits until the readings that the data budget holds are due", () => {
     const sending = known(sendingFrom({ acked_seq: 100, ahead: [] }));
     expect(nextAction(sending, free)).toMatchObject({ kind: "send", lane: "live" });
     const held = { live: true, backlog: false, ms: 7_000 };
@@ -63,7 +63,7 @@ describe("the sending of a log", () => {
     expect(nextAction(sending, { ...free, under_way: 2, held })).toEqual({ kind: "news", ms: 7_000 });
   });
 
-  it("sends new records but no chunk (compressed block) while the data budget holds the backlog", () => {
+  it("sends new records, but no chunks (compressed blocks) of the backlog while the data budget holds the backlog", () => {
     const base = known(sendingFrom({ acked_seq: 100, ahead: [] }));
     const lanes = { ...base.lanes, live_seq: 5_000, backlog: { seq: 100, end: 5_000 } };
     const held = { live: false, backlog: true, ms: 600_000 };

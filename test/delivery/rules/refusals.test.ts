@@ -62,13 +62,13 @@ describe("a rejected record", () => {
     expect(isRefusedForGood(waiting, { mono: 0, isEnding: true })).toBe(isFinal);
   });
 
-  it("restarts its day of attempts if the service answers no record at all", () => {
+  it("gets another full day of attempts if the service answers no record at all", () => {
     const causes = Array.from({ length: 30 }, (_, hour) => (hour === 20 ? "silence" : "unanswered") as RefusalCause);
     const waiting = refusedHourly(causes);
     expect(waiting?.since).toBe(20 * HOUR_MS);
   });
 
-  it("counts among the rejected records while it waits, and a record that is too long is shown separately", () => {
+  it("counts as rejected while it waits for another attempt, and a record that is too long is also counted separately", () => {
     const now = { mono: 0, at: T0 };
     const waiting = new Map(
       (["named", "too_long", "silence", "whole"] as const).map((cause, index) => [
@@ -84,10 +84,10 @@ describe("a rejected record", () => {
   });
 });
 
-describe("a conflict (the service has a different record with the same number)", () => {
+describe("a conflict (the service has a different record under the same number)", () => {
   const named = conflictAfter(null, { seq: 50, held_seq: 80 }, 1_000);
 
-  it("gives the log a new stream name after the service reports the same record for an hour", () => {
+  it("gives the log a new stream name once the service has reported the same record for an hour", () => {
     const again = conflictAfter(named, { seq: 50, held_seq: 90 }, 5_000);
     expect(again).toEqual({ seq: 50, held_seq: 90, since: 1_000 });
     expect(newNameAt(again, null, { mono: 1_000 + HOUR_MS - 1, at: T0 })).toBe(T0 + 1);
@@ -102,7 +102,7 @@ describe("a conflict (the service has a different record with the same number)",
     [T0 - DAY_MS, T0],
     // The time was stored by a clock that was years ahead.
     [T0 + 1, T0],
-  ])("with the last new stream name at %s (Unix ms) permits the next one at %s", (forked_at, at) => {
+  ])("after the last new stream name at %s (Unix ms) permits the next one at %s", (forked_at, at) => {
     expect(newNameAt(named, label(forked_at), { mono: 2 * HOUR_MS, at: T0 })).toBe(at);
   });
 
@@ -120,7 +120,7 @@ describe("a conflict (the service has a different record with the same number)",
     );
   });
 
-  it("is shown with its record numbers and the time of the new stream name, which is then shown for a month", () => {
+  it("is shown with its record numbers until the log gets a new stream name, and for a month afterwards", () => {
     const now = { mono: 1_000, at: T0 };
     expect(render(forkTrouble(label(), named, now)?.reason ?? "")).toMatch(
       /different records than this gateway from seq 50 to 80: .*until/,
@@ -150,7 +150,7 @@ describe("a conflict (the service has a different record with the same number)",
 });
 
 describe("the stored stream name of a log", () => {
-  it("is corrected if it starts before the log, so that it starts after the last record of the previous name", () => {
+  it("is corrected if it starts before the log, and then starts after the previous name's last record", () => {
     const bogus = { id: "b", from_seq: 0, predecessor: { stream_id: "a", last_seq: -1 }, booth_from_seq: 1 };
     const mended = { id: "b", from_seq: 51, predecessor: { stream_id: "a", last_seq: 50 }, booth_from_seq: 1 };
     expect(mendedLabel(bogus, 50)).toEqual(mended);

@@ -70,7 +70,7 @@ describe("the ack cursor of a log", () => {
     expect(withAcked(cursor, [15, 15])).toEqual(at(20));
   });
 
-  it("joins adjacent acked ranges after an unacked record, and the sending lanes skip them", () => {
+  it("joins adjacent acked ranges that follow an unacked record, and the sending lanes skip these ranges", () => {
     const sending = verdictOf(
       verdictOf(sendingFrom(at(10)), range(12, 14), acked(14)).sending,
       range(15, 18),
@@ -110,11 +110,11 @@ describe("the sending lanes of a log (live, backlog and context)", () => {
     [1_999, null],
     [2_000, { seq: 10, end: 2_010 }],
     [2_001, { seq: 10, end: 2_011 }],
-  ])("have for %i unsent records the backlog %o", (waiting, backlog) => {
+  ])("split %i unsent records so that the backlog is %o", (waiting, backlog) => {
     expect(split(10, 10 + waiting).backlog).toEqual(backlog);
   });
 
-  it("send the backlog's context records first, and then three backlog batches for each live batch", () => {
+  it("send the context records of a backlog first, and then three backlog batches for each live batch", () => {
     const context = run(split(0, 5_000), 5_030, () => 0).map(({ lane }) => lane[0]);
     expect(context.join("")).toBe(`${"c".repeat(50)}l${"b".repeat(50)}`);
     const order = run(afterContext(split(0, 5_000)), 5_000, (turn) => (turn < 20 ? 30 : 0)).map(({ lane }) => lane[0]);
@@ -142,7 +142,7 @@ describe("the sending lanes of a log (live, backlog and context)", () => {
     );
   });
 
-  it("limit the backlog to its rate, which does not delay new records", () => {
+  it("limit the rate of the backlog without a delay for new records", () => {
     const sent = { to: 100, records: 100, mono: 1_000, rate: 50 };
     const lanes = withSent(afterContext(split(0, 5_000)), "backlog", sent);
     expect(nextLane(lanes, { sendable_seq: 5_000, mono: 2_999 })).toBe(null);
@@ -159,10 +159,10 @@ describe("the sending lanes of a log (live, backlog and context)", () => {
   });
 });
 
-describe("the sender's next action", () => {
+describe("the sender", () => {
   const live = { kind: "send", lane: "live", limit: null };
 
-  it("is one batch at a time until the service is known to have no newer records, and then as many as the window allows", () => {
+  it("sends one batch at a time until the service is known to have no newer records, then fills the window", () => {
     const begun = sendingFrom(at(0));
     expect(nextAction(begun, NOW)).toEqual(live);
     expect(nextAction(begun, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });
@@ -173,20 +173,20 @@ describe("the sender's next action", () => {
     expect(nextAction(level, { ...NOW, under_way: 4 })).toEqual({ kind: "acks" });
   });
 
-  it("is to wait for new records if all are sent, and otherwise at most as long as the backlog's rate requires", () => {
+  it("waits for new records once all records are sent, or until the backlog's rate permits the next batch", () => {
     expect(nextAction(sendingFrom(at(20)), NOW)).toEqual({ kind: "news", ms: null });
     const split = splitOnce({ ...sendingFrom(at(0)), ahead: { kind: "no" } }, 5_000);
     const slow: Sending = { ...split, lanes: { ...split.lanes, context: null, backlog_at: 700 } };
     expect(nextAction(slow, { ...NOW, sendable_seq: 5_000, mono: 200 })).toEqual({ kind: "news", ms: 500 });
   });
 
-  it("creates the backlog's lane only once, and only after the service is known to have no newer records", () => {
+  it("creates the backlog's lane only once, and only if the service is known to have no newer records", () => {
     expect(splitOnce(sendingFrom(at(0)), 5_000).lanes.backlog).toBe(null);
     const level = splitOnce({ ...sendingFrom(at(4_000)), ahead: { kind: "no" } }, 5_000);
     expect(splitOnce(level, 50_000).lanes.backlog).toBe(null);
   });
 
-  it("resends the service's newest record alone if this store has a record with that number", () => {
+  it("resends only the service's newest record if the store has a record with that number", () => {
     const probing = verdictOf(sendingFrom(at(0)), range(1, 5), acked(12)).sending;
     expect(nextAction(probing, NOW)).toEqual({ kind: "probe", seq: 12 });
     expect(nextAction(probing, { ...NOW, under_way: 1 })).toEqual({ kind: "acks" });
@@ -204,13 +204,13 @@ describe("the sender's next action", () => {
 describe("the outcome of a batch", () => {
   const begun = sendingFrom(at(10));
 
-  it("advances the cursor only together with earlier batches if it is acked out of order", () => {
+  it("advances the cursor, but not beyond an earlier batch that is not acked", () => {
     const later = verdictOf(begun, range(16, 20), acked(20)).sending;
     expect(later.cursor.acked_seq).toBe(10);
     expect(verdictOf(later, range(11, 15), acked(20)).sending.cursor.acked_seq).toBe(20);
   });
 
-  it("leaves the cursor before the first rejected record of an acked batch, and the sending lanes continue", () => {
+  it("leaves the cursor before the first rejected record, while the sending lanes continue after the batch", () => {
     const { sending, verdict } = verdictOf(begun, range(11, 20), acked(20, [17, 13]));
     expect(sending.cursor).toEqual({
       acked_seq: 12,
@@ -227,23 +227,26 @@ describe("the outcome of a batch", () => {
   it.each([
     ["refused", "whole"],
     ["too_long", "too_long"],
-  ] as const)("of kind %s halves the batch, or lets a single record wait while the cursor stays", (kind, cause) => {
-    const outcome = { kind, reason: "900 of 300 bytes" };
-    expect(verdictOf(begun, range(11, 15), outcome)).toEqual({ sending: begun, verdict: { kind: "halve" } });
-    const { sending, verdict } = verdictOf(begun, range(11, 11), outcome);
-    expect(verdict).toEqual({ kind: "refused", refused: { seq: 11, reason: "900 of 300 bytes", cause } });
-    expect([sending.cursor.acked_seq, sending.passed.acked_seq]).toEqual([10, 11]);
-    expect(verdictOf(begun, { ...range(11, 15), is_chunk: true }, outcome).verdict).toEqual({ kind: "by_record" });
-  });
+  ] as const)(
+    "with the kind %s halves the batch, or makes a single record wait without moving the cursor",
+    (kind, cause) => {
+      const outcome = { kind, reason: "900 of 300 bytes" };
+      expect(verdictOf(begun, range(11, 15), outcome)).toEqual({ sending: begun, verdict: { kind: "halve" } });
+      const { sending, verdict } = verdictOf(begun, range(11, 11), outcome);
+      expect(verdict).toEqual({ kind: "refused", refused: { seq: 11, reason: "900 of 300 bytes", cause } });
+      expect([sending.cursor.acked_seq, sending.passed.acked_seq]).toEqual([10, 11]);
+      expect(verdictOf(begun, { ...range(11, 15), is_chunk: true }, outcome).verdict).toEqual({ kind: "by_record" });
+    },
+  );
 
-  it("a conflict advances the cursor to just before the conflicting record", () => {
+  it("with the kind conflict advances the cursor to just before the conflicting record", () => {
     const { sending, verdict } = verdictOf(begun, range(11, 15), conflict(13, 40));
     expect(verdict).toEqual({ kind: "conflict", seq: 13, held_seq: 40, refused: [] });
     expect(sending.cursor.acked_seq).toBe(12);
     expect(verdictOf(begun, range(11, 15), conflict(11)).sending.cursor.acked_seq).toBe(10);
   });
 
-  it("a conflict before acked records counts as a rejection, because a new stream name would store those records twice", () => {
+  it("with the kind conflict counts as a rejection if later records are acked, because a new stream name would store them twice", () => {
     const later = verdictOf(begun, range(16, 20), acked(20)).sending;
     const { sending, verdict } = verdictOf(later, range(11, 15), conflict(13));
     expect(verdict).toMatchObject({ kind: "refused", refused: { seq: 13 } });
@@ -251,7 +254,7 @@ describe("the outcome of a batch", () => {
     expect(sending.lanes.by_record).toEqual([{ seq: 13, end: 15 }]);
   });
 
-  it("the kind keep (no ack) ends the session, and only the first such batch is blamed", () => {
+  it("with the kind keep (no ack) ends the session, and only the first such batch counts as the cause", () => {
     const keep = { kind: "keep", reason: "no ack in time" } as const;
     const end = { kind: "end", reason: "no ack in time", refused: null };
     const once = verdictOf(begun, range(11, 15), keep);
@@ -315,7 +318,7 @@ describe("records that the service does not answer", () => {
     return { waiting: [...life.waiting], acked: life.acked.size, sessions };
   }
 
-  it("are isolated and wait for another attempt, and all other records arrive", () => {
+  it("are isolated and wait for another attempt, while all other records are delivered", () => {
     const lives = fc.record({
       newest: fc.integer({ min: 2, max: 400 }),
       poison: fc.uniqueArray(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 3 }),
@@ -333,7 +336,7 @@ describe("records that the service does not answer", () => {
     );
   });
 
-  it("are not blamed if the connection breaks, and all of them arrive in the end", () => {
+  it("do not count as the cause of a broken connection, and all of them are delivered in the end", () => {
     const lives = fc.record({ newest: fc.integer({ min: 1, max: 300 }), odds: fc.array(fc.nat(9), { minLength: 20 }) });
     fc.assert(
       fc.property(lives, ({ newest, odds }) => {
@@ -345,7 +348,7 @@ describe("records that the service does not answer", () => {
     );
   });
 
-  it("are blamed only if the service answered another batch of the session", () => {
+  it("count as unanswered only if the service answered another batch of the same session", () => {
     const keep = { kind: "keep", reason: "no ack in time", is_silent: true } as const;
     const silent = verdictOf(sendingFrom(at(10)), range(11, 11), keep).verdict;
     expect(silent).toMatchObject({ kind: "end", refused: { seq: 11, cause: "silence" } });

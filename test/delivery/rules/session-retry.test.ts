@@ -24,7 +24,7 @@ it.each([
   ["credential", 1_000, 900_000],
   ["not_allowed", 1_000, 900_000],
   ["taken_over", 60_000, 900_000],
-] as const)("the reconnect pauses after the fault %s grow from %i to %i ms", (fault, base_ms, cap_ms) => {
+] as const)("the reconnect delays after the fault %s grow from %i to %i ms", (fault, base_ms, cap_ms) => {
   expect(retryAfter({ ...ended, fault }).backoff).toEqual({ base_ms, cap_ms });
   // Early in an outage the pauses are short. Two gateways with one identity aren't an outage.
   const early = fault === "taken_over" ? cap_ms : 12_000;
@@ -49,7 +49,7 @@ it.each([
   [MINUTE_MS - 1, 12_000],
   [10 * MINUTE_MS, MINUTE_MS],
 ])(
-  "after an outage of %i ms, every gateway reconnects within %i ms of the broker's return, but not all at once",
+  "after an outage of %i ms, all gateways reconnect within %i ms of the broker's return, but not simultaneously",
   (away, within) => {
     const random = seededRandom(away);
     const backs = Array.from({ length: 10_000 }, () => backAfter(away, () => random.next()));

@@ -132,7 +132,7 @@ function stepped(by: (record: Extract<Stored<LogRecord>, { kind: "t" }>) => numb
   );
 }
 
-it("if the wall clock is put back before a gap, each hour's time by mode still equals the stages in that hour", () => {
+it("if the wall clock is set back before a gap, each hour's time by mode still equals the stages in that hour", () => {
   const life: Happening[] = [
     { kind: "mode", code: 0, ms: 100 },
     { kind: "step", ms: -120_000 },

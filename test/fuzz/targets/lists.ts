@@ -1,4 +1,4 @@
-import { decoded } from "../../../src/tools/profile/import.ts";
+import { decoded } from "../../../src/tools/import/read.ts";
 import { LAST_ADDRESS, type ModbusTable } from "../../../src/domain/profile.ts";
 import { notationOf, placeOf, type ReadRow, tableOf } from "../../../src/tools/rules/list-places.ts";
 import { nextQuestion, type ReadingAnswers, readingOf } from "../../../src/tools/rules/list-reading.ts";

@@ -26,10 +26,10 @@ const confirmed = (service_booth?: string) =>
   ({ kind: "confirmed", confirmation: { ...by, service_booth }, claim_id: "claim-1" }) as const;
 const said = (service_booth?: string) => ({ ...entered, confirmed: { ...by, service_booth } });
 
-describe("a single possible booth without a serial number", () => {
+describe("a single booth that the service finds without returning its serial number", () => {
   const one = found(card("b-1", "f-1"));
 
-  it("is not claimed by a confirmation that was given before the booth was found", () => {
+  it("is not claimed on a confirmation from before the booth was found", () => {
     const row = after([entered, looking, lookedUp(ok(one))]);
     expect(row).toMatchObject({ state: "awaiting_confirm", confirmed: null });
     expect(render(row.reason)).toBe(
@@ -43,7 +43,7 @@ describe("a single possible booth without a serial number", () => {
     expect(row.record?.choices).toBeUndefined();
   });
 
-  it("is claimed if the person names its id, and not if the person names another id", () => {
+  it("is claimed if a person names the booth's id, and not if a person names another id", () => {
     expect(after([said("b-1"), looking, lookedUp(ok(one))])).toMatchObject({
       state: "claiming",
       record: { booth_id: "b-1" },
@@ -52,10 +52,10 @@ describe("a single possible booth without a serial number", () => {
   });
 });
 
-describe("several possible booths", () => {
+describe("several booths that the service finds without returning a serial number", () => {
   const several = found(card("b-1", "f-1"), card(null, "f-2"));
 
-  it("require a choice, and a confirmation without a booth claims none of them", () => {
+  it("require a choice: a confirmation that names no booth claims none of them", () => {
     const row = after([entered, looking, lookedUp(ok(several)), confirmed()]);
     expect(row.state).toBe("awaiting_confirm");
     expect(render(row.reason)).toBe(
@@ -67,12 +67,12 @@ describe("several possible booths", () => {
   it.each([
     ["b-1", "b-1", "Facility f-1"],
     ["#2", null, "Facility f-2"],
-  ])("are narrowed by the choice %s to the booth with the id %s at %s", (name, booth_id, facility_name) => {
+  ])("are reduced by the choice %s to the booth with the id %s at %s", (name, booth_id, facility_name) => {
     const row = after([entered, looking, lookedUp(ok(several)), confirmed(name)]);
     expect(row).toMatchObject({ state: "claiming", record: { booth_id, facility_name } });
   });
 
-  it("keep the chosen booth when the record is read again in another order", () => {
+  it("do not replace the chosen booth if they are later returned in another order", () => {
     const bound = after([
       said("#2"),
       looking,
@@ -86,7 +86,7 @@ describe("several possible booths", () => {
   });
 });
 
-it("a booth id that a person names must be the id of the booth that has the serial number", () => {
+it("a booth id that a person gives must belong to the booth that has the serial number", () => {
   const row = after([said("b-9"), looking, lookedUp(ok({ ...record, booth_id: "b-1" }))]);
   expect(row).toMatchObject({ state: "awaiting_confirm" });
   expect(render(row.reason)).toBe("in the service, serial number ABCD-123-123 belongs to booth b-1, not to b-9");
@@ -96,14 +96,14 @@ describe("a rejection by a service without generations (binding numbers)", () =>
   const plain = { ...record, generation: null, gateway: null };
   const refusal = { kind: "conflict", reason: "exists already (409)" } as const;
 
-  it("leads to another look-up after 15 min, so that no conflict is final", () => {
+  it("leads to another look-up after 15 min, so that no conflict is permanent", () => {
     const row = after([entered, looking, lookedUp(ok(plain)), { kind: "claimed", answer: refusal }]);
     expect(row).toMatchObject({ state: "conflict", wait_ms: 900_000 });
     expect(stepOf(row)).toBe("look_up");
     expect(after([looking, lookedUp(ok(plain))], row).state).toBe("claiming");
   });
 
-  it("does not end a binding, and delivery continues", () => {
+  it("does not end a binding", () => {
     const row = after([
       entered,
       looking,
@@ -118,7 +118,7 @@ describe("a rejection by a service without generations (binding numbers)", () =>
     );
   });
 
-  it("is a conflict if the booth's record names another gateway, but not if it names this gateway", () => {
+  it("counts as a conflict only if the booth's record names another gateway", () => {
     const held = { ...plain, completion_status: "COMPLETE", gateway: { id: "gw-2", last_seen_at: null } };
     expect(after([entered, looking, lookedUp(ok(held))])).toMatchObject({ state: "conflict" });
     expect(

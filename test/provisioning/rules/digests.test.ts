@@ -18,7 +18,7 @@ function runsOf(records: readonly Placed[], before: number | null = null): reado
   return hourRuns(records, before).map(({ hour, records: own }) => [hour / HOUR_MS, ...own.map(({ seq }) => seq)]);
 }
 
-it("hourRuns groups consecutive records of one hour into one run", () => {
+it("hourRuns groups consecutive records of the same hour into one run", () => {
   const records = [reading(1, HOUR_MS), reading(2, 2 * HOUR_MS - 1), reading(3, 2 * HOUR_MS)];
   expect(runsOf(records)).toEqual([
     [1, 1, 2],
@@ -26,7 +26,7 @@ it("hourRuns groups consecutive records of one hour into one run", () => {
   ]);
 });
 
-it("hourRuns puts a record with an earlier time into the hour of the previous record", () => {
+it("hourRuns counts a record with an earlier time toward the hour of the previous record", () => {
   expect(runsOf([reading(1, 2 * HOUR_MS), reading(2, HOUR_MS)])).toEqual([[2, 1, 2]]);
   expect(runsOf([reading(1, HOUR_MS)], 5 * HOUR_MS)).toEqual([[5, 1]]);
 });
@@ -38,7 +38,7 @@ it("hourRuns starts another run after a gap in the sequence numbers", () => {
   ]);
 });
 
-it("hourFigures takes the figures of an hour from its last record", () => {
+it("hourFigures takes an hour's figures from the last fact for that hour", () => {
   const figures = hourFigures([
     hourRecord(1, 0, 1),
     reading(2, HOUR_MS),

@@ -22,15 +22,18 @@ describe("a booth", () => {
     [3, "claimed"],
     [4, "claimed"],
     [5, "suspended"],
-  ])("bound at generation 4, whose record names another gateway at generation %i, is %s", (generation, state) => {
-    expect(seen({ ...other, generation })).toMatchObject({ state });
-  });
+  ])(
+    "bound at generation 4 is, if its record names another gateway at generation %i, in the state %s",
+    (generation, state) => {
+      expect(seen({ ...other, generation })).toMatchObject({ state });
+    },
+  );
 
   it.each([
     ["taken over", { ...other, generation: 5 }],
     ["released", { ...record, generation: 4, status: "released" as const }],
     ["decommissioned", { ...record, generation: 4, status: "decommissioned" as const }],
-  ])("that a wrong record reported as %s becomes active again once the record names this gateway", (_, wrong) => {
+  ])("becomes active again after a wrong record (%s) once its record names this gateway", (_, wrong) => {
     const ended = seen(wrong);
     expect(isBound(ended)).toBe(false);
     const ours = { ...other, generation: 4, gateway: { id: "gw-1", last_seen_at: null } };
@@ -46,12 +49,12 @@ describe("a booth", () => {
     expect(seen(ours, after([entered], ended)).state).toBe("serial_entered");
   });
 
-  describe("that the service's record shows as decommissioned", () => {
+  describe("whose record at the service shows the status decommissioned", () => {
     const over = { ...record, generation: 4, status: "decommissioned" as const };
     const again = (said: ServiceRecord, ended_for_ms: number, row = seen(over)) =>
       after([{ kind: "record_seen", record: said, newest_seq: 99, ended_for_ms }], row);
 
-    it("counts how long consecutive readings show this status, and remembers the newest record", () => {
+    it("counts how long successive records show this status, and remembers the newest sequence number", () => {
       expect(seen(over).wipe).toEqual({ by: "record", for_ms: 0, last_seq: 70 });
       expect(again(over, 5_000, again(over, 1_000)).wipe).toEqual({ by: "record", for_ms: 6_000, last_seq: 70 });
     });
@@ -60,11 +63,11 @@ describe("a booth", () => {
       ["released", { ...over, status: "released" as const }],
       ["unprovisioned", record],
       ["decommissioned under another generation", { ...over, generation: 5 }],
-    ])("restarts this count after a reading with the status %s", (_, other) => {
+    ])("restarts the count after a record with the status %s", (_, other) => {
       expect(again(other, 0, again(over, 1_000)).wipe?.for_ms).toBe(0);
     });
 
-    it("must not be wiped after its serial number is entered again or its record names the gateway again", () => {
+    it("is no longer due for a wipe once its serial number is entered again or its record names the gateway again", () => {
       expect(after([entered], again(over, 1_000)).wipe).toBeUndefined();
       const gateway = { id: "gw-1", last_seen_at: null };
       const ours = { ...over, status: "provisioned" as const, gateway };
@@ -75,7 +78,7 @@ describe("a booth", () => {
   it.each([
     [true, { by: "root", for_ms: 0, last_seq: 70 }],
     [undefined, undefined],
-  ])("that is decommissioned on the gateway may be wiped only if root did it (by root: %s)", (by_root, wipe) => {
+  ])("decommissioned on the gateway may be wiped only if root decommissioned it (by root: %s)", (by_root, wipe) => {
     const leave = { kind: "leave", leaving: { to: "decommissioned", reason: "", last_seq: 70, by_root } } as const;
     const left = after([leave, { kind: "left", answer: ok(), name }], bound);
     expect(left).toMatchObject({ state: "decommissioned" });
@@ -86,26 +89,26 @@ describe("a booth", () => {
   it.each([
     [true, message("bind.lost_todo")],
     [undefined, message("bind.key_refused_todo")],
-  ])("shows the fitting advice if its key is denied (gateway identity lost: %s)", (is_lost, advice) => {
+  ])("shows advice that depends on the cause if its key is denied (gateway identity lost: %s)", (is_lost, advice) => {
     const looked = after([entered, looking]);
     const answer = { kind: "denied", reason: "401" } as const;
     expect(transition(looked, lookedUp(answer), { ...around, is_lost })).toMatchObject({ state: "denied", advice });
   });
 
-  it("is looked up again after a conflict", () => {
+  it("is looked up again 15 min after a conflict", () => {
     const refused = after([entered, looking, lookedUp({ kind: "conflict", reason: "no" })]);
     expect(refused).toMatchObject({ state: "conflict", wait_ms: 900_000 });
     expect(stepOf(refused)).toBe("look_up");
   });
 
-  it("still delivers the records from before a take-over, but no later ones", () => {
+  it("delivers records from before a take-over, but no later records", () => {
     const suspended = seen({ ...other, generation: 5 });
     expect(suspended).toMatchObject({ last_seq: 70, generation: 4 });
     expect(isBound(suspended)).toBe(false);
     expect([69, 70, 71].map((acked) => speaksFor(suspended, acked))).toEqual([true, false, false]);
   });
 
-  it("stays bound while it leaves, and gets another stream once the service has ended the binding", () => {
+  it("stays bound while it is being released, and gets a new stream once the service has ended the binding", () => {
     const leaving = { to: "released" as const, reason: "", last_seq: 70 };
     const going = after([{ kind: "leave", leaving }], bound);
     expect(stepOf(going)).toBe("leave");
@@ -121,17 +124,17 @@ describe("a booth", () => {
     expect(denied).toMatchObject({ state: "claimed", leaving, wait_ms: 900_000 });
   });
 
-  it("leaves at once if it is not bound", () => {
+  it("is released immediately if it is not bound", () => {
     const leaving = { to: "released" as const, reason: "", last_seq: 0 };
     expect(after([entered, { kind: "leave", leaving }])).toMatchObject({ state: "released", serial: null });
   });
 
-  it("delivers no more records while it leaves because of a mistyped serial number", () => {
+  it("delivers no more records while it is being released because of a mistyped serial number", () => {
     const leaving = { to: "released" as const, reason: WRONG_SERIAL, last_seq: 70 };
     expect(speaksFor(after([{ kind: "leave", leaving }], bound), 3)).toBe(false);
   });
 
-  it("reports a denied key once, reports its recovery, and stays bound", () => {
+  it("reports a denied key once, reports the recovery, and stays bound", () => {
     const active = after([{ kind: "configuring" }, { kind: "configured", answer: ok() }, { kind: "verified" }], bound);
     const refused = after([{ kind: "key_refused", reason: "revoked" }], active);
     expect(refused).toMatchObject({ state: "active", reason: message("bind.key_refused", { reason: "revoked" }) });
@@ -143,7 +146,7 @@ describe("a booth", () => {
     });
   });
 
-  it("ignores a record without a generation, unless the service has no generations at all", () => {
+  it("ignores a record without a generation, unless the service has no generations", () => {
     expect(seen({ ...record, generation: null, booth_id: "b-2" })).toBe(bound);
     const plain = after([{ kind: "claimed", answer: ok({ ...record, generation: null }) }], {
       ...after([entered, looking, lookedUp(ok({ ...record, generation: null }))]),
@@ -155,12 +158,12 @@ describe("a booth", () => {
     expect(seen({ ...record, generation: null, ...plain.record }, plain)).toBe(plain);
   });
 
-  it("ends its binding when the service's record ends the binding of the same generation", () => {
+  it("ends its binding when the service's record ends the same generation", () => {
     expect(seen({ ...record, generation: 4, status: "released" })).toMatchObject({ state: "released", serial: null });
     expect(seen({ ...record, generation: 3, status: "released" })).toBe(bound);
   });
 
-  it("gets another stream name from the first record on that differs at the service", () => {
+  it("gets a new stream name that starts at the first record that differs at the service", () => {
     const once = after([{ kind: "renamed", name }], bound);
     const before = { stream_id: "log-1", last_seq: 70 };
     expect(once.stream).toEqual({ id: "name-2", from_seq: 71, predecessor: before, booth_from_seq: 1 });
@@ -182,7 +185,7 @@ describe("a booth", () => {
     });
   });
 
-  it("keeps its first sequence number across stream names, and uses 1 if an older row does not store this number", () => {
+  it("keeps its first sequence number across stream names, and uses 1 if an older row has no such number", () => {
     const leaving = { to: "released" as const, reason: "moved", last_seq: 70 };
     const gone = after(
       [
@@ -198,7 +201,7 @@ describe("a booth", () => {
     expect(boothFromSeq({ id: "n", from_seq: 90, predecessor: { stream_id: "m", last_seq: 89 } })).toBe(1);
   });
 
-  it("starts provisioning with the corrected serial number when it leaves because of a mistyped one", () => {
+  it("starts provisioning with the corrected serial number once the mistyped number is released", () => {
     const then = { serial: "ABCD-123-124", confirmed: by };
     const leaving = { to: "released" as const, reason: WRONG_SERIAL, last_seq: 70, then };
     const gone = after(
@@ -211,7 +214,7 @@ describe("a booth", () => {
     expect(gone).toMatchObject({ state: "serial_entered", ...then, generation: null, stream: { id: "name-2" } });
   });
 
-  it("tries a new configuration, and restores the previous one if it fails", () => {
+  it("tries a new configuration, and restores the previous configuration if the trial fails", () => {
     const tried = { ...record, generation: 4, config: { revision: 2, filters: {} } };
     const trying = after([{ kind: "config_tried", record: tried, revision: 2 }], bound);
     expect(trying).toMatchObject({ state: "claimed", record: tried, trial: { revision: 2 } });

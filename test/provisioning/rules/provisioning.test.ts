@@ -24,7 +24,7 @@ describe("provisioning", () => {
     expect(stepOf(active)).toBe("wait");
   });
 
-  it("waits for a person's confirmation if nobody has confirmed the serial number", () => {
+  it("waits for a confirmation if no person has confirmed the serial number", () => {
     const waiting = after([{ ...entered, confirmed: null }, looking, lookedUp(ok())]);
     expect(waiting).toMatchObject({ state: "awaiting_confirm", record: { facility_name: "Denver" } });
     expect(stepOf(waiting)).toBe("wait");
@@ -47,7 +47,7 @@ describe("provisioning", () => {
     expect(again).toMatchObject({ state: "claimed", claim: { id: "claim-1" } });
   });
 
-  it("is queued after a network error, which is not treated as an unknown serial number", () => {
+  it("waits in the state queued after a network error, because the serial number may be right", () => {
     const queued = after([entered, looking, lookedUp(away)]);
     expect(queued).toMatchObject({ state: "queued", reason: "no route", attempt: 1 });
     expect(stepOf(queued)).toBe("look_up");
@@ -58,7 +58,7 @@ describe("provisioning", () => {
     expect(after([entered, looking, lookedUp({ ...away, after_ms: 90_000 })]).wait_ms).toBe(90_000);
   });
 
-  it("retries an unknown serial number after about 15 min, and accepts a corrected number at any time", () => {
+  it("looks up an unknown serial number again after 15 min, and accepts a corrected number at any time", () => {
     const unknown = after([entered, looking, lookedUp({ kind: "not_found" })]);
     expect(unknown).toMatchObject({ state: "not_found", wait_ms: 900_000 });
     expect(render(unknown.reason)).toContain("ABCD-123-123");
@@ -69,14 +69,14 @@ describe("provisioning", () => {
     });
   });
 
-  it("reports a conflict for a booth of another gateway, and claims a booth of this gateway again", () => {
+  it("reports a conflict if another gateway holds the booth, and claims the booth again if this gateway holds it", () => {
     const held = (id: string) =>
       ok({ ...record, status: "provisioned", gateway: { id, last_seen_at: "2026-03-02 08:00:00Z" } });
     expect(after([entered, looking, lookedUp(held("gw-2"))])).toMatchObject({ state: "conflict" });
     expect(after([entered, looking, lookedUp(held("gw-1"))])).toMatchObject({ state: "claiming" });
   });
 
-  it("returns to the state claimed with the same claim if verification fails", () => {
+  it("returns to the state claimed and keeps its claim if the verification fails", () => {
     const verifying = after([
       entered,
       looking,
@@ -90,7 +90,7 @@ describe("provisioning", () => {
     expect(isBound(back)).toBe(true);
   });
 
-  it("stores a changed record of its own binding, and ignores any other record", () => {
+  it("stores a changed record of the present binding, and ignores any other record", () => {
     const bound = after([entered, looking, lookedUp(ok()), { kind: "claimed", answer: ok() }]);
     const own = { ...record, generation: bound.generation, gateway: { id: "gw-1", last_seen_at: "later" } };
     const mqtt = { url: "mqtt://127.0.0.1:2", client_id: null, username: null, topic_prefix: null };
@@ -113,12 +113,12 @@ describe("provisioning", () => {
     { kind: "record_seen", record, newest_seq: 0 },
     { kind: "key_refused", reason: "" },
     { kind: "left", answer: ok(), name: { from_seq: 1, stream: "log-1", id: "name-2" } },
-  ])("ignores the event $kind if it does not fit the state", (event) => {
+  ])("ignores the event $kind if the event does not fit the state", (event) => {
     const row = emptyRow(0);
     expect(after([event], row)).toBe(row);
   });
 
-  it("keeps the previous gateway's last stream in the claim", () => {
+  it("adds the last stream of the booth's previous gateway to its claim", () => {
     const claiming = after([entered, looking, lookedUp(ok())]);
     const predecessor = { stream_id: "log-0", last_seq: 17 };
     const told = after([{ kind: "predecessor_known", predecessor }], claiming);
@@ -136,7 +136,7 @@ describe("provisioning", () => {
       { state: "conflict", reason: "malformed" },
     ],
     [{ kind: "not_found" }, { state: "not_found" }],
-  ])("when the configuration request is answered with %j, ends in %j", (answer, expected) => {
+  ])("ends, if the configuration request is answered with %j, in %j", (answer, expected) => {
     const claimed = after([entered, looking, lookedUp(ok()), { kind: "claimed", answer: ok() }]);
     expect(after([{ kind: "configuring" }, { kind: "configured", answer }], claimed)).toMatchObject(expected);
   });
@@ -147,7 +147,7 @@ describe("a booth of another gateway", () => {
   const replace = { ...by, replace: true };
   const conflict = after([entered, looking, lookedUp(held)]);
 
-  it("is taken over only after a confirmation, with a claim based on the record that is read then", () => {
+  it("is taken over only after a confirmation, with a claim based on the record read after the confirmation", () => {
     expect(after([{ kind: "confirmed", confirmation: by, claim_id: "c" }], conflict)).toBe(conflict);
     const again = after([{ kind: "confirmed", confirmation: replace, claim_id: "c" }], conflict);
     expect(again).toMatchObject({ state: "serial_entered", claim: null, confirmed: replace });
@@ -160,17 +160,17 @@ describe("a booth of another gateway", () => {
     expect(retried).toMatchObject({ state: "claiming", claim: claiming.claim });
   });
 
-  it("can be claimed if the record names no gateway", () => {
+  it("can be claimed if the record does not name the gateway", () => {
     const nameless = ok({ ...record, status: "provisioned", gateway: { id: null, last_seen_at: null } });
     expect(after([entered, looking, lookedUp(nameless)])).toMatchObject({ claim: { intent: "claim" } });
   });
 
-  it("is claimed as usual if it was released meanwhile", () => {
+  it("is claimed without a take-over if it was released in the meantime", () => {
     const again = after([{ kind: "confirmed", confirmation: replace, claim_id: "c" }], conflict);
     expect(after([looking, lookedUp(ok())], again)).toMatchObject({ state: "claiming", claim: { intent: "claim" } });
   });
 
-  it("is claimed again once its current gateway has been silent for long enough", () => {
+  it("is claimed again once the other gateway has been silent for long enough", () => {
     const seen = (last_seen_at: string) =>
       ok({ ...record, status: "provisioned", gateway: { id: "gw-2", last_seen_at } });
     const deniedAfter = (before_ms: number): ProvisioningRow =>
@@ -196,7 +196,7 @@ describe("a booth of another gateway", () => {
     expect(deniedAfter(601_000)).toMatchObject({ state: "denied", possible_at: undefined });
   });
 
-  it("shows advice to enter another key if the key is denied", () => {
+  it("shows advice to enter another key if the service denies the key", () => {
     const claiming = after([{ ...entered, confirmed: replace }, looking, lookedUp(held)]);
     const denied = after([{ kind: "claimed", answer: { kind: "denied", reason: "seen" } }], claiming);
     expect(render(denied.advice)).toContain("enter a key that may provision");

@@ -4,7 +4,7 @@ import { daysFromCivil } from "../../../src/domain/time-zone.ts";
 
 const figures = (body: unknown): ReadonlyMap<string, number | string> => figuresIn("runtime", body);
 
-it("figuresIn names list items independently of their order, and leaves out ids and time windows", () => {
+it("figuresIn names list items independently of their order, and omits ids and time windows", () => {
   const answer = {
     booth_id: "b",
     start: 1,
@@ -25,7 +25,7 @@ it("figuresIn names list items independently of their order, and leaves out ids 
   });
 });
 
-it("differencesOf also compares the use of a filter that was installed before the first contact", () => {
+it("differencesOf also compares the use in a filter's maintenance record", () => {
   const record = { filter_type: "pre_filter", maintenance_date: "2026-03-02" };
   const [ours, theirs] = [90, 91].map((minutes) => figures([{ ...record, booth_in_use_time: minutes }]));
   expect(differencesOf(ours ?? new Map(), theirs ?? new Map())).toEqual([
@@ -33,12 +33,12 @@ it("differencesOf also compares the use of a filter that was installed before th
   ]);
 });
 
-it("figuresIn names a list item by both of its naming fields", () => {
+it("figuresIn names a list item by both of its identifying fields", () => {
   const item = { filter_type: "pre_filter", maintenance_date: "2026-03-02", cycles: 5 };
   expect(figures([item]).get("runtime.pre_filter 2026-03-02.cycles")).toBe(5);
 });
 
-it("figuresIn and differencesOf cut the service's names and texts to 200 characters at every level", () => {
+it("figuresIn and differencesOf shorten the service's names and texts to 200 characters at every level", () => {
   const long = "x".repeat(1_000);
   const found = differencesOf(figures({}), figures({ [long]: { [long]: long } }));
   expect(found).toEqual([{ figure: `runtime.${long}`.slice(0, 200), gateway: null, service: long.slice(0, 200) }]);

@@ -29,26 +29,26 @@ describe("configTrial", () => {
     expect(begun).toMatchObject({ record: tried, trial: { revision: 2, before: KNOWN }, refused_revision: null });
   });
 
-  it("keeps the original configuration during a second trial", () => {
+  it("keeps the original configuration for the restore if a second trial starts during the first", () => {
     const record = serviceRecord({ config: config(3) });
     const second = configTrial(begun, { kind: "config_tried", record, revision: 3 });
     expect(second.trial).toEqual({ revision: 3, before: KNOWN });
   });
 
-  it("ends a successful trial, and ignores a success without a trial", () => {
+  it("ends a successful trial, and ignores a success if no trial runs", () => {
     expect(configTrial(begun, { kind: "config_proved" })).toMatchObject({ record: tried, trial: null });
     const calm = row();
     expect(configTrial(calm, { kind: "config_proved" })).toBe(calm);
   });
 
-  it("restores the previous configuration after a failed trial, and changes no configuration without a trial", () => {
+  it("restores the previous configuration after a failed trial, and changes nothing if no trial runs", () => {
     const back = configTrial(begun, { kind: "config_refused", revision: 2 });
     expect(back).toMatchObject({ record: KNOWN, trial: null, refused_revision: 2 });
     const never = configTrial(row(), { kind: "config_refused", revision: 2 });
     expect(never).toMatchObject({ record: KNOWN, trial: null, refused_revision: 2 });
   });
 
-  it("starts no trial for a booth without a record", () => {
+  it("starts no trial for a booth whose record is unknown", () => {
     const none = row({ record: null });
     expect(configTrial(none, { kind: "config_tried", record: tried, revision: 2 })).toBe(none);
   });
@@ -116,7 +116,7 @@ describe("driftOf", () => {
     expect(driftOf(row(), { ...KNOWN, ...change })).toBe(expected);
   });
 
-  it("reports no field that the record never had", () => {
+  it("reports no field that was already missing in the previous record", () => {
     const bare = serviceRecord({ generation: null, tz: null });
     expect(driftOf(row({ record: bare, generation: 0 }), bare)).toBe("");
     expect(driftOf(row({ record: null, generation: null }), bare)).toBe("");
@@ -168,6 +168,6 @@ it.each<[string, Partial<ServiceRecord>, readonly string[]]>([
   expect(configProblems(serviceRecord(change))).toEqual(expected);
 });
 
-it("configProblems reports unreadable fields", () => {
+it("configProblems reports fields that can't be read", () => {
   expect(configProblems(serviceRecord({ unread: ["config.filters"] }))).toEqual(["config.filters can't be read"]);
 });

@@ -26,12 +26,12 @@ const seen = (covers: readonly Covered[]) => ({
 const stage = (mode: Mode, start: number, end: number) => ({ mode, start, end });
 const shown = (mode: Mode, start: number, end: number) => ({ mode: wireNameOf(mode), start, end });
 
-describe("a mode change between two late polls (a bridged gap)", () => {
+describe("a mode change between two late polls (a gap that the bridge covers)", () => {
   const truth = { stages: [stage("spray", 0, LEFT), stage("off", LEFT, END)] };
   const told = (covers: readonly Covered[], mode: Mode, until: number): readonly string[] =>
     modeFaults(truth, [shown("spray", 0, LEFT), shown(mode, LEFT, until), shown("off", until, END)], seen(covers));
 
-  it("is accepted if the service shows it at the second poll", () => {
+  it("is accepted if the service shows the change at the second poll", () => {
     expect(told(BRIDGED, "spray", NEXT_POLL)).toEqual([]);
     // The same holds inside a coverage record that contains a distance of 29 s between polls.
     expect(told([covered(0, END, 29 * SECOND_MS)], "spray", NEXT_POLL)).toEqual([]);
@@ -48,12 +48,12 @@ describe("a mode change between two late polls (a bridged gap)", () => {
       "spray",
       NEXT_POLL,
     ],
-  ])("is reported as a fault if it is shown %s", (...[, covers, mode, until]) => {
+  ])("is reported as a fault if the service shows it %s", (...[, covers, mode, until]) => {
     expect(told(covers, mode, until)).toEqual([expect.stringContaining(`the service shows ${wireNameOf(mode)}`)]);
   });
 });
 
-describe("a cycle that ends between two late polls (a bridged gap)", () => {
+describe("a cycle that ends between two late polls (a gap that the bridge covers)", () => {
   const cycle = { start: 30 * MINUTE_MS, end: LEFT, counted: true, spray_ms: 30 * MINUTE_MS, bake_ms: 0 };
   const stages = [stage("idle", 0, cycle.start), stage("spray", cycle.start, LEFT), stage("off", LEFT, END)];
   const truth = { from: 0, to: END, stages, cycles: [{ ...cycle, result: "complete_no_bake", reason: "" }] } as const;
@@ -64,7 +64,7 @@ describe("a cycle that ends between two late polls (a bridged gap)", () => {
     return cycleFaults(truth, [row], seen(covers));
   };
 
-  it("may end up to the second poll, and any other end is reported as a fault", () => {
+  it("may end up to the second poll, and is reported as a fault if it ends at another time", () => {
     expect(told(BRIDGED, NEXT_POLL)).toEqual([]);
     expect(told(BRIDGED, NEXT_POLL + 6 * SECOND_MS)).toHaveLength(2);
     expect(told([covered(0, END)], NEXT_POLL)).toHaveLength(2);
@@ -72,13 +72,13 @@ describe("a cycle that ends between two late polls (a bridged gap)", () => {
   });
 });
 
-it("a bake that late polls may show as a full bake is a close call (the polls cannot decide it)", () => {
+it("a bake is a close call (undecidable from the polls) if late polls may make it look long enough to count", () => {
   const bake = stage("bake", LEFT - 280 * SECOND_MS, LEFT);
   expect(closeCalls({ stages: [bake], cycles: [] }, seen(BRIDGED))).toEqual([{ start: bake.start, end: bake.end }]);
   expect(closeCalls({ stages: [bake], cycles: [] }, seen([covered(0, END)]))).toEqual([]);
 });
 
-it("a stage that may lie between two polls is a close call (the polls cannot decide it)", () => {
+it("a stage is a close call (undecidable from the polls) if it may lie between two polls", () => {
   const pause = stage("cool_down", LEFT, LEFT + SECOND_MS);
   const long = stage("cool_down", LEFT, LEFT + 60 * SECOND_MS);
   expect(closeCalls({ stages: [pause], cycles: [] }, seen([covered(0, END)]))).toEqual([

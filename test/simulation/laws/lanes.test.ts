@@ -14,7 +14,7 @@ function sent(batches: readonly (readonly [number, number])[], answered = new Se
 const upTo = (last: number): Set<number> => new Set(Array.from({ length: last }, (_, i) => i + 1));
 
 describe("a session's batches", () => {
-  it("form at most three lanes of ascending record numbers", () => {
+  it("form at most three lanes (send queues) with ascending record numbers", () => {
     expect(
       sent([
         [50, 60],
@@ -36,7 +36,7 @@ describe("a session's batches", () => {
     ).toBe(null);
   });
 
-  it("do not count as another lane if they only repeat answered records or the service's newest record", () => {
+  it("open no further lane (send queue) if they repeat only answered records or the service's newest record", () => {
     const rows = [
       [50, 60],
       [40, 45],

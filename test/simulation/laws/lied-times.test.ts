@@ -57,14 +57,14 @@ const believed = (off: number, until: number): readonly Held[] =>
     [until, 0],
   ]);
 
-describe("spans in which a simulated time may be wrong", () => {
-  it("last from a provable false time of up to an hour to the service's next true time", () => {
+describe("the spans in which a simulated time may be wrong", () => {
+  it("start at a provable false time of up to an hour, and end at the service's next true time", () => {
     expect(spansOf("ack_time", believed(20 * MINUTE_MS, 75 * MINUTE_MS))).toEqual(["62 to 95"]);
     expect(spansOf("http_date", believed(-20 * MINUTE_MS, 75 * MINUTE_MS))).toEqual(["42 to 75"]);
   });
 
   it.each(["unhashed_time", "any_field", "conflict"] as const)(
-    "are not derived from the false answer %s, which proves nothing",
+    "do not include the false time of the answer %s, which proves nothing",
     (lie) => {
       expect(spansOf(lie, believed(20 * MINUTE_MS, 75 * MINUTE_MS))).toEqual([]);
     },
@@ -79,7 +79,7 @@ describe("spans in which a simulated time may be wrong", () => {
     expect(spansOf("unhashed_time", marked)).toEqual(["0 to 90", "1440 to 1530"]);
   });
 
-  it("do not cover a false time that is already corrected or too long ago", () => {
+  it("do not include a false time that was already corrected or that is too old", () => {
     expect(
       spansOf(
         "ack_time",

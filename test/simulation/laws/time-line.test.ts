@@ -14,7 +14,7 @@ const polls: readonly Poll[] = Array.from({ length: 361 }, (_, i) => ({
 const derived = (...borders: readonly (readonly [string, number])[]) =>
   borders.map(([mode, start], i) => ({ mode, start, end: borders[i + 1]?.[1] ?? END }));
 
-it("a time line is correct if each mode change is at the poll that showed it, within the clock's error", () => {
+it("a time line passes the check if each mode change is at the poll that showed it, within the clock's error", () => {
   expect(wrongSpans(polls, derived(["spray", 0], ["bake", END / 2]), RULES)).toEqual([]);
   expect(wrongSpans(polls, derived(["spray", 0], ["bake", END / 2 + 14 * SECOND_MS]), RULES)).toEqual([]);
   expect(wrongSpans(polls, derived(["spray", 0], ["bake", END / 2 - 14 * SECOND_MS]), RULES)).toEqual([]);
@@ -28,7 +28,7 @@ it.each<[string, ReturnType<typeof derived>]>([
   ["a transition a little too late", derived(["spray", 0], ["bake", END / 2 + 15 * SECOND_MS])],
   ["a transition a little too early", derived(["spray", 0], ["bake", END / 2 - 15 * SECOND_MS])],
   ["no data although polls were answered", derived(["spray", 0], ["no_data", END / 2], ["bake", END / 2 + MINUTE_MS])],
-])("the check of a time line finds %s", (_, spans) => {
+])("the check of a time line reports %s", (_, spans) => {
   expect(wrongSpans(polls, spans, RULES)).toHaveLength(1);
 });
 

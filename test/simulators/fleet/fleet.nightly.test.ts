@@ -39,7 +39,7 @@ async function played(dataDir: string): Promise<RanFleet> {
   });
 }
 
-it("a simulated fleet delivers every record through all faults, and its final account reports deleted and changed records", async () => {
+it("a simulated fleet delivers every record despite all faults, and its final account finds deleted and changed records", async () => {
   const dataDir = memoryFolder();
   const ran = await played(dataDir);
   expect(ran.faults).toMatchObject({ outage: 1, offline: 3, duplicates: 2, fork: 1, replaced: 1, clock: 1, slow: 1 });

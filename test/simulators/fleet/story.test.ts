@@ -13,7 +13,7 @@ describe("the fault story of a simulated fleet", () => {
     outage_ms: fc.integer({ min: 1, max: 60 * MINUTE_MS }),
   });
 
-  it("contains every kind of fault in time order, ends before the last fifth, and is the same for the same seed", () => {
+  it("contains every kind of fault in time order, ends before the last fifth, and depends only on the seed", () => {
     fc.assert(
       fc.property(options, (given) => {
         const story = storyOf(given);
@@ -30,7 +30,7 @@ describe("the fault story of a simulated fleet", () => {
     );
   });
 
-  it("assigns at most one fault to each gateway if there are enough gateways", () => {
+  it("gives each gateway at most one fault if there are enough gateways", () => {
     const story = storyOf({ seed: 3, gateways: 200, length_ms: 60 * MINUTE_MS, outage_ms: 0 });
     const struck = story.flatMap((event) => ("gateway" in event ? [event.gateway] : []));
     expect(new Set(struck).size).toBe(struck.length);

@@ -19,7 +19,7 @@ const START = Date.UTC(2026, 2, 2, 15);
 const LOG: VirtualLog = { seed: 7, start: START, clock_steps: [], variants: [] };
 
 describe("the simulated record log of a fleet gateway", () => {
-  it("returns the same records whether they are read at once or in two parts", () => {
+  it("returns the same records in one read or in two parts", () => {
     fc.assert(
       fc.property(
         fc.nat(),
@@ -38,7 +38,7 @@ describe("the simulated record log of a fleet gateway", () => {
     );
   });
 
-  it("contains only records that the service accepts, in time order and with each tag at most once per poll", () => {
+  it("contains only records that the service accepts, in time order, and each tag at most once per poll", () => {
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 1, max: 100_000 }), (seed, from) => {
         const records = recordsOf({ ...LOG, seed }, from, from + 2 * COMMIT_RECORDS);
@@ -58,7 +58,7 @@ describe("the simulated record log of a fleet gateway", () => {
     expect(readings.length / (COMMIT_MS / 1_000)).toBeCloseTo(CHANGES_PER_POLL, 1);
   });
 
-  it("is split into chunks (compressed blocks) of one boot and one clock offset, and into single records", () => {
+  it("is divided into chunks (compressed blocks), each of one boot and one clock offset, and single records", () => {
     const log: VirtualLog = {
       ...LOG,
       clock_steps: [{ commit: 150, off_ms: -3_600_000 }],
@@ -90,7 +90,7 @@ describe("the simulated record log of a fleet gateway", () => {
     );
   });
 
-  it("has other records after an old copy is restored, and other times after a clock step", () => {
+  it("has other records after the restore of an old copy, and other times after a clock step", () => {
     const from_seq = seqAfter(3) + 1;
     const log = { ...LOG, clock_steps: [{ commit: 4, off_ms: 3_600_000 }], variants: [{ from_seq, variant: 1 }] };
     expect(hashOf(recordsOf(log, 1, from_seq - 1))).toBe(hashOf(recordsOf(LOG, 1, from_seq - 1)));

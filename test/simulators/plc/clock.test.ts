@@ -15,7 +15,7 @@ describe("the simulated clock", () => {
     expect(Math.abs(clock.wall() - 5_000_000 - clock.mono())).toBeLessThan(1000);
   });
 
-  it("rejects a sleep with the abort signal's reason, even if the signal was aborted before the sleep", async () => {
+  it("rejects a sleep with the abort signal's reason, even if the signal was aborted earlier", async () => {
     const clock = scaledClock(clockFromNow(1));
     const stop = new AbortController();
     const sleeping = clock.sleep(10_000_000_000, stop.signal);
@@ -24,7 +24,7 @@ describe("the simulated clock", () => {
     await expect(clock.sleep(1, stop.signal)).rejects.toThrow("enough");
   });
 
-  it("can be shared through a file, which is rejected if its values are invalid", () => {
+  it("can be shared through a file, and a file with invalid values is rejected", () => {
     const folder = mkdtempSync(join(tmpdir(), "clock-"));
     const path = join(folder, "clock.json");
     try {

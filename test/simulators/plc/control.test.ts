@@ -6,7 +6,7 @@ import { failure, never, readGroup } from "../../acquisition/driver-calls.ts";
 import { plcSite } from "../../cli/plc-site.ts";
 
 describe("the control interface of the PLC simulator", () => {
-  it("changes the misbehavior settings over HTTP, which apply from the next request on", async () => {
+  it("changes the misbehavior settings over HTTP, with effect from the next request on", async () => {
     const { plc, profile } = await plcSite();
     const control = await startControl(plc, 0);
     onTestFinished(() => control.close());

@@ -16,7 +16,7 @@ const make = (scenario: Scenario, seed: number): Booth => createBooth({ scenario
 const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
 describe("the simulated booth", () => {
-  it("has the same state at an instant, whatever instants were read before", () => {
+  it("has the same state at an instant, whatever instants were computed before", () => {
     fc.assert(
       fc.property(
         anyScenario,
@@ -79,7 +79,7 @@ describe("the simulated booth", () => {
     );
   });
 
-  it("never decreases a total, and decreases a counter only in a power cycle that loses it", () => {
+  it("never decreases a total, and decreases a counter only in a power cycle that loses the counter", () => {
     fc.assert(
       fc.property(anyScenario, anySeed, fc.tuple(anyInstant, anyInstant), (...[scenario, seed, [x, y]]) => {
         const booth = make(scenario, seed);
@@ -101,7 +101,7 @@ describe("the simulated booth", () => {
     expect(onSecond.length).toBeLessThan(5);
   });
 
-  it("returns the exact instant of its next change", () => {
+  it("returns the exact instant of the next change", () => {
     const booth = make(SCENARIOS[0] as Scenario, 9);
     let at = booth.origin;
     for (let next = booth.nextChange(at); next < Infinity; next = booth.nextChange(at)) {
@@ -112,7 +112,7 @@ describe("the simulated booth", () => {
     expect(booth.stateAt(at).mode).toBe("off");
   });
 
-  it("recomputes its story after a button is pressed in the part that was already computed", () => {
+  it("recomputes an already computed part of its story if a button is pressed in that part", () => {
     const booth = make(SCENARIOS[3] as Scenario, 5);
     const before = booth.truth(START, START + 48 * HOUR_MS);
     booth.press("exhaust_filter", START + 12 * HOUR_MS);

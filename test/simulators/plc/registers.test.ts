@@ -27,7 +27,7 @@ const quirks = (word_order: "high_first" | "low_first", string_order = word_orde
 });
 
 describe("the PLC simulator's register encoding", () => {
-  it("uses the word and character order of the profile", () => {
+  it("uses the profile's word order and character order", () => {
     const big = tag({ type: "uint32" });
     expect(encodePoint(quirks("high_first"), big, 0x1234_5678)).toEqual([0x1234, 0x5678]);
     expect(encodePoint(quirks("low_first"), big, 0x1234_5678)).toEqual([0x5678, 0x1234]);
@@ -98,7 +98,7 @@ describe("the simulated register image of the profile click-booth", () => {
     expect(valueAt(at + 10_000, true)).toBe(valueAt(at + 10_000, false));
   });
 
-  it("has unreadable addresses only outside its tags", () => {
+  it("has unreadable addresses only where the profile has no tags", () => {
     expect(holding(190, 10, START)).toHaveLength(10);
     expect(image.read({ table: "holding", address: 199, count: 2 }, START)).toBeNull();
     expect(image.read({ table: "holding", address: 16_383, count: 1 }, START)).toBeNull();
@@ -107,7 +107,7 @@ describe("the simulated register image of the profile click-booth", () => {
     expect(image.read({ table: "input", address: 0, count: 1 }, START)).toBeNull();
   });
 
-  it("returns the same values whether a block is read at once or word by word", () => {
+  it("returns the same values for a block as for its single words", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 1, max: 40 }), (offset, count) => {
         const at = START + 47 * MINUTE_MS;
@@ -122,7 +122,7 @@ describe("the simulated register image of the profile click-booth", () => {
   });
 });
 
-describe("the virtual driver (reads the simulated booth without a network)", () => {
+describe("the virtual driver (which reads the simulated booth without a network)", () => {
   const signal = new AbortController().signal;
 
   it("returns a group's samples in the profile's order, with the values of the registers", async () => {
@@ -137,7 +137,7 @@ describe("the virtual driver (reads the simulated booth without a network)", () 
     expect(slow.find((sample) => sample.tag === "plc_program_revision")?.value).toBe("14C");
   });
 
-  it("fails with the fault that is switched on, and must be opened again after a failure", async () => {
+  it("fails with the simulated fault, and must be opened again after a failure", async () => {
     const link = virtualLink();
     const clock = handClock(START);
     const driver = virtualDriver({ booth, profile, clock, link });
@@ -156,7 +156,7 @@ describe("the virtual driver (reads the simulated booth without a network)", () 
     expect(mode).toMatchObject({ tag: "mode", value: null, quality: "bad" });
   });
 
-  it("refuses to open while the booth has no power, and reports bad quality for a faulty sensor", async () => {
+  it("can't be opened while the booth has no power, and returns bad quality for a faulty sensor", async () => {
     const dark = createBooth({ scenario: scenario("power-cycle"), seed: 3, start: START });
     const [outage] = dark.truth(START, START + 300 * MINUTE_MS).outages;
     const clock = handClock((outage?.start ?? 0) + 1000);
@@ -174,7 +174,7 @@ describe("the virtual driver (reads the simulated booth without a network)", () 
     expect(air).toMatchObject({ quality: "bad", reason: "nan" });
   });
 
-  it("uses a register image in which a stuck sensor keeps its value", () => {
+  it("returns a constant value for a stuck sensor", () => {
     const faulty = createBooth({ scenario: scenario("sensor-faults"), seed: 3, start: START });
     const shown = (at: number): readonly number[] | null =>
       registerImage(profile, faulty).read(

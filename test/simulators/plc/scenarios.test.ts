@@ -78,7 +78,7 @@ describe("PLC simulator scenarios", () => {
     expect(truth.cycle_increments).toBe(1);
   });
 
-  it("in filter-overdue, two filters are overdue, and the 5 h in which both are overdue count only once", () => {
+  it("in filter-overdue, the 5 h in which two filters are both overdue count only once", () => {
     const truth = booth("filter-overdue").truth(MIDNIGHT, MIDNIGHT + 4 * DAY_MS);
     const [exhaust] = truth.filters.exhaust_filter ?? [];
     const [pre] = truth.filters.pre_filter ?? [];
@@ -142,7 +142,7 @@ describe("PLC simulator scenarios", () => {
     expect(truth.cycle_count).toBe(5);
   });
 
-  it("in night-shift, the time in use is right on both nights of a daylight-saving change", () => {
+  it("in night-shift, the time in use is right in both nights of a daylight-saving change", () => {
     for (const [month, day] of [
       [3, 7],
       [10, 31],
@@ -154,7 +154,7 @@ describe("PLC simulator scenarios", () => {
     }
   });
 
-  it("in summer, a day uses less than half the gas of a winter day (busy-day)", () => {
+  it("in summer, a day uses less than half the gas of a winter day in busy-day", () => {
     const gas = (name: string): number => booth(name).truth(MIDNIGHT, MIDNIGHT + DAY_MS).gas_therm;
     expect(gas("summer")).toBeCloseTo(5 * (8 / 6 + (1.9 * 20) / 60), 1);
     expect(gas("summer")).toBeLessThan(gas("busy day") / 2);

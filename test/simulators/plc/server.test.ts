@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 describe("the simulated Modbus server", () => {
-  it("answers requests in order, whether they arrive whole, split or several in one segment", async () => {
+  it("answers requests in order, whether they arrive whole, split or together in one segment", async () => {
     const peer = await client();
     const bytes = Buffer.concat([request(1, 3, [0, 2]), request(2, 1, [16_384, 7]), request(3, 3, [16_384, 10])]);
     for (const byte of bytes.subarray(0, 15)) {
@@ -53,7 +53,7 @@ describe("the simulated Modbus server", () => {
     expect(plc.counts).toMatchObject({ connections: 1, requests: 3, values: 19, exceptions: 0, writes: 0 });
   });
 
-  it("answers invalid addresses, counts and function codes, and all writes, with exceptions, and counts them", async () => {
+  it("answers writes and invalid requests with exceptions, and counts them", async () => {
     const peer = await client();
     const answers: number[][] = [];
     const write = request(9, 6, [0, 1]);
@@ -96,7 +96,7 @@ describe("the simulated Modbus server", () => {
     }
   });
 
-  it("shows a pressed reset button on its coil for 3 s, and the button's counter at 0", async () => {
+  it("shows a pressed reset button on its coil for 3 s, and sets the button's counter to 0", async () => {
     const peer = await client();
     clock.set(START + 30 * MINUTE_MS);
     plc.press("exhaust_filter");
@@ -112,7 +112,7 @@ describe("the simulated Modbus server", () => {
 });
 
 describe("the PLC simulator with misbehavior settings", () => {
-  it("drops answers, delays them, sends them late, and sends exceptions or wrong lengths", async () => {
+  it("drops or delays answers, sends them too late, and sends exceptions or wrong lengths", async () => {
     const peer = await client();
     plc.manners.drop_answers = true;
     peer.send(request(1, 3, [0, 1]));
@@ -166,7 +166,7 @@ describe("the PLC simulator with misbehavior settings", () => {
     await peer.closed;
   });
 
-  it("limits connections, closes on a request, refuses connections while offline, and reopens on the same port", async () => {
+  it("limits connections, closes a connection on a request, refuses connections while offline, and reopens on the same port", async () => {
     plc.manners.max_connections = 1;
     const first = await client();
     const second = await client();
@@ -187,7 +187,7 @@ describe("the PLC simulator with misbehavior settings", () => {
     await back.take(11);
   });
 
-  it("refuses connections while the booth has no power, and sends nothing while its cable is unplugged", async () => {
+  it("refuses connections while the booth has no power, and sends nothing while the cable is unplugged", async () => {
     await plc.stop();
     plc = await start({ story: "power-cycle" });
     const early = await client();
@@ -216,7 +216,7 @@ describe("the PLC simulator with misbehavior settings", () => {
 });
 
 describe("the PLC simulator's truth file", () => {
-  it("receives the story's events line by line as simulated time passes", async () => {
+  it("receives the story's events line by line as simulated time advances", async () => {
     const folder = mkdtempSync(join(tmpdir(), "plc-truth-"));
     const truthFile = join(folder, "truth.jsonl");
     const lines = (): readonly { kind: string; at: number; mode?: string; result?: string }[] =>

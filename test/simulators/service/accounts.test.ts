@@ -23,7 +23,7 @@ describe("the account endpoints of the reference service", () => {
     expect(booth.body).toMatchObject({ width: "14", firmware_version: null });
   });
 
-  it("give a parent account access to its sub-accounts, and a sub-account no access to its parent", async () => {
+  it("give a parent account access to its sub-accounts, but no sub-account access to its parent", async () => {
     const key = "admin";
     const made = await ask("POST", "/api/accounts", { key, body: { name: "A new customer" } });
     const path = `/api/accounts/${String(made.body["id"])}`;
@@ -54,7 +54,7 @@ describe("the account endpoints of the reference service", () => {
     }
   });
 
-  it("reject even the right password for 15 min after ten wrong ones", async () => {
+  it("reject even the right password for 15 min after ten wrong passwords", async () => {
     const { clock } = bench;
     const created = await ask("POST", "/api/users", {
       key: "admin",
@@ -90,7 +90,7 @@ describe("the account endpoints of the reference service", () => {
     expect((await ask("DELETE", `${path}/${String(body["id"])}`, { key })).status).toBe(204);
   });
 
-  it("show an API key only when it is created, and accept it until it is deleted", async () => {
+  it("show an API key only at its creation, and accept the key until it is deleted", async () => {
     const { body } = await ask("POST", "/api/api_keys", { key: "admin", body: { name: "k", scope: "user" } });
     const secret = String(body["key"]);
     expect((await ask("GET", "/api/booths", { key: secret })).status).toBe(200);
@@ -100,7 +100,7 @@ describe("the account endpoints of the reference service", () => {
   });
 });
 
-it("the service answers 429 to an address that sent 100 wrong keys, except for a key that it accepted from there before", async () => {
+it("the service answers 429 to an address that sent 100 wrong keys, except for a key that this address used before", async () => {
   const bench = await startBench();
   onTestFinished(() => bench.running.stop());
   const statusOf = async (key: string): Promise<number> => (await bench.call("GET", "/api/accounts", { key })).status;

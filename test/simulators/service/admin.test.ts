@@ -23,7 +23,7 @@ async function within(act: (bench: Running) => Promise<void>): Promise<void> {
 describe("the service's admin port", () => {
   const paths = ["oracle", "outbox", "fault", "generation", "keys/revoke", "command"];
 
-  it("serves paths that do not exist on the public port, whatever key and prefix are used", () =>
+  it("serves paths that the public port does not have, whatever key and prefix a request has", () =>
     within(async ({ call, running }) => {
       expect(new URL(running.adminUrl).port).not.toBe(new URL(running.url).port);
       for (const path of paths.flatMap((one) => [`/${one}`, `/api/${one}`, `/admin/${one}`])) {
@@ -36,7 +36,7 @@ describe("the service's admin port", () => {
       expect((await fetch(`${running.adminUrl}/api/booths`)).status).toBe(404);
     }));
 
-  it("shows the sent e-mails", () =>
+  it("shows all sent e-mails", () =>
     within(async ({ call, running }) => {
       await call("POST", "/api/users", { body: { user_name: "Ann", email: "ann@example.com" } });
       const answer = (await (await fetch(`${running.adminUrl}/outbox`)).json()) as { mails: { to: string }[] };
@@ -75,7 +75,7 @@ describe("a service with planned faults", () => {
       expect(Date.parse(found.headers.get("date") ?? "")).toBe(clock.now + 7_200_000);
     }));
 
-  it("applies a fault as often as planned, before or after it executes the request", () =>
+  it("applies a fault as often as planned, before or after the request is executed", () =>
     within(async ({ call, running }) => {
       const list = (): ReturnType<typeof call> => call("GET", "/api/booths");
       const planned = (fault: object): Promise<number> =>
@@ -93,7 +93,7 @@ describe("a service with planned faults", () => {
       expect((await call("GET", "/api/accounts")).text).toContain(body.name);
     }));
 
-  it("changes a field at any depth of an answer without changing its own data", () => {
+  it("changes a field at any depth of an answer, but not the service's own data", () => {
     const body = { data: [{ id: 1, more: { id: null } }], page: 1 };
     expect(drifted(body, { kind: "retyped", field: "id" })).toEqual({ data: [{ id: "1", more: { id: 0 } }], page: 1 });
     expect(drifted(body, { kind: "removed", field: "data" })).toEqual({ page: 1 });

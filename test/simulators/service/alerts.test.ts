@@ -34,7 +34,7 @@ describe("alerts", () => {
   };
   const begun = (): Script => script(parameters).set("mode", 3);
 
-  it("alerts of type tag and time last while the tag is true, and remain open until it turns false", async () => {
+  it("based on a tag (types tag and time) last while the tag is true, and stay open until the tag turns false", async () => {
     await put({ type: "tag", base_tag: "door_open" });
     await put({ name: "long", type: "time", base_tag: "door_open", threshold: 10 });
     const log = begun()
@@ -66,7 +66,7 @@ describe("alerts", () => {
     ]);
   });
 
-  it("alerts of type tag_threshold compare two tags, and alerts of type value_threshold a tag's value or a counter's increase", async () => {
+  it("compare two tags (tag_threshold), or check a tag's value or a counter's rise (value_threshold)", async () => {
     await put({ name: "ratio", type: "tag_threshold", base_tag: "pressure", extra_tag: "limit", threshold: 0.5 });
     await put({ name: "value", type: "value_threshold", base_tag: "pressure", threshold: 60 });
     await put({ name: "starts", type: "value_threshold", base_tag: "starts", threshold: 3, condition_over: 10 });
@@ -104,7 +104,7 @@ describe("alerts", () => {
     expect(await alerts()).toEqual([[0, 60, 1]]);
   });
 
-  it("cannot have an alert type with missing or impossible fields", async () => {
+  it("can't be defined with missing or impossible fields", async () => {
     const full = await put({ type: "tag", base_tag: "x", severity: "high", nonsense: 1 });
     expect(full.body).toEqual({
       id: expect.any(String) as string,

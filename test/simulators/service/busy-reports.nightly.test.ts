@@ -21,7 +21,7 @@ const HEAVY = [
 /** Requests made meanwhile, one after the other: the account's rows, one booth's log, and a provisioning record. */
 const LIGHT = ["/api/accounts", "/api/booths/BOOTH/duration_by_mode", `/api/booths_provisioning/${demoSerial(0)}`];
 
-it("three reports over several years that run at once do not delay the answers to other requests", async () => {
+it("three simultaneous reports over several years do not delay the answers to other requests", async () => {
   const bench = await startBench({ dataDir: memoryFolder() });
   onTestFinished(() => bench.running.stop());
   await seedDemo(bench.running.db, { seed: 1, booths: BOOTHS, days: 5, now: bench.clock.now });

@@ -48,7 +48,7 @@ function asBatch(records: readonly LogRecord[], s0 = 1): ReturnType<typeof store
 }
 
 describe("a chunk (compressed block of records) at the service", () => {
-  it("is stored unchanged with its facts (derived records) as rows, is acked by its hash, and is ignored the second time", () => {
+  it("is stored unchanged with its facts (derived records) as rows, is acked by its hash, and is ignored if repeated", () => {
     const bench = boundBench();
     const message = chunkOf(WITH_FACTS);
     const ack = {
@@ -73,7 +73,7 @@ describe("a chunk (compressed block of records) at the service", () => {
     expect(oracle(bench.db)).toMatchObject([{ count: 14, ranges: [[1, 14]], duplicates_offered: 14, acked_seq: 14 }]);
   });
 
-  it("is ignored if its records are already stored, however they were packed and split", () => {
+  it("is ignored if its records are already stored, however they were compressed and divided", () => {
     const bench = boundBench();
     give(bench, chunkOf(readings(10)));
     const { head, ...more } = partsOf(readings(10));
@@ -115,7 +115,7 @@ describe("a chunk (compressed block of records) at the service", () => {
     }
   });
 
-  it("is rejected as a whole if a record conflicts with a stored one, which the ack names", () => {
+  it("is rejected as a whole if one of its records conflicts with a stored record, and the ack names the conflict", () => {
     const bench = boundBench();
     give(bench, chunkOf(readings(10)));
     const before = [storedOf(bench), counts(bench)];
@@ -134,7 +134,7 @@ describe("a chunk (compressed block of records) at the service", () => {
     expect(oracle(bench.db)).toMatchObject([{ conflicts_offered: 1, count: 10 }]);
   });
 
-  it("loses only its invalid record, and all other records are stored", () => {
+  it("is stored except for an invalid record, which the ack rejects", () => {
     const bench = boundBench();
     const bad = WITH_FACTS.with(3, { kind: "r", tag: "gas", mono: 2_000, value: null, quality: "good" });
     const message = chunkOf(bad);
@@ -237,7 +237,7 @@ describe("a chunk that the service stored whole", () => {
     expect(again?.args).toMatchObject({ ranges: [] });
   });
 
-  it("can be the answer to a backfill (a resend that the service requested)", () => {
+  it("is accepted as the answer to a backfill (a resend that the service requested)", () => {
     const bench = boundBench();
     const { db } = bench;
     give(bench, chunkOf(readings(8, 100)));
@@ -248,7 +248,7 @@ describe("a chunk that the service stored whole", () => {
     expect(storedOf(bench)).toEqual(asBatch(readings(8)));
   });
 
-  it("gives its records the same corrected times as a batch", () => {
+  it("has the same corrected times as the same records in a batch", () => {
     const clock = (mono: number, wall: number, state: string): LogRecord => {
       return { kind: "t", tag: "", mono, value: { wall, state, witness: "service" }, quality: "good" };
     };
@@ -291,7 +291,7 @@ describe("a chunk that the service stored whole", () => {
 describe("a zstd-compressed batch", () => {
   const text = JSON.stringify(batchOf(readings(50)));
 
-  it("is recognized by its first bytes, and rejected as malformed if truncated", () => {
+  it("is recognized by its first bytes, and is rejected as malformed if truncated", () => {
     expect(unpack(zstdCompressSync(text))).toEqual({ batch: JSON.parse(text) as unknown });
     expect(unpack(zstdCompressSync(text).subarray(0, 40))).toEqual({ error: "malformed" });
   });

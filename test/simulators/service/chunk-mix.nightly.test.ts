@@ -118,7 +118,7 @@ function segments({ db }: Bench): number {
 
 describe("a log sent in chunks (compressed blocks)", () => {
   it.each(SCENARIOS.map((scenario) => [scenario.name, scenario] as const))(
-    "gives the same answers as the same log sent in batches, in scenario %s",
+    "gives the same reports as the same log sent in batches, in scenario %s",
     async (_, scenario) => {
       const random = seededRandom(seed);
       const draw = (): number => random.next();
@@ -154,7 +154,7 @@ describe("a log sent in chunks (compressed blocks)", () => {
     },
   );
 
-  it("gives different answers if a chunk is missing", async () => {
+  it("gives different reports if a chunk is missing", async () => {
     const random = seededRandom(seed);
     const [scenario] = SCENARIOS;
     if (scenario === undefined) throw new Error("no scenario");

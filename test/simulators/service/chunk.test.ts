@@ -96,7 +96,7 @@ describe("the service's chunk reader", () => {
     );
   });
 
-  it("returns records or reports a malformed chunk if any byte is changed", () => {
+  it("returns records, or reports a malformed chunk, after a change to any byte", () => {
     const random = seededRandom(4);
     const polls = sixtyTags("s", () => random.next());
     const taken = recordsOf(Array.from({ length: 12 }, polls), () => 5_000);

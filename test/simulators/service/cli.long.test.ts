@@ -60,7 +60,7 @@ describe("the command booth-sim service", () => {
     });
   });
 
-  it("stops at once while it seeds the demo data", async () => {
+  it("stops immediately while it seeds the demo data", async () => {
     const stopping = new AbortController();
     const shown: string[] = [];
     const out: string[] = [];

@@ -95,7 +95,7 @@ describe("the service's API", () => {
   });
 
   it.each(["POST /api/accounts", "POST /api/api_keys", "POST /api/help", "POST /api/users", "POST /api/facilities"])(
-    "creates items only in the caller's account for %s",
+    "creates items for %s only in the caller's account",
     async (name) => {
       const row = ROWS.find(([known]) => known === name)?.[1];
       if (row === undefined) throw new Error(name);
@@ -137,7 +137,7 @@ describe("the service's API", () => {
   });
 
   it.each(PAGES.filter(([name]) => !name.endsWith("/history")))(
-    "returns for %s the same items in the same order, on one page or page by page",
+    "returns the same items in the same order for %s, whether on one page or page by page",
     async (_, row) => {
       const whole = (await ask(row)).body as { data: unknown[]; total: number };
       expect(whole.data).toHaveLength(whole.total);

@@ -34,7 +34,7 @@ async function demo(options: Partial<typeof SIZE> = {}): Promise<Db> {
 }
 
 describe("the demo data", () => {
-  it("is identical byte for byte with the same seed, and differs with another seed", async () => {
+  it("is identical byte for byte for the same seed, and differs for another seed", async () => {
     const first = await demo();
     const again = await demo();
     const other = await demo({ seed: 2 });
@@ -53,7 +53,7 @@ describe("the demo data", () => {
     expect(await seedDemo(db, SIZE)).toBe(0);
   });
 
-  it("gives every booth the figures of its simulation model", async () => {
+  it("gives every booth the figures of its simulation", async () => {
     const db = await demo();
     const window = { start: NOW - 9 * DAY_MS, end: NOW };
     const found = rows<{ id: string; tz: string }>(

@@ -5,7 +5,7 @@ import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { claim, startBench } from "./service-http.ts";
 import { batchOf, HOUR, MINUTE, PARAMETERS, script } from "./service-log.ts";
 
-it("an evaluation round names a booth whose facility is damaged, and still evaluates the other booths", async () => {
+it("an evaluation round reports a booth whose facility is damaged, and still evaluates the other booths", async () => {
   const bench = await startBench();
   onTestFinished(() => bench.running.stop());
   await claim(bench);

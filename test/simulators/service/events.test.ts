@@ -54,7 +54,7 @@ describe("event definitions", () => {
   const door = (): Script => script(parameters).set("mode", 3).set("door_open", false);
   const open = (log: Script, ms: number): Script => log.set("door_open", true).wait(ms).set("door_open", false);
 
-  it("match only if the condition holds for min_duration without a gap, and are reported after the local day ends", async () => {
+  it("match if the condition holds for min_duration without a gap, and are reported after the local day ends", async () => {
     const key = await keyOfUser();
     await define({ min_duration: 5, description: "left open" });
     const log = door().wait(HOUR);
@@ -112,7 +112,7 @@ describe("event definitions", () => {
     expect(await notifications("admin")).toEqual([]);
   });
 
-  it("are evaluated again when late data arrives in any order, and still report each event once", async () => {
+  it("are evaluated again when late data arrives, and still report each event once", async () => {
     const key = await keyOfUser();
     await define({});
     const log = door().wait(HOUR);
@@ -131,7 +131,7 @@ describe("event definitions", () => {
     expect(after).toEqual([{ ...seen.body, event_count: 2, updated_at: "2026-03-03 08:00:00Z" }]);
   });
 
-  it("on aggregates match periods whose figures satisfy the rules, but no period without data", async () => {
+  it("for aggregates match periods whose figures fulfill the rules, but never periods without data", async () => {
     const key = await keyOfUser();
     const rules = [
       { tag: "spray_minutes", op: "<", value: 20 },
@@ -170,7 +170,7 @@ describe("event definitions", () => {
     expect((await bench.call("POST", "/api/event_definitions", { body: figure })).status).toBe(400);
   });
 
-  it("send one e-mail at the configured UTC time of day", async () => {
+  it("send one e-mail at the configured time of day (UTC)", async () => {
     const { db } = bench.running;
     await define({ send_email: true, send_notification_at: "13:30:00", name: "door\r\nBcc: x" });
     feed(open(door().wait(HOUR), MINUTE).wait(HOUR));
@@ -194,7 +194,7 @@ describe("event definitions", () => {
     expect(shown).toMatchObject({ mails: [{ subject: "Invitation" }, { to: "ann@example.com" }] });
   });
 
-  it("use changed rules only for later data, and their notifications remain even after the definition is deleted", async () => {
+  it("apply changed rules only to later data, and keep their notifications even after the definition is deleted", async () => {
     const key = await keyOfUser();
     const id = await define({});
     const log = open(door().wait(HOUR), MINUTE).wait(DAY_MS);

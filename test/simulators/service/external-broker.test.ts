@@ -39,7 +39,7 @@ async function startWith(url: string, password: string): Promise<RunningService>
 }
 
 describe("the service with an existing MQTT broker", () => {
-  it("receives batches and sends acks, also after a lost connection", async () => {
+  it("receives batches and sends acks, even after a lost connection", async () => {
     const other = await startOther();
     const service = await startWith(other.url, "secret");
     expect(service.mqttUrl).toBe(other.url.replace("service@", ""));
@@ -61,7 +61,7 @@ describe("the service with an existing MQTT broker", () => {
     expect(service.oracle()).toMatchObject([{ count: RECORDS.length, conflicts_offered: 0 }]);
   });
 
-  it("fails to start and reports the reason if the broker refuses the password or cannot be reached", async () => {
+  it("fails to start with the reason if the broker rejects the password or can't be reached", async () => {
     const other = await startOther();
     await expect(startWith(other.url, "wrong")).rejects.toThrow(/Not authorized|not authorized/);
     await expect(startWith("mqtt://service@127.0.0.1:1", "secret")).rejects.toThrow("ECONNREFUSED");

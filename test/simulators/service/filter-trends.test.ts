@@ -35,7 +35,7 @@ describe("the filter reports by local day", () => {
 
   const window = "start=2026-03-02T06:00:00Z&end=2026-03-04T06:00:00Z";
 
-  it("show the use and the filter changes of each day and region", async () => {
+  it("show the use and the filter changes per day and region", async () => {
     const { body } = await bench.call("GET", `/api/filters/maintenance_timeline?${window}`);
     const region_id = "reg-demo-body-shop";
     expect(body["data"]).toEqual([
@@ -64,7 +64,7 @@ describe("the filter reports by local day", () => {
     ]);
   });
 
-  it("show overuse, and ignore the obsolete parameter period", async () => {
+  it("show overuse per day, and ignore the obsolete parameter period", async () => {
     const asked = await bench.call("GET", `/api/filters/overuse_trend?${window}`);
     expect(asked.body["data"]).toEqual([
       { period: "2026-03-02", overuse_count: 0, overuse_cycles: 0, overuse_time: 0 },

@@ -19,7 +19,7 @@ function modesWithout(log: Script, [from, to]: readonly [number, number]) {
 const seqOf = (log: Script, kind: string, mono: number): number =>
   log.records().findIndex((record) => record.kind === kind && record.mono === mono) + 1;
 
-it("the last reading before dropped records counts only for its own instant, and the time after it is no_data", () => {
+it("the last reading before dropped records counts only for its own instant, and later time is no_data", () => {
   // A short silence, one poll after it, and of the hour behind that nothing is left.
   const at = MINUTE + AWAY_MS;
   const log = script().stage("spray", MINUTE).silence(AWAY_MS).set("mode", CODES.spray).silence(5_000);
@@ -38,7 +38,7 @@ it("the last reading before dropped records counts only for its own instant, and
   ]);
 });
 
-it("records that reached the service stay known if the gateway reports later that it lost them", () => {
+it("records that the service has stay known even if the gateway later declares them lost", () => {
   const { db, boothId, ingest } = boundBench();
   const log = script()
     .stage("spray", MINUTE)

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { startBench } from "./service-http.ts";
 
 describe("the service at its plain level (only fields observed in the real service)", () => {
-  it("has no record of a booth before the first POST, and sends only observed fields", async () => {
+  it("has no record of a booth until the first POST, and sends only observed fields", async () => {
     const bench = await startBench({ plain: true });
     const path = "/api/booths_provisioning/ABCD1234";
     expect((await bench.call("GET", path)).status).toBe(404);
@@ -15,7 +15,7 @@ describe("the service at its plain level (only fields observed in the real servi
   });
 });
 
-it("a strict service at the plain level (only observed fields) accepts a booth's record once, and rejects unobserved fields", async () => {
+it("a strict service at the plain level accepts a booth's record once, and rejects fields never observed in the real service", async () => {
   const bench = await startBench({ plain: "strict" });
   const route = "/api/booths_provisioning";
   const body = { serial_number: "ABCD1234" };

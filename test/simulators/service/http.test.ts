@@ -35,7 +35,7 @@ describe("the reference service's HTTP API", () => {
   });
   afterAll(() => bench.running.stop());
 
-  it("reports the same use for the booth and for the fleet", async () => {
+  it("reports the same use for a single booth as for the fleet", async () => {
     const get = async (path: string) => (await bench.call("GET", path)).body;
     const window = "start=2026-03-02T14:00:00Z&end=2026-03-02T15:37:00Z";
     expect(await get(`/api/booths/b1/utilization_summary?${window}`)).toMatchObject({
@@ -117,7 +117,7 @@ describe("the reference service's HTTP API", () => {
     bench.clock.now -= 2 * HOUR;
   });
 
-  it("rejects a write whose If-Match isn't the ETag of the last read", async () => {
+  it("rejects a write whose If-Match differs from the present ETag", async () => {
     const path = "/api/booths_provisioning/abcd1234";
     const etag = (await bench.call("GET", path)).headers.get("etag") ?? "";
     const body = { completion_status: "COMPLETE", generation: 1 };

@@ -29,7 +29,7 @@ const hashOf = (records: readonly LogRecord[]): string => {
 };
 
 describe("the reference service's ingest", () => {
-  it("acks a batch with the hash of what it stored, and ignores the same batch the second time", () => {
+  it("acks a batch with the hash of the stored records, and ignores the same batch if repeated", () => {
     const { db, ingest } = boundBench();
     const batch = batchOf(readings(10));
     const ack = {
@@ -57,7 +57,7 @@ describe("the reference service's ingest", () => {
     expect(ingest(batchOf([{ ...record, value }])).hash).toBe(hashOf([{ ...record, value: sorted }]));
   });
 
-  it("accepts batches in any order, also overlapping ones", () => {
+  it("accepts batches in any order, even overlapping batches", () => {
     const { db, ingest } = boundBench();
     expect(ingest(batchOf(readings(10, 20), { s0: 21 }))).toMatchObject({ acked_seq: 0, newest_seq: 30 });
     expect(ingest(batchOf(readings(10, 0), { s0: 1 })).acked_seq).toBe(10);
@@ -65,7 +65,7 @@ describe("the reference service's ingest", () => {
     expect(oracle(db)).toMatchObject([{ count: 30, ranges: [[1, 30]], duplicates_offered: 5 }]);
   });
 
-  it("stores nothing from the first conflicting record on, and keeps the records that it has", () => {
+  it("stores nothing from the first conflicting record on, and keeps the records stored earlier", () => {
     const { db, ingest } = boundBench();
     ingest(batchOf(readings(10)));
     const other = readings(20).map((record, i) => (i === 7 ? { ...record, value: 99 } : record));
@@ -73,7 +73,7 @@ describe("the reference service's ingest", () => {
     expect(oracle(db)).toMatchObject([{ count: 10, conflicts_offered: 1 }]);
   });
 
-  it("ignores a predecessor stream that ends before sequence number 1, and lets the stream start at 1", () => {
+  it("ignores a predecessor stream that ends before sequence number 1, so that the stream starts at 1", () => {
     const { db, ingest } = boundBench();
     const bogus = { stream_id: "stream-1", serial: "abcd1234", generation: 1, oldest_seq: 1 };
     run(db, "UPDATE streams SET first_seq = 0, acked_seq = -1");
@@ -86,7 +86,7 @@ describe("the reference service's ingest", () => {
     expect(rows(db, "SELECT predecessor_stream_id FROM streams")).toEqual([{ predecessor_stream_id: null }]);
   });
 
-  it("continues the sequence numbers of the predecessor in a forked stream", () => {
+  it("continues the predecessor's sequence numbers in a forked stream", () => {
     const { db, ingest } = boundBench();
     ingest(batchOf(readings(10)));
     const forked = { stream_id: "stream-2", serial: "abcd1234", generation: 1, oldest_seq: 1, newest_seq: 12 };
@@ -98,7 +98,7 @@ describe("the reference service's ingest", () => {
     expect(ingest(batchOf(readings(5, 50), { stream: "stream-2", s0: 8 })).acked_seq).toBe(12);
   });
 
-  it("rejects an invalid record and accepts the rest of the batch", () => {
+  it("rejects an invalid record, and accepts the rest of the batch", () => {
     const { db, ingest } = boundBench();
     const bad = readings(5);
     bad[2] = { kind: "h", tag: "fast", mono: 2000, value: { group: "fast" }, quality: "good" };
@@ -170,7 +170,7 @@ describe("the reference service's ingest", () => {
     expect(oracle(db).map((stream) => stream.count)).toEqual([1, 2]);
   });
 
-  it("binds a stream announced in a hello message only if the gateway holds the booth", () => {
+  it("binds a stream from a hello message only if the gateway holds the booth", () => {
     const { db } = bench();
     const booths = [{ stream_id: "s", serial: "ABCD1234", generation: 1, oldest_seq: 1, newest_seq: 0 }];
     expect(takeHello(db, { id: "gw-1", nowMs: EPOCH }, { booths })).toEqual([]);
@@ -250,7 +250,7 @@ describe("uplink messages that arrive together", () => {
     expect(oracle(db)).toMatchObject([{ count: 40, ranges: [[1, 40]], duplicates_offered: 0 }]);
   });
 
-  it("are acked except for one that cannot be written", async () => {
+  it("are acked except for a message that cannot be written", async () => {
     const { db } = boundBench();
     const uplinks = uplinksHere(watched(db, 25).store);
     const taken = await Promise.allSettled(messages(4).map((one) => uplinks.take(one)));
@@ -267,7 +267,7 @@ describe("uplink messages that arrive together", () => {
     ]);
   });
 
-  it("are all answered before the service stops, and later messages are rejected", async () => {
+  it("are all answered before the service stops, after which new messages are rejected", async () => {
     const { db } = boundBench();
     const uplinks = uplinksHere(db);
     const [one = { gateway: "gw-1", topic: "batch", payload: Buffer.of(), now: EPOCH }] = messages(1);

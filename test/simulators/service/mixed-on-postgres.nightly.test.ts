@@ -75,7 +75,7 @@ function shown({ ack, commands }: Downlink): unknown {
 }
 
 describe("messages of many gateways in one PostgreSQL transaction", () => {
-  it("get the same acks and leave the same records as in SQLite one by one", async () => {
+  it("get the same acks and leave the same records as single messages in SQLite", async () => {
     const here = openDb(":memory:");
     const there = openDb(freshStore());
     const gateways = boundGateways(here, 6);

@@ -49,7 +49,7 @@ describe("the reference service over MQTT", () => {
 
   const batch = gzipSync(JSON.stringify(batchOf(script().stage("spray", 60_000).records())));
 
-  it("acks a batch after its commit, and again if the ack was lost and the batch is resent", async () => {
+  it("acks a batch after the commit, and acks the batch again if it is resent after a lost ack", async () => {
     const client = await connect();
     const received = await messages(client);
     bench.running.faults.add({ topic: "down/ack", lose_ack: true });
@@ -83,7 +83,7 @@ describe("the reference service over MQTT", () => {
     expect(bench.running.oracle()).toMatchObject([{ count: acked_seq, ranges: [[1, acked_seq]] }]);
   });
 
-  it("loses a chunk (compressed block) and an ack if such faults are planned", async () => {
+  it("loses a chunk (compressed block) or an ack if that fault is planned", async () => {
     const client = await connect();
     const received = await messages(client);
     const chunk = chunkOf(script().stage("spray", 60_000).records().slice(1));
@@ -110,7 +110,7 @@ describe("the reference service over MQTT", () => {
     expect(bench.running.oracle()).toMatchObject([{ count: 0 }]);
   });
 
-  it("derives a booth's status from the gateway's heartbeats and its MQTT last will", async () => {
+  it("derives a booth's status from the gateway's heartbeats and MQTT last will", async () => {
     const status = async (): Promise<unknown> =>
       (await bench.call("GET", "/api/booths/b1")).body["connectivity_status"];
     const until = (wanted: string) => eventually(wanted, async () => ((await status()) === wanted ? true : undefined));
@@ -137,7 +137,7 @@ describe("the reference service over MQTT", () => {
     await until("Offline");
   });
 
-  it("ignores the last will of an older session if it arrives late", async () => {
+  it("ignores a late last will of an older session", async () => {
     const status = async (): Promise<unknown> =>
       (await bench.call("GET", "/api/booths/b1")).body["connectivity_status"];
     const until = (wanted: string) => eventually(wanted, async () => ((await status()) === wanted ? true : undefined));
@@ -157,7 +157,7 @@ describe("the reference service over MQTT", () => {
     await until("Offline");
   });
 
-  it("sends commands, stores their results, and binds streams announced in a hello message", async () => {
+  it("sends commands, stores their results, and binds streams from a hello message", async () => {
     const client = await connect();
     const received = await messages(client);
     const booths = [
@@ -188,7 +188,7 @@ describe("the reference service over MQTT", () => {
     await eventually("the result is kept", () => (state() === "done" ? true : undefined));
   });
 
-  it("disconnects a gateway whose key is revoked", async () => {
+  it("disconnects a gateway when the gateway's key is revoked", async () => {
     const client = await connect();
     const closed = new Promise((resolve) => client.once("close", () => resolve(true)));
     const body = JSON.stringify({ gateway_id: "gw-1" });

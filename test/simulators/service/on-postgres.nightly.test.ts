@@ -20,7 +20,7 @@ const ASKING_THREADS = 4;
 /** Enough questions to see an answer that belongs to the question before, which happened once in ten thousand. */
 const QUESTIONS = 30_000;
 
-it("threads that query PostgreSQL in parallel each get the answers to their own queries", async () => {
+it("parallel threads each get the PostgreSQL answers to their own queries", async () => {
   const file = new URL("asking-thread.ts", import.meta.url);
   const asked = Array.from({ length: ASKING_THREADS }, () => {
     const thread = new Worker(file, { workerData: { url: serverUrl(), questions: QUESTIONS } });

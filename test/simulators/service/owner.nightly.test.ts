@@ -40,7 +40,7 @@ async function sound(page: Page, name: string): Promise<void> {
   expect(await wideParts(page)).toEqual([]);
 }
 
-it("the owner's page opened by a link with a key shows shops, booths, filters, alerts and use, on narrow and wide screens", async () => {
+it("the owner's page, opened by a link with a key, shows shops, booths, filters, alerts and use on narrow and wide screens", async () => {
   const url = await fleet();
   for (const [name, viewport, colorScheme] of [
     ["phone-light", PHONE, "light"],
@@ -69,7 +69,7 @@ it("the owner's page opened by a link with a key shows shops, booths, filters, a
   }
 });
 
-it("the owner's page asks for sign-in, reports what is wrong, and signs a user in by e-mail and out again", async () => {
+it("the owner's page asks for sign-in, reports a wrong key or password, and signs a user in and out", async () => {
   const url = await fleet();
   const { page, faults } = await openTab(browser, { viewport: PHONE });
   await page.goto(`${url}/owner/#key=of-somebody-else`);
@@ -89,7 +89,7 @@ it("the owner's page asks for sign-in, reports what is wrong, and signs a user i
   expect(faults).toEqual([]);
 });
 
-it("the owner's page uses the browser's language, or a chosen one that is remembered on this device", async () => {
+it("the owner's page uses the browser's language, or a language chosen and remembered on this device", async () => {
   const url = await fleet({ booths: 2, days: 2 });
   const { page, faults } = await openTab(browser, { viewport: PHONE, locale: "de-AT" });
   const loaded: string[] = [];
@@ -108,7 +108,7 @@ it("the owner's page uses the browser's language, or a chosen one that is rememb
   expect(faults).toEqual([]);
 });
 
-it("the owner's page shows many booths in pages, requests only the visible page's data, and finds a booth by name, number or shop", async () => {
+it("the owner's page shows many booths in pages, requests only the shown page's data, and finds a booth by name, number or shop", async () => {
   const url = await fleet({ booths: 75, days: 1 });
   const { page, faults } = await openTab(browser, { viewport: PHONE });
   const asked = new Set<string>();

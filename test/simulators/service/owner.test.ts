@@ -12,7 +12,7 @@ async function service(): Promise<string> {
   return running.url;
 }
 
-it("the service gives the owner's page to everyone, under a strict content security policy, but data only with a key", async () => {
+it("the service sends the owner's page to everyone, with a strict content security policy, but data only with a key", async () => {
   const url = await service();
   const page = await fetch(`${url}/`);
   expect(page.url).toBe(`${url}/owner/`);
@@ -34,7 +34,7 @@ it("the service gives the owner's page to everyone, under a strict content secur
   }
 });
 
-it("the owner's page signs a user in with e-mail and password, and rejects anything else", async () => {
+it("the owner's page accepts a sign-in with e-mail and password only", async () => {
   const url = await service();
   const signIn = (body: unknown): Promise<Response> =>
     fetch(`${url}/owner/session`, {

@@ -123,7 +123,7 @@ it("fault matrix row 52: if PostgreSQL's disk is full, the service acks no uncom
   expect(found).toMatchObject({ lost: 0, twice: 0 });
 });
 
-it("fault matrix row 53: after an older database backup is restored, the service requests the missing records again and keeps no wrong ones", async () => {
+it("fault matrix row 53: after a restore of an older database backup, the service requests the missing records and keeps no wrong ones", async () => {
   const { cluster, db, gateways, uplinks } = await storeIn();
   await deliverAll(gateways, () => uplinks, ofAll(5));
   await cluster.stop();

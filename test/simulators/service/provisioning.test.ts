@@ -65,7 +65,7 @@ describe("provisioning in the reference service", () => {
     expect(at.caller("secret of gw-1")).toMatchObject({ scope: "gateway", gateway_id: "gw-1" });
   });
 
-  it("gives the same answer to a repeated Idempotency-Key, and 422 if the request differs", () => {
+  it("returns the same answer for a repeated Idempotency-Key, and 422 if the request differs", () => {
     const at = bench();
     const first = post(at, { idem: "k1" });
     expect(post(at, { idem: "k1", now: EPOCH + HOUR })).toEqual(first);
@@ -104,7 +104,7 @@ describe("provisioning in the reference service", () => {
     expect(statuses.filter((status) => status === 409)).toHaveLength(99);
   });
 
-  it("raises the generation at a take-over, which requires an admin if the holder was seen less than 10 min ago", () => {
+  it("raises the generation at a take-over, which only an admin may do within 10 min after the holder was last seen", () => {
     const at = boundBench();
     const body = claimBody("gw-2", { intent: "take_over", expected_generation: 1 });
     expect(post(at, { body, now: EPOCH + 9 * MINUTE }).status).toBe(403);
@@ -125,7 +125,7 @@ describe("provisioning in the reference service", () => {
     ]);
   });
 
-  it("marks a booth as complete, and rejects an update with another generation", () => {
+  it("marks a booth as complete, and rejects an update for another generation", () => {
     const at = boundBench();
     expect(put(at, { completion_status: "COMPLETE", gateway_id: "gw-1", generation: 1 }, "secret of gw-1")).toBe(200);
     expect(post(at).body).toMatchObject({ completion_status: "COMPLETE" });
@@ -135,14 +135,45 @@ describe("provisioning in the reference service", () => {
     expect(put(at, { generation: 1 }, "secret of gw-1")).toBe(409);
   });
 
-  it("ignores a device report that is older than the stored one", () => {
+  it("ignores a device report that is older than the stored report", () => {
     const at = boundBench();
-    put(at, { reported: { seq: 5, firmware_version: "2.0" } });
-    put(at, { reported: { seq: 4, firmware_version: "1.0" } });
+    put(at, { reported: { seq: 5, firmware_version: "2.0" } }, "secret of gw-1");
+    put(at, { reported: { seq: 4, firmware_version: "1.0" } }, "secret of gw-1");
     expect(post(at).body).toMatchObject({ reported: { seq: 5, firmware_version: "2.0" } });
   });
 
-  it("accepts the old credential for a limited time after a rotation", () => {
+  it("accepts a gateway's report after a first key's report with a huge seq, which must name the binding", () => {
+    const at = boundBench();
+    const huge = { seq: Number.MAX_SAFE_INTEGER, firmware_version: "false" };
+    expect(put(at, { reported: huge })).toBe(422);
+    expect(put(at, { reported: huge, gateway_id: "gw-1", generation: 1 })).toBe(200);
+    expect(put(at, { reported: { seq: 2, firmware_version: "2.0" } }, "secret of gw-1")).toBe(200);
+    expect(post(at).body).toMatchObject({ reported: { seq: 2, firmware_version: "2.0" } });
+    const claimed = bench();
+    post(claimed, { body: claimBody("gw-1", { reported: huge }) });
+    put(claimed, { reported: { seq: 1, firmware_version: "2.0" } }, "secret of gw-1");
+    expect(post(claimed).body).toMatchObject({ reported: { seq: 1, firmware_version: "2.0" } });
+  });
+
+  it("lets a first key change a gateway's credential only with the generation of a booth that the gateway holds", () => {
+    const at = boundBench();
+    seedSite(at.db, { serial: "FREE-1", now: EPOCH });
+    const gateway = { id: "gw-1", credential_sha256: hashOf("stolen") };
+    const statusOf = (more: Record<string, unknown>): number =>
+      post(at, { body: claimBody("gw-1", { gateway, ...more }) }).status;
+    const another = { serial_number: "FREE-1", stream_id: "another" };
+    expect([statusOf({}), statusOf({ expected_generation: 0 }), statusOf({ expected_generation: 2 })]).toEqual([
+      422, 422, 422,
+    ]);
+    expect([statusOf(another), statusOf({ ...another, expected_generation: 0 })]).toEqual([422, 422]);
+    expect(callerOfKey(at.db, "stolen", EPOCH)).toBeUndefined();
+    expect(callerOfKey(at.db, "secret of gw-1", EPOCH + HOUR)).toMatchObject({ gateway_id: "gw-1" });
+    expect(statusOf({ expected_generation: 1 })).toBe(200);
+    expect(callerOfKey(at.db, "stolen", EPOCH)).toMatchObject({ gateway_id: "gw-1" });
+    expect(post(at).status).toBe(422);
+  });
+
+  it("accepts the old credential for a limited time after a key rotation", () => {
     const at = boundBench();
     expect(put(at, { credential_sha256: hashOf("new secret") }, "secret of gw-1")).toBe(200);
     expect(callerOfKey(at.db, "new secret", EPOCH)).toMatchObject({ gateway_id: "gw-1" });
@@ -150,7 +181,7 @@ describe("provisioning in the reference service", () => {
     expect(callerOfKey(at.db, "secret of gw-1", EPOCH + HOUR)).toBeUndefined();
   });
 
-  it("revokes the gateway's key when its last booth is released, and gives the next claim the next generation", () => {
+  it("revokes the gateway's key when its last booth is released, and raises the generation at the next claim", () => {
     const at = boundBench();
     expect(put(at, { status: "released", generation: 1 }, "secret of gw-1")).toBe(200);
     expect(put(at, { status: "released", generation: 1 }, "secret of gw-1")).toBe(200);
@@ -161,7 +192,7 @@ describe("provisioning in the reference service", () => {
     });
   });
 
-  it("requires the right gateway and generation if a provisioning key ends a binding or changes its credential", () => {
+  it("requires gateway and generation if a provisioning key ends a binding or changes a credential", () => {
     const at = boundBench();
     const released = { status: "released" } as const;
     for (const body of [released, { ...released, gateway_id: "gw-1" }, { ...released, generation: 1 }]) {
@@ -173,7 +204,7 @@ describe("provisioning in the reference service", () => {
     expect(put(at, { ...released, gateway_id: "gw-1", generation: 1 })).toBe(200);
   });
 
-  it("withdraws the data stream of a booth that is released because of a wrong serial number", () => {
+  it("withdraws the stream of a booth that is released because of a wrong serial number", () => {
     const at = boundBench();
     put(at, { status: "released", reason: "wrong_serial", gateway_id: "gw-1", generation: 1 });
     expect(rows(at.db, "SELECT 1 FROM streams WHERE withdrawn_at IS NOT NULL")).toHaveLength(1);
@@ -181,14 +212,14 @@ describe("provisioning in the reference service", () => {
     expect(post(at, { body: claimBody("gw-1", { stream_id: "a new one" }) }).status).toBe(201);
   });
 
-  it("allows at most one provisioned gateway per booth by a unique index in the database", () => {
+  it("allows only one provisioned gateway per booth, by a unique index in the database", () => {
     const { db } = boundBench();
     const insert =
       "INSERT INTO provisionings (booth_id, generation, status, completion_status, revision, provisioned_at, created_at, updated_at) VALUES ('b1', 9, 'provisioned', '', 1, 0, 0, 0)";
     expect(() => run(db, insert)).toThrow(/unique/i);
   });
 
-  it("revokes API keys by their text and by their gateway", () => {
+  it("revokes an API key by its text, and all keys of a gateway by the gateway's id", () => {
     const at = boundBench();
     expect(revokeKeys(at.db, { gateway_id: "gw-1" }, EPOCH)).toEqual(["gw-1"]);
     expect(revokeKeys(at.db, { key: "user" }, EPOCH)).toEqual([]);

@@ -12,7 +12,7 @@ describe("the reference service's reports", () => {
   const get = async (path: string) => (await site.call("GET", path)).body;
   const status = async (path: string): Promise<number> => (await site.call("GET", path)).status;
 
-  it("give runtime by day and by hour, for the last hours or days, and for the requested modes", async () => {
+  it("show runtime by day and by hour, for the last hours or days, and for requested modes", async () => {
     const series = async (query: string) => (await get(`/api/booths/b1/runtime_series?${query}`))["data"];
     expect(await series(WINDOW)).toEqual([
       { time: "2026-03-02 06:00:00Z", value: 77 },
@@ -34,7 +34,7 @@ describe("the reference service's reports", () => {
     expect(await status("/api/booths/b1/runtime_series?length=0&unit=day")).toBe(400);
   });
 
-  it("sum figures over facilities, with the requested includes, as JSON and CSV", async () => {
+  it("sum up figures by facility, with the requested includes, as JSON and CSV", async () => {
     const includes =
       "includes=active_alerts:cycle_count:utilization_times:energy_usage:overuse_data:service_events:nonsense";
     const path = `/api/facilities?${WINDOW}&${includes}&sort=-utilization_minutes`;
@@ -65,7 +65,7 @@ describe("the reference service's reports", () => {
     expect(await status(`/api/facilities?${WINDOW}&sort=utilization_minutes`)).toBe(400);
   });
 
-  it("return filter changes as CSV, and readings as CSV in time order", async () => {
+  it("return filter changes and readings as CSV, readings in time order", async () => {
     const changes = await site.call("GET", `/api/filters/maintenance_history?${WINDOW}&format=csv`);
     expect(changes.text.split("\n").map((line) => line.split(",")[1])).toEqual([
       ...["filter_type", "exhaust_filter", "exhaust_filter", undefined],
@@ -91,7 +91,7 @@ describe("the reference service's reports", () => {
     expect(await grouped("facility")).toMatchObject([used, none]);
   });
 
-  it("give each booth's daily cycles, the hours in which cycles end, and the median of cycles", async () => {
+  it("show each booth's daily cycles, the hours in which cycles end, and the median number of cycles", async () => {
     const cycles = (await get(`/api/reports/cycles_utilization?${WINDOW}`)) as { data: unknown[] };
     expect(cycles.data.slice(0, 2)).toEqual(
       ["2026-03-02", "2026-03-03"].map((period) => ({

@@ -25,10 +25,17 @@ export interface Running {
   ) => Promise<Reply>;
 }
 
-export async function startBench(options: { plain?: boolean | "strict"; dataDir?: string } = {}): Promise<Running> {
+interface BenchOptions {
+  readonly plain?: boolean | "strict";
+  readonly dataDir?: string;
+  readonly trustedProxies?: readonly string[];
+}
+
+export async function startBench(options: BenchOptions = {}): Promise<Running> {
   const clock = { now: EPOCH };
   const ports = { port: 0, mqttPort: 0, adminPort: 0, dataDir: options.dataDir ?? freshStore() };
-  const running = await startService({ ...ports, clock: { wall: () => clock.now }, plain: options.plain ?? false });
+  const { plain = false, trustedProxies } = options;
+  const running = await startService({ ...ports, clock: { wall: () => clock.now }, plain, trustedProxies });
   const keys = { provisionKey: "prov", adminKey: "admin", userKey: "user" };
   seedSite(running.db, { serial: "ABCD1234", boothId: "b1", ...keys, now: EPOCH });
   const call: Running["call"] = async (method, path, more = {}) => {

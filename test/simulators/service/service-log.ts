@@ -250,6 +250,7 @@ export async function answerOf({ service, caller }: Bench, path: string, more: P
     now: EPOCH,
     params: { id: "b1" },
     query: {},
+    address: "",
     headers: {},
     body: null,
     ...more,

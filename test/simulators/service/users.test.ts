@@ -29,7 +29,7 @@ describe("users of the reference service", () => {
     bench.call("POST", "/api/authenticate", { body: { email, password } });
   const bearerOf = (reply: Reply): string => `Bearer ${String(reply.body["session_token"])}`;
 
-  it("get a link that works only once, even with two simultaneous requests", async () => {
+  it("get a sign-up link that works only once, even for two simultaneous requests", async () => {
     const { token, email } = await invited();
     const passwords = [PASSWORD, `${PASSWORD} too`];
     const answers = await Promise.all(passwords.map((new_password) => change({ token, new_password })));
@@ -40,7 +40,7 @@ describe("users of the reference service", () => {
     expect((await change({ token, new_password: PASSWORD })).status).toBe(401);
   });
 
-  it("get a link that expires after a week, when another is sent, and when a password is set", async () => {
+  it("get a sign-up link that expires after a week, after another invitation, or once a password is set", async () => {
     const user = await invited();
     const path = `/api/users/${user.id}/resend_invitation`;
     expect((await bench.call("POST", path)).status).toBe(204);
@@ -55,7 +55,7 @@ describe("users of the reference service", () => {
     expect((await bench.call("POST", "/api/users/none/resend_invitation")).status).toBe(404);
   });
 
-  it("can have their invitation changed only until they accept it", async () => {
+  it("can have their invitation changed until they accept the invitation", async () => {
     const user = await invited();
     const path = `/api/users/${user.id}/update_invitation`;
     const email = `other${people}@example.com`;
@@ -67,7 +67,7 @@ describe("users of the reference service", () => {
     expect((await bench.call("PUT", path, { body: { user_name: "Late" } })).status).toBe(409);
   });
 
-  it("can change their password with the current one, which ends their sessions", async () => {
+  it("can change their password if they give the present one, which ends all of their sessions", async () => {
     const { token, email } = await invited();
     await change({ token, new_password: PASSWORD });
     const one = bearerOf(await signIn(email, PASSWORD));
@@ -85,7 +85,7 @@ describe("users of the reference service", () => {
     expect((await bench.call("GET", "/api/users", { key: bearerOf(session) })).status).toBe(401);
   });
 
-  it("without a password get the same sign-in answer as unknown users, and cannot share an e-mail address", async () => {
+  it("without a password get the same sign-in answer as unknown users, and keep their e-mail address reserved", async () => {
     const { email } = await invited();
     const pending = await signIn(email, PASSWORD);
     const nobody = await signIn("nobody@example.com", PASSWORD);

@@ -98,7 +98,7 @@ function pairsOfDocument(): string[] {
 }
 
 describe("the service's OpenAPI document", () => {
-  it("lists exactly the 75 operations of the table, all of them implemented", () => {
+  it("lists exactly the 75 operations of the contract table, all of them implemented", () => {
     const table = CONTRACT.map(({ method, path }) => `${method} ${path}`);
     expect(table.toSorted()).toEqual(pairsOfDocument().toSorted());
     expect([new Set(table).size, shown.length, OPERATIONS.length]).toEqual([75, 75, 75]);
@@ -159,7 +159,7 @@ describe("the service's API after its recorded breaking changes", () => {
     [`/api/facilities/${FACILITY}/utilization_timeline?${window}`, "datapoints=2&timezone=Asia/Tokyo"],
     [`/api/booths/b1/history?tags=mode&${window}`, "datapoints=1&tag=gas"],
     [`/api/filters/overuse_trend?${window}`, "period=month"],
-  ])("gives the same answer to %s with the removed parameters %s as without", async (path, old) => {
+  ])("gives the same answer to %s with the removed parameters %s as without them", async (path, old) => {
     const plain = await site.call("GET", path);
     const more = await site.call("GET", `${path}&${old}`);
     expect(plain.status).toBe(200);
@@ -175,7 +175,7 @@ describe("the service's API after its recorded breaking changes", () => {
     expect((await site.call("PUT", `/api/facilities/${FACILITY}`, { body })).text).not.toContain("Main Street 1");
   });
 
-  it("marks one operation as deprecated, in the document and in each answer", async () => {
+  it("marks one operation as deprecated in the document and in its answers", async () => {
     expect(shown.filter(({ operation }) => operation.deprecated).map(({ name }) => name)).toEqual([
       "GET /api/booths/{id}/recent_stages",
     ]);

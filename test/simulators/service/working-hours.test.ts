@@ -44,7 +44,7 @@ describe("working time", () => {
     expect(minutesOf(daily(start, stop), "America/Denver", day)).toBe(minutes);
   });
 
-  it("belongs to the day on which the shift starts, and counts overlapping shifts once", () => {
+  it("counts a shift past midnight on both days, and counts overlapping shifts once", () => {
     const night = daily("22:00:00", "02:00:00", ["friday"]);
     expect(minutesOf(night, "UTC", ["2026-03-06T00:00:00Z", "2026-03-07T00:00:00Z"])).toBe(120);
     expect(minutesOf(night, "UTC", ["2026-03-07T00:00:00Z", "2026-03-08T00:00:00Z"])).toBe(120);
@@ -70,7 +70,7 @@ describe("changed working hours", () => {
     return (await bench.call("GET", `/api/booths/b1/utilization_stats?${window}`)).body;
   };
 
-  it("apply from the facility's updated_at on, and earlier time keeps the earlier hours", async () => {
+  it("apply from the facility's updated_at on, while earlier time keeps the earlier hours", async () => {
     // From 08:00 to 17:30; at 12:00 the day is made to end at 15:00, with the box's clock at 18:00 UTC.
     bench.clock.now += 4 * HOUR;
     const changed = await put({ working_hours: daily("10:00:00", "15:00:00") });
@@ -85,7 +85,7 @@ describe("changed working hours", () => {
     expect(await stats()).toMatchObject({ working_minutes: 420, overtime_minutes: 9 * 60 });
   });
 
-  it("apply in a new time zone from its change on, and the first known hours apply to all earlier time", async () => {
+  it("apply in a new time zone from the zone's change on, and the first known hours apply to all earlier time", async () => {
     const made = await bench.call("POST", "/api/facilities", { body: { name: "East", tz: "America/New_York" } });
     run(bench.running.db, "UPDATE booths SET facility_id = ?", String(made.body["id"]));
     bench.clock.now += 4 * HOUR;

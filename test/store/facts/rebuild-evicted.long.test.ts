@@ -55,7 +55,7 @@ function liveFor(max_age_ms: number): string {
   return folder;
 }
 
-it("a rebuild starts from the first kept derivation state if the first records are deleted, and changes no right fact", () => {
+it("a rebuild of a log without its first records starts from the first kept derivation state, and changes no right fact", () => {
   const folder = memoryFolder();
   const { writer, stream } = lived(folder);
   const { oldest_seq, newest_seq } = writer.info(stream);
@@ -71,7 +71,7 @@ it("a rebuild starts from the first kept derivation state if the first records a
   writer.close();
 });
 
-it("a rebuild with today's parameters also starts from the first kept derivation state, and leaves older facts unchanged", () => {
+it("a rebuild with today's parameters starts from the first kept derivation state, and leaves older facts unchanged", () => {
   const folder = memoryFolder();
   const { writer, stream } = lived(folder);
   const unchanged = { rows: factRows(folder), state: JSON.stringify(writer.state(stream)) };
@@ -93,7 +93,7 @@ it("a rebuild with today's parameters also starts from the first kept derivation
   writer.close();
 });
 
-it("a rebuild corrects facts that don't follow from the kept log, leaves older facts unchanged, and is repeatable", () => {
+it("a rebuild corrects facts that contradict the kept log, leaves older facts unchanged, and can be repeated", () => {
   const folder = memoryFolder();
   const { writer, stream } = lived(folder);
   const { oldest_seq, newest_seq } = writer.info(stream);
@@ -119,7 +119,7 @@ it("a rebuild corrects facts that don't follow from the kept log, leaves older f
   again.close();
 });
 
-it("a log of less than a day can be folded from a kept derivation state, and a damaged state is restored from it", () => {
+it("a log of less than a day is rebuilt from a kept derivation state, which also restores a damaged present state", () => {
   const folder = memoryFolder();
   const { writer, stream } = lived(folder, 10 * 60 * MINUTE_MS);
   const { oldest_seq } = writer.info(stream);
@@ -134,7 +134,7 @@ it("a log of less than a day can be folded from a kept derivation state, and a d
   again.close();
 });
 
-it("a rebuild fails with the reason if the first records are deleted and no derivation state is kept", () => {
+it("a rebuild fails with the reason if the log's first records and all kept derivation states are missing", () => {
   const folder = memoryFolder();
   const { writer, stream } = lived(folder);
   writer.close();
@@ -145,7 +145,7 @@ it("a rebuild fails with the reason if the first records are deleted and no deri
   again.close();
 });
 
-it("a rebuild keeps the times of boots that got their time late, both before and after the kept derivation state", () => {
+it("a rebuild keeps the times of boots that got their time late, before and after the kept derivation state", () => {
   const folder = memoryFolder();
   const writer = open(folder);
   const { stream } = writer.openStream("booth-1");

@@ -40,7 +40,7 @@ function standardDay() {
   return booth;
 }
 
-it("a rebuild corrects facts that don't follow from the log, and reports them", () => {
+it("a rebuild corrects and reports facts that contradict the log", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const stream = ingestEntries(writer, standardDay().entries);
@@ -60,8 +60,8 @@ it("a rebuild corrects facts that don't follow from the log, and reports them", 
   plant(
     folder,
     `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, whole, prev)
-     SELECT stream_id, ${newest_seq + 1}, kind, start_ms, end_ms, time, 0, body, 2, seq FROM fact
-     WHERE seq = (SELECT max(seq) FROM fact);
+     SELECT stream_id, ${newest_seq + 1}, kind, start_ms, end_ms, time, 0, body, 2, (SELECT max(seq) FROM fact) FROM fact
+     WHERE seq = (SELECT max(seq) FROM fact WHERE kind = 'm');
      UPDATE stream SET newest_seq = newest_seq + 1; ${SEAL};
      UPDATE fact SET version = 0,
      crc = fact_crc(body, stream_id, seq, kind, start_ms, end_ms, time, 2, 0, replaced, prev)`,
@@ -80,7 +80,7 @@ it("a rebuild corrects facts that don't follow from the log, and reports them", 
   again.close();
 });
 
-it("a rebuild with today's parameters names each replaced fact, and a rebuild without them restores the old facts", () => {
+it("a rebuild with today's parameters marks each replaced fact, and a rebuild without them restores the old facts", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const booth = standardDay();
@@ -101,7 +101,7 @@ it("a rebuild with today's parameters names each replaced fact, and a rebuild wi
   writer.close();
 });
 
-it("a rebuild lets ingest continue between its slices, and includes the new records", () => {
+it("a rebuild lets ingest continue in between, and includes the new records", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const { entries } = standardDay();
@@ -117,7 +117,7 @@ it("a rebuild lets ingest continue between its slices, and includes the new reco
   writer.close();
 });
 
-it("a rebuild of an empty log, or of a log whose first records are deleted, fails with the reason", () => {
+it("a rebuild fails with the reason if the log is empty or lacks its first records", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const { stream } = writer.openStream("booth-1");

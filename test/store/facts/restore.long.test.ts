@@ -67,7 +67,7 @@ function damaged({ folder, entries, facts }: ReturnType<typeof written>, sql: st
   return { left, restored, again, quarantined };
 }
 
-it("each damaged fact is restored from the log, byte for byte, under its old seq (sequence number)", () => {
+it("each damaged fact is restored from the log, byte for byte, under its old sequence number", () => {
   const life = written();
   const { facts } = life;
   expect(facts.length).toBeGreaterThan(8);
@@ -78,7 +78,7 @@ it("each damaged fact is restored from the log, byte for byte, under its old seq
   }
 });
 
-it("a whole page of damaged facts is restored, but facts whose log records are also lost stay lost and are noted", () => {
+it("a whole page of damaged facts is restored, except for facts whose log records are lost, which are noted as lost", () => {
   const life = written();
   const { facts } = life;
   const page = damaged(life, `UPDATE fact SET crc = crc + 1 WHERE seq > ${(facts[2]?.seq ?? 0).toString()}`);
@@ -94,7 +94,7 @@ it("a whole page of damaged facts is restored, but facts whose log records are a
   expect(both.quarantined).toBeGreaterThan(1);
 });
 
-it("a lost fact stays noted until a gap record reports it", () => {
+it("a lost fact stays noted as lost until a gap record reports it", () => {
   const { folder, facts, stream, entries } = written();
   sqlOn(folder, `UPDATE fact SET crc = crc + 1 WHERE seq = ${(facts[4]?.seq ?? 0).toString()}`);
   const writer = writerIn(folder);

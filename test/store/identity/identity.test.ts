@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../support/temporary.ts";
 
 const uuid = (): string => "11111111-1111-4111-8111-111111111111";
 
-it("the identity (gateway id and credential) survives a stop and is readable only by its owner", () => {
+it("the identity (gateway id and credential) survives a restart, and only its owner can read it", () => {
   const folder = temporaryFolder();
   const first = openIdentity(folder, uuid);
   first.setCredential("a-secret");
@@ -43,7 +43,7 @@ it.each([
   ["emptied", ""],
   ["overwritten", "rubbish".repeat(2_000)],
 ])(
-  "an agent starts with its old store and a new identity, marked as lost, if the identity file and its copy were %s",
+  "an agent keeps its store and gets a new identity, marked as lost, if the identity file and its copy are %s",
   (_, rubbish) => {
     const folder = temporaryFolder();
     const names = { gateway: () => "gateway-1", stream: () => "stream-1" };
@@ -62,7 +62,7 @@ it.each([
   },
 );
 
-it("an identity of a newer agent is rejected with a clear message and stays unchanged", () => {
+it("an identity file of a newer agent is rejected with a clear message and stays unchanged", () => {
   const folder = temporaryFolder();
   openIdentity(folder, uuid).close();
   const path = join(folder, "identity.db");
@@ -77,7 +77,7 @@ it("an identity of a newer agent is rejected with a clear message and stays unch
   expect(sums()).toEqual(before);
 });
 
-it("an identity file with a higher version number but the known tables is opened", () => {
+it("an identity file with a higher version number is opened if it has only known tables", () => {
   const folder = temporaryFolder();
   openIdentity(folder, uuid).close();
   const db = new Database(join(folder, "identity.db"));

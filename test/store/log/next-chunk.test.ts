@@ -109,8 +109,8 @@ afterAll(() => {
   for (const undo of undos) undo();
 });
 
-describe("a log read in chunks", () => {
-  it("contains the same records as a read of single records, for any range of seqs", () => {
+describe("a log that is read in chunks", () => {
+  it("contains the same records as a log read record by record, for any range of sequence numbers", () => {
     const writer = opened(BUSY);
     const whole = readRange(writer, BUSY.stream, [1, BUSY.newest]);
     const bounds = fc.tuple(fc.integer({ min: 1, max: BUSY.newest }), fc.integer({ min: 0, max: BUSY.newest }));
@@ -131,7 +131,7 @@ describe("a log read in chunks", () => {
     writer.close();
   });
 
-  it("begins each chunk at a row, or at the facts just before it, and ends it before the next row", () => {
+  it("begins each chunk at a row or at the facts before a row, and ends it before the next row", () => {
     const writer = opened(BUSY);
     const [first] = walk(writer, BUSY.stream, { from: 1, end: BUSY.newest }).chunks;
     if (first === undefined) throw new Error("no chunk");
@@ -143,7 +143,7 @@ describe("a log read in chunks", () => {
     writer.close();
   });
 
-  it("passes the bytes of each chunk complete from the store thread", async () => {
+  it("returns the complete bytes of each chunk from the store thread", async () => {
     const writer = opened(BUSY);
     const [first] = walk(writer, BUSY.stream, { from: 1, end: BUSY.newest }).chunks;
     writer.close();

@@ -46,7 +46,7 @@ const record = fc.record({
 });
 
 describe("packed records", () => {
-  it("are unpacked unchanged, whatever they contain", () => {
+  it("are unpacked unchanged, whatever values they contain", () => {
     fc.assert(
       fc.property(fc.array(record, { minLength: 1, maxLength: 60 }), fc.boolean(), (drawn, isOneSort) => {
         let mono = 5_000;
@@ -70,7 +70,7 @@ describe("packed records", () => {
     );
   });
 
-  it("are unpacked unchanged for every kind of record, including a value that only resembles coverage", () => {
+  it("are unpacked unchanged for every kind of record, even for a value that only resembles coverage", () => {
     const odd = {
       ...coverage(4_000, 9_000),
       value: { ...(coverage(4_000, 9_000).value as object), polls: 0.5 },
@@ -91,12 +91,12 @@ describe("packed records", () => {
     ["mono", { mono: 0.5 }],
     ["the wall clock", { at: T0 + 0.25 }],
     ["the device's own time", { source_at: NaN }],
-  ])("are rejected if an instant (%s) isn't a whole number", (_, odd) => {
+  ])("are rejected if an instant (%s) isn't a whole number of milliseconds", (_, odd) => {
     const records = placed([reading(0, "mode", 3), { ...reading(1, "mode", 4), ...odd }]);
     expect(() => packLog("s", records, true)).toThrow(/whole number of ms/);
   });
 
-  it("need less than a byte per change in a chunk of 4,000 records of a busy booth", () => {
+  it("need less than a byte per changed value in a chunk of 4,000 records of a busy booth", () => {
     const random = seededRandom(9);
     const polls = sixtyTags("s", () => random.next());
     polls(); // all tags, in their order

@@ -64,7 +64,7 @@ function reopen(one: Bed): void {
   one.writer = writerIn(one.folder);
 }
 
-describe("a boot without a known time (no sync)", () => {
+describe("a boot whose clock was not synced", () => {
   it("is stored and shown as uncertain, but not sent", () => {
     const one = bed();
     live(one, { ...UNSYNCED });
@@ -87,7 +87,7 @@ describe("a boot without a known time (no sync)", () => {
     reader.close();
   });
 
-  it("gets its times from a later sync, as if the clock had always been right", () => {
+  it("gets the right times from a later sync, as if the clock had always been right", () => {
     const one = bed();
     const right = bed();
     const syncAt = 40_000;
@@ -105,7 +105,7 @@ describe("a boot without a known time (no sync)", () => {
     expect(stages(one)).toEqual(["spray 0-5 good"]);
   });
 
-  it("is placed after the last known instant, as uncertain, if a later boot syncs (also with two such boots)", () => {
+  it("is placed after the last known instant, as uncertain, once a later boot syncs, even if two boots wait", () => {
     const one = bed();
     live(one, {});
     live(one, { ...UNSYNCED, boot: "b", mode: () => 4, length_ms: 4 * MINUTE_MS });
@@ -129,7 +129,7 @@ describe("a boot without a known time (no sync)", () => {
     expect(held.every(({ quality }) => quality === "uncertain")).toBe(true);
   });
 
-  it("ends at the start of the synced boot if no earlier time is known", () => {
+  it("ends at the start of the first synced boot if no earlier time is known", () => {
     const one = bed();
     live(one, { ...UNSYNCED, length_ms: 4 * MINUTE_MS });
     live(one, { boot: "b", wall: (ms) => T0 + ms });
@@ -140,14 +140,14 @@ describe("a boot without a known time (no sync)", () => {
     expect(Math.max(...times)).toBeLessThanOrEqual(0);
   });
 
-  it("continues the shown time from the last known instant, not from 1970", () => {
+  it("is shown with times from the last known instant on, not from 1970 on", () => {
     const one = bed();
     live(one, {});
     live(one, { ...UNSYNCED, boot: "b", length_ms: 4 * MINUTE_MS });
     expect(knownTime(one.writer.state(one.stream)).now).toBe(T0 + 14 * MINUTE_MS);
   });
 
-  it("waits for its time over agent restarts, and is folded the same way afterwards", () => {
+  it("waits for its time across agent restarts, with the same result", () => {
     const one = bed();
     const other = bed();
     for (const each of [one, other]) live(each, {});
@@ -163,7 +163,7 @@ describe("a boot without a known time (no sync)", () => {
     expect(one.writer.state(one.stream)).toEqual(other.writer.state(other.stream));
   });
 
-  it("keeps its times if the whole log is folded again", () => {
+  it("keeps its times if the derivation state is computed again from the whole log", () => {
     const one = bed();
     live(one, {});
     live(one, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE_MS });

@@ -37,7 +37,7 @@ describe("a store with a size budget", () => {
     one.writer.close();
   });
 
-  it("deletes acked facts before unacked readings if facts fill half of the budget", () => {
+  it("deletes acked facts before unacked readings once facts fill half of the budget", () => {
     const one = bed({ max_bytes: 200_000, max_age_ms: 10 * 365 * DAY });
     for (let index = 0; index < 900; index += 1) {
       hour(one, index);
@@ -52,7 +52,7 @@ describe("a store with a size budget", () => {
     one.writer.close();
   });
 
-  it("deletes the oldest records of unknown time if it is full of such records, and declares them once the time is known", () => {
+  it("deletes the oldest records of unknown time once it is full, and declares them after the time is known", () => {
     const budget = { max_bytes: 100_000, max_age_ms: 30 * DAY };
     const one = unsynced(budget);
     let largest = 0;
@@ -78,7 +78,7 @@ describe("a store with a size budget", () => {
     one.writer.close();
   });
 
-  it("deletes only acked records by age", () => {
+  it("deletes records by age only if they are acked", () => {
     const one = bed({ max_bytes: 64_000_000, max_age_ms: DAY });
     for (let index = 0; index < 240; index += 1) hour(one, index);
     expect(one.writer.info(one.stream).oldest_seq).toBe(1);
@@ -93,7 +93,7 @@ describe("a store with a size budget", () => {
     one.writer.close();
   });
 
-  it("starts with the same state after rows were deleted", () => {
+  it("has the same state after a restart if rows were deleted", () => {
     const budget = { ...BUDGET, max_bytes: 400_000 };
     const one = bed(budget);
     for (let index = 0; index < 1_000; index += 1) hour(one, index);
@@ -147,7 +147,7 @@ describe("a store with a size budget", () => {
     one.writer.close();
   });
 
-  it("reports how long it can store records without the service", () => {
+  it("reports for how long it can still store records without the service", () => {
     const fill = { max_bytes: 1_000, used_bytes: 500, kept: 100, unacked: 50, kept_ms: 10 * HOUR };
     expect(hoursToFull(fill)).toBe(15);
     expect(hoursToFull({ ...fill, unacked: 0 })).toBe(20);

@@ -5,7 +5,7 @@ import { bed, BUDGET, bytesOf, FACT_EVERY, hour, keptIn } from "../budget-bed.ts
 const MAX_BYTES = 2_350_000;
 
 describe("a store with a size budget", () => {
-  it("stays within its budget over a busy year, half of it without the service, and declares exactly the missing records", () => {
+  it("stays within its budget over a busy year, half of it offline, and declares exactly the missing records", () => {
     // A budget in which the undelivered facts of half a year leave little space for readings.
     const one = bed({ ...BUDGET, max_bytes: MAX_BYTES });
     const acksUntil = 180 * 24;

@@ -35,13 +35,13 @@ function refusedIn(folder: string) {
 
 const WHOLE = { count: 2, seq: 5, reason: "no such unit", gaps: [[3, 3]] };
 
-it("rejected records are salvaged, and a gap record still declares them", () => {
+it("rejected records survive a salvage, and a gap record still declares them", () => {
   const folder = withRefused();
   storeFiles(() => 0).salvage(folder, QUIET);
   expect(refusedIn(folder)).toEqual(WHOLE);
 });
 
-it("rejected records are part of an export", () => {
+it("an export contains rejected records", () => {
   const folder = withRefused();
   const other = memoryFolder();
   const file = join(folder, "copy");
@@ -50,7 +50,7 @@ it("rejected records are part of an export", () => {
   expect(refusedIn(other)).toEqual(WHOLE);
 });
 
-it("a damaged rejected record is dropped, and the others are kept", () => {
+it("a damaged rejected record is dropped, and other rejected records are kept", () => {
   const folder = withRefused();
   const db = new Database(storePath(folder));
   db.prepare("UPDATE dead_letter SET reason = 'no such uniT' WHERE seq = 5").run();

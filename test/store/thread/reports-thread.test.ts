@@ -42,7 +42,7 @@ function threadOver(): {
   return { thread, waits, booths: [localBooth({ stream } as never)], readings };
 }
 
-it("the reports thread streams a long export in parts, serves other reports meanwhile, and continues after readers that stop early", async () => {
+it("the reports thread streams a long export in parts, serves other reports in between, and survives readers that stop early", async () => {
   const { thread, waits, booths, readings } = threadOver();
   const now_ms = T0 + HOURS * 3_600_000;
   const query = { start: new Date(T0).toISOString() };
@@ -72,7 +72,7 @@ it("the reports thread streams a long export in parts, serves other reports mean
   await thread.close();
 });
 
-it("a reports thread that can't open the store rejects the request, and the next request starts a new thread", async () => {
+it("a reports thread that can't open the store rejects each request, and the next request starts a new thread", async () => {
   const thread = openReportsThread(new URL("../../../src/runtime/reports-worker.ts", import.meta.url), {
     dataDir: temporaryFolder(),
   });

@@ -9,7 +9,7 @@ const first = [clockRecord(0), coverage(0, 5_000), reading(0, "mode", 3), readin
 const second = [coverage(6_000, 9_000), reading(7_000, "mode", 3)];
 
 describe("the log store", () => {
-  it("assigns seqs without a gap over commits, and returns the records", () => {
+  it("assigns sequence numbers without a gap across commits, and returns the records", () => {
     const writer = writerIn(temporaryFolder());
     const { stream } = writer.openStream("booth-1");
     writer.ingest(stream, first, 4);
@@ -25,7 +25,7 @@ describe("the log store", () => {
     writer.close();
   });
 
-  it("ingests the same takes only once", () => {
+  it("ingests takes (numbered readings of a poll) only once", () => {
     const writer = writerIn(temporaryFolder());
     const { stream } = writer.openStream("booth-1");
     writer.ingest(stream, first, 4);
@@ -48,7 +48,7 @@ describe("the log store", () => {
     after.close();
   });
 
-  it("never moves the acked cursor back or beyond its newest record", () => {
+  it("never moves the acked cursor back or beyond the newest record", () => {
     const writer = writerIn(temporaryFolder());
     const { stream } = writer.openStream("booth-1");
     writer.ingest(stream, first, 4);
@@ -57,7 +57,7 @@ describe("the log store", () => {
     writer.close();
   });
 
-  it("keeps nothing of a failed commit, and the commit can be repeated", () => {
+  it("keeps nothing of a failed commit, which can be repeated", () => {
     const folder = temporaryFolder();
     const writer = writerIn(folder);
     const { stream } = writer.openStream("booth-1");
@@ -72,7 +72,7 @@ describe("the log store", () => {
     writer.close();
   });
 
-  it("never returns a damaged row, and declares its records as missing", () => {
+  it("never returns a damaged row, and declares the row's records as missing", () => {
     const folder = temporaryFolder();
     const writer = writerIn(folder);
     const { stream } = writer.openStream("booth-1");

@@ -112,7 +112,7 @@ describe("the detection of a value's address and type (rank)", () => {
     expect(best(candidates, { expect: 20 })).toBe("holding:100 uint16 ABCD 20");
   });
 
-  it("prefers the right float over a near value that straddles two neighboring floats", () => {
+  it("prefers the right float over a close value made of the halves of two neighboring floats", () => {
     const [stated, , after] = placesOf({ table: "holding", address: 100 });
     if (stated === undefined || after === undefined) throw new Error("two places");
     // Two floats, low word first: 17.97307 and its neighbor; the second pair straddles them.
@@ -124,7 +124,7 @@ describe("the detection of a value's address and type (rank)", () => {
     ]);
   });
 
-  it("includes scale and offset in a candidate's value", () => {
+  it("applies scale and offset to a candidate's value", () => {
     const [order] = ordersFor("int16");
     if (order === undefined) throw new Error("an order");
     const candidate = candidateOf({ place: PLACE, words: [215] }, "int16", { order, scale: 0.1, offset: -1 });
@@ -133,7 +133,7 @@ describe("the detection of a value's address and type (rank)", () => {
 });
 
 describe("placesOf", () => {
-  it("returns the stated address first, then the addresses one off, and then the same in the other register table", () => {
+  it("returns the stated address, then the addresses one off, and then the same addresses in the other register table", () => {
     expect(placesOf({ table: "input", address: 7 }).map(({ table, address }) => `${table}:${address}`)).toEqual([
       "input:7",
       "input:6",
@@ -153,7 +153,7 @@ describe("placesOf", () => {
 });
 
 describe("ordersFor", () => {
-  it("returns the profile's own order first, and only byte orders for a single register", () => {
+  it("returns the profile's order first, and only byte orders for a single register", () => {
     expect(ordersFor("float32", "CDAB").map(({ letters }) => letters)).toEqual(["CDAB", "ABCD", "BADC", "DCBA"]);
     expect(ordersFor("uint16").map(({ letters }) => letters)).toEqual(["ABCD", "BADC"]);
   });

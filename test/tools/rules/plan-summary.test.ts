@@ -5,7 +5,7 @@ import { point, profileOf } from "../../support/profiles.ts";
 const TCP = { round_trip_registers: 500, round_trip_ms: 5, rest_ms: 0, byte_ms: 0 };
 
 describe("summarizeGroup", () => {
-  it("counts an address shared by several tags once, and addresses between tags as read but not used", () => {
+  it("counts an address shared by several tags once, and unused addresses between tags as read", () => {
     const points = [
       point({ address: 10, type: "bool", bit: 0 }),
       point({ address: 10, type: "bool", bit: 1 }),
@@ -20,14 +20,14 @@ describe("summarizeGroup", () => {
     });
   });
 
-  it("adds the silent interval and the transmission time of the bytes on a serial line", () => {
+  it("adds the silent interval and the transmission time for a serial line", () => {
     const link = { round_trip_registers: 10, round_trip_ms: 5, rest_ms: 4, byte_ms: 1 };
     const { expected_ms } = summarizeGroup(profileOf([point({ address: 0 })]), "g", link);
     expect(expected_ms).toBe(5 + 4 + (8 + 5 + 2));
   });
 });
 
-it("summarizeGroup counts eight bits as one byte, and the remaining bits as another byte", () => {
+it("summarizeGroup counts each started group of eight bits as one byte", () => {
   const link = { round_trip_registers: 10, round_trip_ms: 5, rest_ms: 4, byte_ms: 1 };
   const expected = (count: number): number => {
     const points = Array.from({ length: count }, (_, address) => point({ table: "coil", address, type: "bool" }));
@@ -43,7 +43,7 @@ describe("byteTime", () => {
     [{ host: "plc", port: 502 }, 0],
     [{ host: "plc", port: 502, framing: "rtu" as const }, 11_000 / 9600],
     [{ serial: SERIAL }, 11_000 / 19_200],
-  ])("returns, for a byte on the link %j, a transmission time of %d ms", (address, ms) => {
+  ])("returns, for the link %j, a transmission time per byte of %d ms", (address, ms) => {
     expect(byteTime(address)).toBe(ms);
   });
 });

@@ -51,7 +51,7 @@ describe("counterFindings", () => {
     expect(found === undefined ? null : guessOf(found)).toEqual({ tag: "run_minutes", scale: 0.1 });
   });
 
-  it("returns both word orders of a counter that can be read in two ways, so that the displayed value can decide", () => {
+  it("returns both word orders of a counter if both fit, so that the displayed value can decide", () => {
     const looks = watched(DAY, ({ minutes }) => ({
       "holding:1": 0,
       "holding:2": 1800 + Math.floor(minutes),
@@ -62,7 +62,7 @@ describe("counterFindings", () => {
     expect(found?.also).toEqual([{ place: "holding:1", word_order: "high_first", last: 1812 }]);
   });
 
-  it("identifies a counter of seconds as the uptime, and assigns a step at the end of a stage to that stage", () => {
+  it("recognizes a counter of seconds as the uptime, and assigns a step at the end of a stage to that stage", () => {
     const looks = watched(DAY, ({ minutes, run }) => ({
       r: Math.floor(minutes * 60),
       s: run > 4.95 ? 3 : run > 2 ? 2 : 1,

@@ -32,7 +32,7 @@ function verdicts(...polls: readonly (readonly Sample[])[]) {
   };
 }
 
-describe("the verdict on a profile's readings", () => {
+describe("the result of a test of a profile's readings", () => {
   it("is ok if all tags are read, all values are plausible and all mode codes are mapped", () => {
     const poll = [good("mode", 3), good("temp", 21.5), good("cycles", 1842)];
     expect(verdicts(poll, poll)).toEqual({
@@ -55,7 +55,7 @@ describe("the verdict on a profile's readings", () => {
     });
   });
 
-  it("is a warning (look) for a float near zero or huge, a counter that falls or jumps, or occasional failed reads", () => {
+  it("is look (a warning) for an implausible float, a counter that falls or jumps, or occasional failed reads", () => {
     const temp = (value: number) => [good("mode", 1), good("temp", value), good("cycles", 1)];
     expect(verdicts(temp(1e-38)).tags["temp"]).toContain("look almost zero");
     expect(verdicts(temp(1e30)).tags["temp"]).toContain("look implausibly large");

@@ -63,7 +63,7 @@ describe("rankProfiles", () => {
     expect(first?.values).toHaveLength(click.tags.length);
   });
 
-  it("puts the profile of the maker that the device names first if two profiles fit alike, and gives that as a reason", () => {
+  it("puts the profile of the device's maker first if two profiles fit equally well, and gives the maker as a reason", () => {
     const reading = { samples: [], failed: null };
     const [first, second] = rankProfiles(
       [
@@ -77,7 +77,7 @@ describe("rankProfiles", () => {
     expect(textsOf(second?.reasons).join()).not.toContain("identifies itself");
   });
 
-  it("does not rate a profile higher because of an implausible value", () => {
+  it("does not rate a profile higher for an implausible value", () => {
     const fitOf = (more: readonly Sample[]): number =>
       rankProfiles([{ profile: click, samples: [...samples, ...more], failed: null }], [])[0]?.fit ?? 1;
     expect(fitOf([good(tagOf("cycle_counter").name, -5)])).toBeLessThanOrEqual(fitOf([]));

@@ -50,7 +50,7 @@ const places = (text: string, answers?: ReadingAnswers): readonly string[] =>
   read(text, answers).map((row) => row.at(-1) ?? "");
 
 describe("a register list", () => {
-  it("from CLICK software is read by its Modbus addresses, with the function code naming the table", () => {
+  it("from CLICK software is read by its Modbus addresses and function codes", () => {
     const text = `Address,Data Type,Modbus Address,Function Code,Nickname,Initial Value,Retentive,Address Comment
 X001,BIT,100001,"FC=02","Door",0,No,""
 C1,BIT,16385,"FC=01,05,15","Burner On",0,No,"flame, proven"
@@ -68,7 +68,7 @@ DF1,FLOAT,7000h,"FC=03,06,16","Air ""Temp""",0,Yes,""
     ]);
   });
 
-  it("a list of CLICK names without Modbus addresses is read by the fixed CLICK address table, and contradicting rows are rejected", () => {
+  it("from CLICK software without Modbus addresses is read by the fixed CLICK address table, which also rejects contradicting rows", () => {
     const text =
       "Address,Data Type,Nickname\nX001,BIT,Door\nY002,BIT,Fan\nC5,BIT,Burner\nDS12,INT,Mode\nTXT2,TEXT,Half\nDS9000,INT,Gone\n";
     expect(places(text).slice(0, 4)).toEqual(["discrete:0", "coil:8193", "coil:16388", "holding:11"]);
@@ -78,7 +78,7 @@ DF1,FLOAT,7000h,"FC=03,06,16","Air ""Temp""",0,Yes,""
     expect(places(wrong)).toEqual(["refused: DS1 is holding:0 in every CLICK, but the list says 400007"]);
   });
 
-  it("from Productivity software is read, with ## before its column heads and the types taken from the system IDs", () => {
+  it("from Productivity software is read despite ## before its column heads, with types from the system IDs", () => {
     const text = `## System ID,Tag Name,Retentive Mode,Initial Value,MODBUS Start Address,MODBUS End Address,Number of Characters,Comment,
 ## 2.0,,,,,,,,
 F32-000003,Air Temp,FALSE,0,400001,400002,,Booth air,
@@ -121,7 +121,7 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     ]);
   });
 
-  it("with several data blocks raises the question which block MB_HOLD_REG maps, and rows of other blocks are rejected", () => {
+  it("with several data blocks requires a choice of the block that MB_HOLD_REG maps, and rows of other blocks are rejected", () => {
     const two = "Name,Address,Data Type\nAir,DB11.DBD8,Real\nPressure,DB42.DBD8,Real\nSmall,DB11.DBW12,Real\n";
     expect(read(two)).toEqual([["asks block: DB11 DB42 none"]]);
     expect(places(two, { block: "DB42" })).toEqual([
@@ -135,7 +135,7 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     expect(places(flags, { block: "words" })[0]).toBe("holding:10");
   });
 
-  it("has a row rejected if its address is ambiguous or invalid, while the other rows are read", () => {
+  it("is read except for rows whose address is ambiguous or invalid", () => {
     const text =
       "address,name,type\n400001,Mode,uint16\n400003.4,Door,bool\n10028,Coil?,bool\n300005,Temp,REAL\nx,Y,Z\n";
     expect(listOf(text).maker).toBe("generic");
@@ -149,7 +149,7 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     expect(bad).toEqual(["Y", "?", 'refused: "x" is not a Modbus address']);
   });
 
-  it("with 400001.0 from a spreadsheet is read as register 400001, and a bit of a number is rejected", () => {
+  it("with 400001.0 from a spreadsheet is read as register 400001, while a bit of a number is rejected", () => {
     const text = "Name,Address,Type\na,400001.0,INT\nb,400002.3,INT\nc,400003.3,BOOL\n";
     expect(places(text)).toEqual(["holding:0", expect.stringContaining("refused: "), "holding:2.3"]);
   });
@@ -160,7 +160,7 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     const wide = `${",".repeat(500_000)}name,address,type\n`;
     expect(registerList(wide)).toEqual({ excess: "columns", line: 1 });
     expect(MOST_COLUMNS).toBeLessThan(500_000);
-    const long = `name,address,type\n${"a,400001,INT\n".repeat(MOST_ROWS)}`;
+    const long = `name,address,type\n${"a,400001,INT\n".repeat(MOST_ROWS + 1)}`;
     expect(registerList(long)).toMatchObject({ excess: "rows" });
     expect(registerList('name,address,type\na,400001,INT\nb,400002,INT,"WC\nc,400003,INT\n')).toEqual({
       excess: "quote",
@@ -168,7 +168,7 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     });
   });
 
-  it("with line breaks in a cell keeps the cell as one line of text, and each row knows the line where it begins", () => {
+  it("with line breaks in a cell keeps the cell as a single line of text, and each row knows its line number", () => {
     const text =
       'Name,Address,Type,Description\nLock,400021,UINT16,"Bits:\r\n0x1 - in\u0007\u202e"\nSpare,400022,UINT16,\n';
     const { rows } = listOf(text);
@@ -196,7 +196,7 @@ describe("the address base (0 or 1) of a register list", () => {
     expect(places(list(...addresses))).toEqual(expected);
   });
 
-  it("is 0 for numbers with a table's digit if one number is 0, such as 400000", () => {
+  it("is 0 for numbers that include the table's digit if a number is only the digit and zeros, such as 400000", () => {
     expect(places("Name,Address,Type\na,400000,INT\nb,400001,INT\n")).toEqual(["holding:0", "holding:1"]);
   });
 
@@ -207,7 +207,7 @@ describe("the address base (0 or 1) of a register list", () => {
     expect(read("Name,Address,Type\na,3,BOOL\n", { base: "1" })).toEqual([["asks bit-table: coil discrete"]]);
   });
 
-  it("stays open until the user says whether five digits such as 40002 include the table's digit", () => {
+  it("depends on the user's answer whether five digits such as 40002 include the table's digit", () => {
     const sunspec = "Name,FC,Address,Type\na,3,40000,INT\nb,3,40002,INT\n";
     expect(read(sunspec)).toEqual([["asks digits: table address"]]);
     expect(places(sunspec, { digits: "address", base: "0" })).toEqual(["holding:40000", "holding:40002"]);
@@ -252,12 +252,12 @@ describe("a column with register tables", () => {
     expect(tableOfFunction(cell)).toBe(table);
   });
 
-  it("is recognized by its cells if its head is unknown, unless no cell names a table", () => {
+  it("is recognized by its cells if the column head is unknown, but not if no cell names a table", () => {
     expect(listOf("Name,Bereich,Address,Type\na,HR,0,INT\nb,IR,0,INT\n").columns).toContain("table");
     expect(listOf("Name,Area,Address,Type\na,Booth 1,0,INT\n").unknown).toEqual(["Area"]);
   });
 
-  it("decides the table of each row", () => {
+  it("gives the table of each row", () => {
     const text = "Name,Register Type,Address,Type\nAir,input,0,FLOAT32\nDoor,discrete,3,BOOL\nSet,holding,0,FLOAT32\n";
     expect(places(text)).toEqual(["input:0", "discrete:3", "holding:0"]);
     expect(places("Name,Table,Address,Type\na,input,400001,INT\n")[0]).toContain("refused: 400001 is in the table");
@@ -286,7 +286,7 @@ describe("clickPlace", () => {
   });
 
   it.each("X017 X037 X120 X901 Y000 C0 C2001 T501 DS4501 DD1001 XD9 XD1u Q1 TXT1001".split(" "))(
-    "returns null for %s, an address that a CLICK PLC doesn't have",
+    "returns null for %s, which is no address of a CLICK PLC",
     (address) => {
       expect(clickPlace(address)).toBeNull();
     },
@@ -307,7 +307,7 @@ describe("the numbers in a register list", () => {
     expect(numberIn(text, hasComma)).toBe(value);
   });
 
-  it("define the scale and offset of a linear Kepware scaling, and a non-linear scaling is rejected", () => {
+  it("give the scale and offset of a linear Kepware scaling, and a non-linear scaling is rejected", () => {
     const kepware = (scaling: string): string =>
       `Tag Name,Address,Data Type,Scaling,Raw Low,Raw High,Scaled Low,Scaled High,Negate Value\nA,400001,Short,${scaling}\n`;
     const scaled = (text: string) => {
@@ -321,7 +321,7 @@ describe("the numbers in a register list", () => {
     expect(scaled(kepware("Square Root,0,1000,0,250,0"))).toEqual(["Square Root"]);
   });
 
-  it("leave open whether a whole-number scale multiplies or divides, unless another row or the column head decides it", () => {
+  it("leave open whether a whole-number scale multiplies or divides, unless another row or the column head decides", () => {
     const style = (head: string, ...scales: readonly string[]) =>
       numberStyleOf(listOf(`Name,Address,Type,${head}\n${scales.map((one) => `a,400001,INT,${one}\n`).join("")}`))
         .scale;

@@ -13,7 +13,7 @@ const hex = (address: string): string =>
 const route = (iface: string, network: string, [mask, gateway = "0.0.0.0"]: readonly [string, string?]): string =>
   [iface, hex(network), hex(gateway), "0001", "0", "0", "0", hex(mask), "0", "0", "0"].join("\t");
 describe("ownSubnets", () => {
-  it("returns the addresses of the directly connected networks, without the gateway's own addresses", () => {
+  it("returns the addresses of directly connected networks, without the gateway's own addresses", () => {
     const text = `${HEAD}${route("eth0", "0.0.0.0", ["0.0.0.0", "192.168.1.1"])}\n${route("eth0", "192.168.1.0", ["255.255.255.0"])}\n${route("eth1", "10.0.0.8", ["255.255.255.248"])}\n`;
     const [first, second, ...others] = ownSubnets(text, ["192.168.1.20", "10.0.0.9", "127.0.0.1"]);
     expect(others).toEqual([]);
@@ -26,7 +26,7 @@ describe("ownSubnets", () => {
     });
   });
 
-  it("returns only the nearby /24 of a large network, and never more than 1,024 addresses", () => {
+  it("returns only the /24 around the gateway in a large network, and at most 1,024 addresses in total", () => {
     const large = `${HEAD}${route("eth0", "10.0.0.0", ["255.0.0.0"])}\n`;
     expect(ownSubnets(large, ["10.7.8.9"]).map(({ cidr, hosts }) => [cidr, hosts.length])).toEqual([
       ["10.7.8.0/24", 253],

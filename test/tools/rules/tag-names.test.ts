@@ -18,7 +18,7 @@ describe("a tag's name", () => {
     expect(freeName("fan", (name) => taken.has(name))).toBe("fan_3");
   });
 
-  it("is recognized as a usual tag if it is the usual tag's own name", () => {
+  it("is recognized as a usual tag if it equals the usual tag's name", () => {
     for (const name of usualTags().keys()) {
       if (/^(mode|cycle_count|air_temperature|exhaust_minutes|gas|energy|door_open)$/.test(name))
         expect(usualNameIn(name)).toBe(name);
@@ -34,7 +34,7 @@ describe("a tag's name", () => {
     ["supply_fan_speed_pct", "fan_speed"],
     ["gas_valve", null],
     ["recipe", null],
-  ])("that is %s suggests the usual tag %s (null: no usual tag)", (name, usual) => {
+  ])("equal to %s suggests the usual tag %s (null: no usual tag)", (name, usual) => {
     expect(usualNameIn(name)).toBe(usual);
   });
 });

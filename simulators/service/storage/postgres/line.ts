@@ -57,7 +57,7 @@ export function ask(asked: Asked): { rows: unknown[]; count: number } {
 function begin(): Line {
   const flag = new Int32Array(new SharedArrayBuffer(4));
   const { port1, port2 } = new MessageChannel();
-  const worker = new Worker(new URL("helper.ts", import.meta.url), {
+  const worker = new Worker(new URL("./helper.ts", import.meta.url), {
     workerData: { port: port2, flag },
     transferList: [port2],
   });

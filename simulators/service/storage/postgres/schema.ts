@@ -150,4 +150,17 @@ ALTER TABLE api_keys ADD COLUMN bcrypt word;
 CREATE VIEW broker_users AS SELECT gateway_id, created_at, expires_at, revoked_at, pbkdf2, bcrypt FROM api_keys
   WHERE scope = 'gateway' AND pbkdf2 IS NOT NULL;
 `,
+  `
+ALTER TABLE api_keys ADD created_by word REFERENCES users(id), ADD created_by_key word, ADD created_in word;
+UPDATE api_keys SET created_by = user_id, created_in = coalesce(
+  CASE WHEN user_id IS NULL AND gateway_id IS NULL THEN (SELECT parent_id FROM accounts WHERE id = account_id) END, account_id);
+CREATE TABLE guesses (guesser word PRIMARY KEY, since float8 NOT NULL, wrong bigint NOT NULL);
+CREATE INDEX guesses_by_age ON guesses (since);
+CREATE TABLE leases (name word PRIMARY KEY, holder word NOT NULL, until timestamptz NOT NULL);
+CREATE TABLE link_mails (
+  user_id word PRIMARY KEY REFERENCES users(id), kind word NOT NULL, asked_at float8 NOT NULL, due_at float8 NOT NULL);
+`,
+  `
+ALTER TABLE streams ADD lacks_below bigint NOT NULL DEFAULT 0, ADD asked_by word;
+`,
 ];

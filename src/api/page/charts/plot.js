@@ -54,7 +54,7 @@ function load() {
  */
 export function keys(unit, lines) {
   const items = lines.map(({ label, color: name, dash = 0, isBand = false }) => {
-    const look = isBand
+    const sample = isBand
       ? svg("rect", { x: 0, y: 1, width: 26, height: 10, fill: `var(--${name})`, opacity: 0.3 })
       : svg("line", {
           x1: 0,
@@ -65,7 +65,7 @@ export function keys(unit, lines) {
           "stroke-width": 3,
           "stroke-dasharray": (DASHES[dash] ?? []).join(" "),
         });
-    return el("li", {}, svg("svg", { class: "line-key", viewBox: "0 0 26 12", "aria-hidden": "true" }, look), label);
+    return el("li", {}, svg("svg", { class: "line-key", viewBox: "0 0 26 12", "aria-hidden": "true" }, sample), label);
   });
   return el("ul", { className: "legend" }, unit !== "" && el("li", { className: "unit" }, unit), ...items);
 }
@@ -166,7 +166,7 @@ function apart(times, { name, width }) {
  * @param {readonly Line[]} lines @param {How & { shown: () => Shown | null, width: number }} how @returns {import("uplot").Options}
  */
 function optionsOf(lines, { width, height, unit, ticks, name, low, shown }) {
-  const look = {
+  const style = {
     stroke: () => color("soft"),
     font: TEXT,
     grid: { stroke: () => color("line"), width: 1 },
@@ -187,8 +187,8 @@ function optionsOf(lines, { width, height, unit, ticks, name, low, shown }) {
     },
     scales: { x: { time: false }, y: { range: (_, least, most) => rangeOf(least, most, low) } },
     axes: [
-      { ...look, size: AXIS, splits: named, values: (_, splits) => splits.map((at) => name(at * 1000)) },
-      { ...look, size: LEFT, space: 34, values: (_, splits) => splits.map((value) => unit(value, decimals(splits))) },
+      { ...style, size: AXIS, splits: named, values: (_, splits) => splits.map((at) => name(at * 1000)) },
+      { ...style, size: LEFT, space: 34, values: (_, splits) => splits.map((value) => unit(value, decimals(splits))) },
     ],
     series: [{}, ...lines.flatMap(seriesOf)],
     bands: bandsOf(lines),
@@ -201,14 +201,14 @@ function optionsOf(lines, { width, height, unit, ticks, name, low, shown }) {
  */
 function seriesOf({ label, band, color: name, dash = 0, points = false, spans = false }) {
   const unseen = { stroke: () => "transparent", width: 0, points: { show: false } };
-  const look = {
+  const style = {
     stroke: () => color(name),
     width: 2,
     dash: DASHES[dash] ?? [],
     points: { show: points, size: 5 },
     spanGaps: spans,
   };
-  return [...(band === undefined ? [] : [unseen, unseen]), { label, ...look }];
+  return [...(band === undefined ? [] : [unseen, unseen]), { label, ...style }];
 }
 
 /**
@@ -236,8 +236,8 @@ function decimals([first = 0, second = 1]) {
  */
 function rangeOf(least, most, low) {
   const [from, to] = [Math.min(least ?? 0, low ?? Infinity), most ?? 1];
-  const room = Math.max((to - from) * 0.08, Math.max(Math.abs(from), Math.abs(to)) * 0.02, 1e-3);
-  return [low !== undefined && from >= low ? low : from - room, to + room];
+  const padding = Math.max((to - from) * 0.08, Math.max(Math.abs(from), Math.abs(to)) * 0.02, 1e-3);
+  return [low !== undefined && from >= low ? low : from - padding, to + padding];
 }
 
 /** Turns off the library's own mouse handling. The page handles mouse, pen and finger by the same pointer events. */

@@ -1,5 +1,5 @@
 import { chartFooter, csvTime } from "./chart.js";
-import { clockText, lasting, timeOf, wireText } from "../kit/format.js";
+import { clockText, durationText, timeOf, wireText } from "../kit/format.js";
 import { t } from "../texts/texts.js";
 
 /** @typedef {import("./strip.js").Stage} Stage */
@@ -28,7 +28,7 @@ export function stagesFooter(stages, { name, title, tz }) {
         clockText(start, tz),
         clockText(end, tz),
         wireText(mode),
-        lasting(end - start),
+        durationText(end - start),
       ]),
     }),
     csv: () => ({

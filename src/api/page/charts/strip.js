@@ -1,5 +1,5 @@
 import { chip, el } from "../kit/dom.js";
-import { wireText, lasting, modeOf, clockText } from "../kit/format.js";
+import { wireText, durationText, modeOf, clockText } from "../kit/format.js";
 import { axisHour, hourTicks } from "./measured.js";
 import { t } from "../texts/texts.js";
 
@@ -27,7 +27,7 @@ export function strip({ stages, start, end, now, tz, label, slim = false, cycles
   const marks = cycles.filter((at) => at > start && at <= end);
   const parts = shown.map((stage) => {
     const mode = modeOf(stage.mode);
-    const title = `${wireText(stage.mode)} ${clockText(stage.start, tz)}–${clockText(stage.end, tz)}, ${lasting(stage.end - stage.start)}`;
+    const title = `${wireText(stage.mode)} ${clockText(stage.start, tz)}–${clockText(stage.end, tz)}, ${durationText(stage.end - stage.start)}`;
     const style = { ...place(stage, 0.0005), "--mode": `var(--${mode})` };
     return el("i", { className: `seg ${lookOf(mode)}`, "data-mode": mode, title, style });
   });
@@ -105,7 +105,7 @@ function toldStages(stages) {
   return [...sumsOf(stages)]
     .sort(([, a], [, b]) => b - a)
     .slice(0, 5)
-    .map(([mode, ms]) => `${wireText(mode)} ${lasting(ms)}`)
+    .map(([mode, ms]) => `${wireText(mode)} ${durationText(ms)}`)
     .join(", ");
 }
 

@@ -57,9 +57,9 @@ export function redraw(parent, from, draw) {
   // Waits until an open help text is closed; the call after that redraws.
   if (drawn.get(parent) === key || parent.querySelector(":popover-open") !== null) return;
   drawn.set(parent, key);
-  const put = keep(parent);
+  const restoreFocus = keep(parent);
   parent.replaceChildren(...present(draw()));
-  put();
+  restoreFocus();
 }
 
 /** Makes the next `redraw` of an element draw even if its data is unchanged. @param {Element} parent */
@@ -102,11 +102,11 @@ export function card(title, properties = {}, ...children) {
 
 /**
  * Draws a note on a problem: first the advice, which people at a booth need first, then the reason.
- * @param {string} look @param {{ reason: string, advice: string }} trouble
+ * @param {string} level @param {{ reason: string, advice: string }} trouble
  */
-export function troubleNote(look, { reason, advice }) {
+export function troubleNote(level, { reason, advice }) {
   const why = reason !== "" && el("p", { className: advice === "" ? "" : "why" }, sentence(reason));
-  return el("div", { className: `note ${look}` }, advice !== "" && el("p", {}, sentence(advice)), why);
+  return el("div", { className: `note ${level}` }, advice !== "" && el("p", {}, sentence(advice)), why);
 }
 
 /**

@@ -36,7 +36,7 @@ export function wireText(wire) {
 const DAYS_WITH_HOURS = 14;
 
 /** Returns a duration as people say it. @param {number} ms */
-export function lasting(ms) {
+export function durationText(ms) {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 60) return t("unit.s", { s: seconds });
   const minutes = Math.floor(seconds / 60);
@@ -90,7 +90,9 @@ export function hoursText(minutes) {
 /** Formats a duration in minutes. A duration below a minute is shown in seconds. @param {number} minutes */
 export function minutesText(minutes) {
   if (minutes === 0) return t("unit.min", { m: 0 });
-  return minutes > 0 && minutes < 1 ? lasting(Math.round(minutes * 60) * 1000) : lasting(Math.round(minutes) * 60_000);
+  return minutes > 0 && minutes < 1
+    ? durationText(Math.round(minutes * 60) * 1000)
+    : durationText(Math.round(minutes) * 60_000);
 }
 
 /**

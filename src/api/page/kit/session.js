@@ -66,15 +66,15 @@ async function ask(text) {
 /**
  * Runs an action that needs a session. If no session is open, asks for the PIN once and runs the action again.
  * @template T
- * @param {() => Promise<T>} act
+ * @param {() => Promise<T>} action
  * @returns {Promise<T>}
  */
-export async function withSession(act) {
+export async function withSession(action) {
   try {
-    return await act();
+    return await action();
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
     if (!(await signIn(t("session.text")))) throw new ApiError(t("error.cancelled"), 401);
-    return act();
+    return action();
   }
 }

@@ -1,7 +1,7 @@
 import { ApiError, get, send } from "../kit/api.js";
 import { t } from "../texts/texts.js";
 import { buttonRow, el, errorText, field, pushButton, redraw, sentence } from "../kit/dom.js";
-import { lasting } from "../kit/format.js";
+import { durationText } from "../kit/format.js";
 import { plcStep } from "./find.js";
 import { programStep } from "./program.js";
 import { withSession } from "../kit/session.js";
@@ -72,7 +72,7 @@ export function beginCard(context) {
     node.hidden = false;
     title.textContent = t(lacks.length > 0 || step !== "" ? "begin.title" : "begin.more");
     drawSteps(list, step, draft);
-    const left = trial === null ? "" : lasting(Math.ceil(trial.left_ms / 1000) * 1000);
+    const left = trial === null ? "" : durationText(Math.ceil(trial.left_ms / 1000) * 1000);
     const key = [step, step === "" ? status : draft, left, status.taken_back, status.service];
     redraw(body, key, () => {
       open?.close();

@@ -11,7 +11,7 @@ import {
   sentence,
   troubleNote,
 } from "../kit/dom.js";
-import { lasting, secondsText, versionsOf } from "../kit/format.js";
+import { durationText, secondsText, versionsOf } from "../kit/format.js";
 import { forgetScanned, scannedSerial } from "./scanned.js";
 import { withSession } from "../kit/session.js";
 import { stepList } from "./steps.js";
@@ -91,7 +91,7 @@ function isToConfirm({ provisioning: { state, possible_at } }) {
 function countdown({ provisioning: { possible_at }, tz }, at) {
   if (possible_at === undefined) return "";
   const left = Math.max(0, Math.ceil((possible_at - at) / 1000) * 1000);
-  return t("setup.possible", { at: secondsText(possible_at, tz), left: lasting(left) });
+  return t("setup.possible", { at: secondsText(possible_at, tz), left: durationText(left) });
 }
 
 /**

@@ -1,7 +1,7 @@
 import { beginCard } from "./begin.js";
 import { bindingCard } from "./binding.js";
 import { card, el, pushButton, redraw, table } from "../kit/dom.js";
-import { lasting, secondsText, valueText, versionsOf, whenText } from "../kit/format.js";
+import { durationText, secondsText, valueText, versionsOf, whenText } from "../kit/format.js";
 import { linkCard, linkKey } from "../views/now.js";
 import { networkCard } from "./network.js";
 import { pinButton } from "../kit/session.js";
@@ -79,7 +79,7 @@ function tagTable(readings) {
             { className: `badge ${quality === "good" ? "good" : quality === "bad" ? "bad" : "warn"}` },
             reason === "" ? t(`quality.${quality}`) : `${t(`quality.${quality}`)}: ${whyText(reason)}`,
           ),
-      age_ms === null ? "–" : lasting(age_ms),
+      age_ms === null ? "–" : durationText(age_ms),
     ]),
   );
   // Shows quality and age below the value on a phone, where four columns would have to be scrolled sideways.

@@ -1,7 +1,7 @@
 import { send } from "../kit/api.js";
 import { t } from "../texts/texts.js";
 import { buttonRow, el, field, pushButton } from "../kit/dom.js";
-import { lasting } from "../kit/format.js";
+import { durationText } from "../kit/format.js";
 
 /** @typedef {import("./begin.js").Step} Step */
 
@@ -75,7 +75,7 @@ export function freeName({ booths }) {
 /** Draws the step in which a person keeps or undoes a configuration that is on trial. @param {Step} step */
 export function trialStep({ status, run }) {
   const { booth, left_ms } = status.trial;
-  const time = lasting(Math.ceil(left_ms / 1000) * 1000);
+  const time = durationText(Math.ceil(left_ms / 1000) * 1000);
   /** @param {boolean} keep */
   const settle = (keep) => () => void run(() => send("/setup/settle", { keep }));
   return [

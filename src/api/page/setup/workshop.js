@@ -2,6 +2,7 @@ import { get, saveBlob, send } from "../kit/api.js";
 import { t } from "../texts/texts.js";
 import { buttonRow, el, errorText, field, pushButton, redraw } from "../kit/dom.js";
 import { withSession } from "../kit/session.js";
+import { importList } from "./import-list.js";
 import { talkPanel } from "./workshop-talk.js";
 
 /** @typedef {import("../main.js").Context} Context */
@@ -114,7 +115,7 @@ function steps({ name, tags, missing }, { context, bench }) {
   return [
     el("p", { className: isReady ? "note good" : "note" }, how),
     isReady && buttonRow(pushButton(t("workshop.use", { name }), take, { className: "main" })),
-    ...tagSteps(run),
+    ...tagSteps(run, bench.failed),
     ...learnSteps(run),
     section("test", [input("for", { value: "10s", maxLength: 10 })], (values) => run({ action: "test", ...values })),
     buttonRow(pushButton(t("workshop.export"), () => void save())),
@@ -123,29 +124,18 @@ function steps({ name, tags, missing }, { context, bench }) {
 
 /**
  * Draws the forms that add tags to a profile: a single tag, or the tags of a file.
- * @param {(wish: Readonly<Record<string, string>>) => Promise<any>} run
+ * @param {(wish: Readonly<Record<string, string>>) => Promise<any>} run @param {(error: unknown) => void} failed shows an error
  */
-function tagSteps(run) {
+function tagSteps(run, failed) {
   const add = [
     input("tag", { name: "what", required: true, maxLength: 60 }),
     input("at", { required: true, maxLength: 300 }),
     input("expect", { maxLength: 100 }),
     input("with", { maxLength: 500 }),
   ];
-  const file = el("input", {
-    id: "workshop-file",
-    name: "file",
-    type: "file",
-    accept: ".csv,.txt,.tsv",
-    required: true,
-  });
-  const list = el("div", {}, el("label", { for: "workshop-file" }, t("workshop.file")), file);
   return [
     section("add", add, (values) => run({ action: "add", ...values })),
-    section("list", [list], async (_, form) => {
-      await sendList(form);
-      await run({ action: "import" });
-    }),
+    importList(run, failed),
     section("browse", [input("part", { name: "what", maxLength: 200 })], (values) =>
       run({ action: "browse", ...values }),
     ),
@@ -177,7 +167,7 @@ function input(name, more) {
 /**
  * Draws a step of the workshop, closed at first.
  * @param {string} name prefix for the keys of the step's texts: title, text and yes @param {readonly HTMLElement[]} fields @param {(values:
- * Record<string, string>, form: HTMLFormElement) => Promise<unknown>} act receives the submitted values
+ * Record<string, string>) => Promise<unknown>} act receives the submitted values
  */
 function section(name, fields, act) {
   const [title, text, yes] = ["", "Text", "Yes"].map((part) => t(`workshop.${name}${part}`));
@@ -189,7 +179,7 @@ function section(name, fields, act) {
         onsubmit: (/** @type {Event} */ event) => {
           event.preventDefault();
           const given = [...new FormData(form)].map(([key, value]) => [key, String(value).trim()]);
-          void act(Object.fromEntries(given.filter(([key, value]) => key !== "file" && value !== "")), form);
+          void act(Object.fromEntries(given.filter(([, value]) => value !== "")));
         },
       },
       el("p", { className: "soft" }, text),
@@ -203,31 +193,6 @@ function section(name, fields, act) {
     one.id = `${one.id}-${name}`;
   }
   return el("details", {}, el("summary", {}, title), form);
-}
-
-/**
- * Sends the chosen register list as text. Reads UTF-8, UTF-16 with a byte order mark, or else Latin-1, because export tools differ.
- * @param {HTMLFormElement} form
- */
-async function sendList(form) {
-  const input = /** @type {HTMLInputElement | null} */ (form.querySelector("input[type=file]"));
-  const [file] = input?.files ?? [];
-  if (file === undefined) return;
-  await withSession(async () =>
-    send("/workshop/list", { name: file.name, text: textOf(new Uint8Array(await file.arrayBuffer())) }, "PUT"),
-  );
-}
-
-/** Decodes a text file: UTF-16 with a byte order mark, UTF-8, or else Windows-1252. @param {Uint8Array} bytes */
-function textOf(bytes) {
-  const [first, second] = bytes;
-  if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
-  if (first === 0xfe && second === 0xff) return new TextDecoder("utf-16be").decode(bytes);
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return new TextDecoder("windows-1252").decode(bytes);
-  }
 }
 
 /**

@@ -143,16 +143,16 @@ function sinceMonday(at, tz) {
 
 /**
  * Draws the buttons that choose the length of the span, and the span before or after.
- * @param {(change: (choice: Choice) => Partial<Choice>) => void} act
+ * @param {(change: (choice: Choice) => Partial<Choice>) => void} onChoose
  */
-function spanButtons(act) {
+function spanButtons(onChoose) {
   const spans = /** @type {const} */ (["day", "week", "quarter"]).map((span) => ({
     span,
-    button: pushButton(t(`days.${span}`), () => act(() => ({ span, back: 0 }))),
+    button: pushButton(t(`days.${span}`), () => onChoose(() => ({ span, back: 0 }))),
   }));
-  const before = pushButton(`‹ ${t("days.before")}`, () => act(({ back }) => ({ back: back + 1 })));
+  const before = pushButton(`‹ ${t("days.before")}`, () => onChoose(({ back }) => ({ back: back + 1 })));
   const after = /** @type {HTMLButtonElement} */ (
-    pushButton(`${t("days.after")} ›`, () => act(({ back }) => ({ back: Math.max(0, back - 1) })))
+    pushButton(`${t("days.after")} ›`, () => onChoose(({ back }) => ({ back: Math.max(0, back - 1) })))
   );
   return {
     node: el(

@@ -22,7 +22,7 @@ const HEIGHT = 150;
  * pressure: { tag: string, unit: string, limit: number | null, days: { start: number, end: number, max: number | null }[] } | null }}
  * FilterUse
  */
-/** @typedef {{ name: string, booth: string, tz: string, now: number, start: number }} Around */
+/** The booth and the period of a filter chart. @typedef {{ name: string, booth: string, tz: string, now: number, start: number }} Around */
 
 /** Returns day and month without the year. @param {number} at @param {string} tz */
 function dateText(at, tz) {

@@ -2,7 +2,7 @@ import { get, send } from "../kit/api.js";
 import { loader } from "../charts/chart.js";
 import { askUser, card, el, errorText, field, pushButton, redraw, table } from "../kit/dom.js";
 import { filterCharts, forecastText } from "./filter-charts.js";
-import { dayStart, hoursText, lasting, number, timeOf, whenText } from "../kit/format.js";
+import { dayStart, hoursText, durationText, number, timeOf, whenText } from "../kit/format.js";
 import { withSession } from "../kit/session.js";
 import { t } from "../texts/texts.js";
 
@@ -67,7 +67,7 @@ export function filtersView(context) {
       filter,
       Math.round(minutes ?? -1),
       Math.round(percent ?? -1),
-      filter.overuse_since === null ? 0 : lasting(time - filter.overuse_since),
+      filter.overuse_since === null ? 0 : durationText(time - filter.overuse_since),
     ]);
     redraw(gauges, [key, services?.lives, services?.entered, found], () =>
       filters.length === 0
@@ -171,8 +171,8 @@ function changeEntries(context, onEntry) {
 function gauge(type, { minutes, limit_minutes, percent, overuse_since, assumed }, around) {
   const { time, tz, installed, entered, use, chart, onChanged } = around;
   const name = t(`filter.${type}`);
-  const look = overuse_since !== null ? "bad" : percent !== null && percent >= WARN_PERCENT ? "warn" : "good";
-  const words = { bad: t("filters.over"), warn: t("filters.warning"), good: t("filters.ok") }[look];
+  const level = overuse_since !== null ? "bad" : percent !== null && percent >= WARN_PERCENT ? "warn" : "good";
+  const words = { bad: t("filters.over"), warn: t("filters.warning"), good: t("filters.ok") }[level];
   const used =
     minutes === null
       ? t("filters.unknownUse")
@@ -187,12 +187,12 @@ function gauge(type, { minutes, limit_minutes, percent, overuse_since, assumed }
       "div",
       { className: "row" },
       el("span", { className: "percent" }, percent === null ? "–" : `${number(percent)} %`),
-      el("span", { className: `badge ${look}` }, words),
+      el("span", { className: `badge ${level}` }, words),
     ),
     el(
       "div",
       {
-        className: `gauge ${look}`,
+        className: `gauge ${level}`,
         role: "meter",
         "aria-label": `${name}: ${used}`,
         "aria-valuemin": 0,
@@ -208,7 +208,7 @@ function gauge(type, { minutes, limit_minutes, percent, overuse_since, assumed }
       el(
         "div",
         { className: "note bad" },
-        t("filters.overuse", { at: whenText(overuse_since, tz, time), time: lasting(time - overuse_since) }),
+        t("filters.overuse", { at: whenText(overuse_since, tz, time), time: durationText(time - overuse_since) }),
       ),
     installed !== undefined &&
       el(

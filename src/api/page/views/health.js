@@ -1,6 +1,6 @@
 import { download, get, send } from "../kit/api.js";
 import { buttonRow, card, el, errorText, field, figure, pushButton, redraw, sentence, table } from "../kit/dom.js";
-import { bytes, lasting, secondsText, timeOf, versionsOf, whenText } from "../kit/format.js";
+import { bytes, durationText, secondsText, timeOf, versionsOf, whenText } from "../kit/format.js";
 import { pinButton, withSession } from "../kit/session.js";
 import { t } from "../texts/texts.js";
 
@@ -32,7 +32,7 @@ export function healthView(context) {
     helpCard(said),
   );
   /** @type {{ incidents: any[], lines: any[] | null } | null} */
-  let told = null;
+  let shown = null;
   let asked = -Infinity;
   const refresh = async () => {
     if (performance.now() - asked < AGAIN_MS) return;
@@ -43,16 +43,16 @@ export function healthView(context) {
       context.needsPin() ? null : get("/log").catch(() => null),
     ]).catch(() => null);
     if (answers === null) return;
-    told = { incidents: answers[0].data, lines: answers[1]?.lines ?? null };
+    shown = { incidents: answers[0].data, lines: answers[1]?.lines ?? null };
     update();
   };
   const update = () => {
     const booth = context.booth();
     const status = context.status();
-    redraw(incidents, told?.incidents, () => [incidentTable(told?.incidents ?? [], booth)]);
+    redraw(incidents, shown?.incidents, () => [incidentTable(shown?.incidents ?? [], booth)]);
     const clockLines = clockTexts(status);
     redraw(clock, clockLines, () =>
-      clockLines.map(([look, text]) => el("p", {}, el("span", { className: `badge ${look}` }, text))),
+      clockLines.map(([level, text]) => el("p", {}, el("span", { className: `badge ${level}` }, text))),
     );
     const storeLines = storeTexts(booth, status);
     redraw(store, storeLines, () => [storeBar(booth.log.storage), ...storeLines.map((text) => el("p", {}, text))]);
@@ -60,16 +60,18 @@ export function healthView(context) {
     toldCard.hidden = status.notices.length + status.outputs.length === 0;
     const toldLines = toldTexts(status);
     redraw(told_to, toldLines, () =>
-      toldLines.map(([look, name, text]) => el("p", {}, el("span", { className: `badge ${look}` }, name), ` ${text}`)),
+      toldLines.map(([level, name, text]) =>
+        el("p", {}, el("span", { className: `badge ${level}` }, name), ` ${text}`),
+      ),
     );
     const { agent_version, gateway_id, certificates } = status;
-    const up_for = lasting(status.at - status.started_at);
+    const up_for = durationText(status.at - status.started_at);
     redraw(versions, [agent_version, gateway_id, up_for, versionsOf(booth.now), certificates], () =>
       versionFigures(status, booth),
     );
     // Asks again at once if the person has signed in since the last request.
-    if (!context.needsPin() && told?.lines === null) asked = -Infinity;
-    const lines = context.needsPin() ? null : (told?.lines ?? []);
+    if (!context.needsPin() && shown?.lines === null) asked = -Infinity;
+    const lines = context.needsPin() ? null : (shown?.lines ?? []);
     redraw(log, [lines], () => [lines === null ? pinButton() : logText(lines, booth.tz)]);
     void refresh();
   };
@@ -113,7 +115,7 @@ function clockTexts({ clock, booths }) {
     ? [["good", t("health.synced")]]
     : [
         ["good", t("health.synced")],
-        ["warn", t("health.offset", { time: lasting(off) })],
+        ["warn", t("health.offset", { time: durationText(off) })],
       ];
 }
 
@@ -125,13 +127,15 @@ function toldTexts({ outputs, notices, at }) {
     ...outputs.map(({ name, link, booths, pushed }) => {
       const count = booths.reduce((sum, one) => sum + one.waiting, 0);
       const passed = booths.flatMap((one) => one.passed_over).length;
-      const up = t("health.outputUp", { time: lasting(at - link.since), count: pushed?.waiting ?? count });
+      const up = t("health.outputUp", { time: durationText(at - link.since), count: pushed?.waiting ?? count });
       const text = [link.kind === "up" ? up : down(link), passed > 0 && t("health.outputPassed", { count: passed })];
       return /** @type {const} */ ([link.kind === "up" ? "good" : "bad", name, text.filter(Boolean).join(" ")]);
     }),
     ...notices.map(({ name, link, last, waiting }) => {
       const newest =
-        last === null ? t("health.toldNone") : t("health.toldLast", { what: last.what, time: lasting(at - last.at) });
+        last === null
+          ? t("health.toldNone")
+          : t("health.toldLast", { what: last.what, time: durationText(at - last.at) });
       const waits = waiting === 0 ? [] : [t("health.toldWaits", { count: waiting })];
       const state = link.kind === "up" ? [] : [down(link)];
       return /** @type {const} */ ([link.kind === "up" ? "good" : "bad", name, [...state, ...waits, newest].join(" ")]);
@@ -149,9 +153,9 @@ function storeTexts({ log }, { at, loss_window_ms }) {
     ...(storage === null ? [] : [t("health.used", { used: bytes(storage.used_bytes), max: bytes(storage.max_bytes) })]),
     ...(storage?.hours_to_full === null || storage === null
       ? []
-      : [t("health.toFull", { time: lasting(storage.hours_to_full * 3_600_000) })]),
-    ...(log.last_commit_at === null ? [] : [t("health.lastCommit", { time: lasting(at - log.last_commit_at) })]),
-    t("health.loss", { time: lasting(loss_window_ms) }),
+      : [t("health.toFull", { time: durationText(storage.hours_to_full * 3_600_000) })]),
+    ...(log.last_commit_at === null ? [] : [t("health.lastCommit", { time: durationText(at - log.last_commit_at) })]),
+    t("health.loss", { time: durationText(loss_window_ms) }),
     ...(log.missing === null ? [] : [t("health.missing", { reason: log.missing })]),
     ...(storage?.health.low ? [t("health.lowDisk")] : []),
     ...(storage !== null && storage.health.damaged_files.length > 0
@@ -218,7 +222,7 @@ function versionFigures(status, { now }) {
   const { program, firmware } = versionsOf(now);
   return [
     figure(t("health.agent"), status.agent_version),
-    figure(t("health.running"), lasting(status.at - status.started_at)),
+    figure(t("health.running"), durationText(status.at - status.started_at)),
     figure(t("health.firmware"), firmware ?? "–"),
     figure(t("health.program"), program ?? "–"),
     el("div", { className: "wide" }, el("dt", {}, t("health.gateway")), el("dd", {}, status.gateway_id)),
@@ -249,9 +253,9 @@ function logText(lines, tz) {
 
 /** @param {HTMLElement} said */
 function helpCard(said) {
-  /** @param {() => Promise<string>} act */
-  const tell = (act) => {
-    void act().then(
+  /** @param {() => Promise<string>} action */
+  const tell = (action) => {
+    void action().then(
       (text) => said.replaceChildren(text),
       (error) => said.replaceChildren(errorText(error)),
     );

@@ -1,7 +1,7 @@
 import { get } from "../kit/api.js";
 import { boothsCard } from "./booths.js";
 import { card, el, figure, redraw, sentence, troubleNote } from "../kit/dom.js";
-import { lasting, measured, minutesText, number, unitText, whenText } from "../kit/format.js";
+import { durationText, measured, minutesText, number, unitText, whenText } from "../kit/format.js";
 import { explained } from "../kit/help.js";
 import { measuredOf } from "../charts/measured.js";
 import { pinButton } from "../kit/session.js";
@@ -112,7 +112,7 @@ function measuredCard(context, day) {
     const shown = measuredOf(context.readings());
     const isRead = context.booth().plc.kind !== "down";
     const needsPin = context.needsPin();
-    const key = shown.map(({ age_ms, ...rest }) => (isRead ? rest : [rest, lasting(age_ms ?? 0)]));
+    const key = shown.map(({ age_ms, ...rest }) => (isRead ? rest : [rest, durationText(age_ms ?? 0)]));
     redraw(figures, [isRead, needsPin, day.trends(), key], () =>
       needsPin
         ? [el("div", {}, el("dd", {}, pinButton()))]
@@ -134,8 +134,8 @@ export function isUnbound({ booths }) {
 function sinceText({ now, plc, time, tz }) {
   if (now === null || now.since === null) return t("now.neverRead");
   if (now.mode === "no_data" && now.last_good_at !== null)
-    return t(plc.kind === "down" ? "now.gap" : "now.unknown", { time: lasting(time - now.last_good_at) });
-  return t("now.since", { time: lasting(time - now.since), at: whenText(now.since, tz, time) });
+    return t(plc.kind === "down" ? "now.gap" : "now.unknown", { time: durationText(time - now.last_good_at) });
+  return t("now.since", { time: durationText(time - now.since), at: whenText(now.since, tz, time) });
 }
 
 /**
@@ -148,6 +148,7 @@ function notesOf(status, { log }) {
     ...(status.clock.synced || isUnbound(status) ? [] : [t("note.clock")]),
     ...(log.trouble === "" ? [] : [t("note.store", { reason: log.trouble })]),
     ...(log.forked === null ? [] : [`${sentence(log.forked.reason)}. ${sentence(log.forked.advice)}.`]),
+    ...(log.lacking === null ? [] : [`${sentence(log.lacking.reason)}.`]),
     ...status.disabled.map(
       ({ advice, booth, reason }) => `${t("note.disabled", { booth, reason })}. ${sentence(advice)}.`,
     ),
@@ -207,7 +208,9 @@ function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead, 
   const isKnown = value !== null && quality !== "bad";
   if (isKnown && isRead) return figure(label, known.number, " ", el("small", {}, known.unit), spark);
   const last =
-    isKnown && age_ms !== null ? t("now.last", { value: `${known.number} ${known.unit}`, time: lasting(age_ms) }) : "";
+    isKnown && age_ms !== null
+      ? t("now.last", { value: `${known.number} ${known.unit}`, time: durationText(age_ms) })
+      : "";
   const why = isKnown
     ? "–"
     : quality === null
@@ -225,7 +228,7 @@ function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead, 
 }
 
 /**
- * Returns a key that changes when the shown state of a link does. Its times are rounded, so they change it once a minute.
+ * Returns a key that changes when the shown state of the link changes. The key contains rounded times, so it also changes once a minute.
  * @param {import("../main.js").Link} link @param {number} at
  */
 export function linkKey(link, at) {
@@ -233,8 +236,8 @@ export function linkKey(link, at) {
     link.kind,
     link.since,
     ...(link.kind === "up" ? [] : [link.reason, link.advice]),
-    lasting(at - link.since),
-    link.kind === "down" && link.next_try_at !== null ? lasting(link.next_try_at - at) : "",
+    durationText(at - link.since),
+    link.kind === "down" && link.next_try_at !== null ? durationText(link.next_try_at - at) : "",
   ];
 }
 
@@ -245,7 +248,7 @@ const LOOKS = /** @type {const} */ ({ up: "good", degraded: "warn", down: "bad" 
  * @param {string} title @param {import("../main.js").Link} link @param {{ where: string, at: number, tz: string, notes?: readonly string[] | undefined }} around
  */
 export function linkCard(title, link, { where, at, tz, notes = [] }) {
-  const look = LOOKS[link.kind];
+  const style = LOOKS[link.kind];
   const left = link.kind === "down" && link.next_try_at !== null ? link.next_try_at - at : null;
   return card(
     title,
@@ -253,17 +256,17 @@ export function linkCard(title, link, { where, at, tz, notes = [] }) {
     el(
       "div",
       { className: "row" },
-      el("span", { className: `badge ${look}` }, t(`link.${link.kind}`)),
+      el("span", { className: `badge ${style}` }, t(`link.${link.kind}`)),
       el("span", { className: "soft small" }, where),
     ),
     el(
       "p",
       { className: "soft" },
-      t("link.since", { at: whenText(link.since, tz, at), time: lasting(at - link.since) }),
+      t("link.since", { at: whenText(link.since, tz, at), time: durationText(at - link.since) }),
     ),
     link.kind !== "up" && troubleNote(link.kind === "down" ? "bad" : "", link),
     left !== null &&
-      el("p", { className: "soft small" }, left > 0 ? t("link.next", { time: lasting(left) }) : t("link.soon")),
+      el("p", { className: "soft small" }, left > 0 ? t("link.next", { time: durationText(left) }) : t("link.soon")),
     ...notes.map((note) => el("p", { className: "soft small" }, note)),
   );
 }
@@ -282,6 +285,6 @@ function backlogTexts({ log, provisioning }, { service }) {
       ? t("backlog.none")
       : t(service.kind === "up" && provisioning.delivery !== "unknown" ? "backlog.going" : "backlog.some", { count }),
     ...(provisioning.delivery === "broker" ? [t("backlog.broker")] : []),
-    ...(hours === null ? [] : [t("backlog.full", { time: lasting(hours * 3_600_000) })]),
+    ...(hours === null ? [] : [t("backlog.full", { time: durationText(hours * 3_600_000) })]),
   ];
 }

@@ -135,7 +135,7 @@ const APPROXIMATE = new Set(["cycle_count", "gas_usage", "kwh_usage"]);
 function figureCard(periods, [text, field, digits, unit], around) {
   const title = unit === "" ? t(text) : `${t(text)}, ${shownUnit(unit)}`;
   /** Formats a figure without decimals from 100 on, because the space above a column is small. @param {number | null} value */
-  const told = (value) =>
+  const numberText = (value) =>
     value === null ? "–" : measured(value, unit, value > 0 && inUnits(value, unit).value < 100 ? digits : 0).number;
   /** Marks an approximate figure: the period cuts an hour whose readings were deleted from the log. @param {Period} period */
   const about = ({ approximate }) => (approximate === true && APPROXIMATE.has(field) ? "≈ " : "");
@@ -147,11 +147,11 @@ function figureCard(periods, [text, field, digits, unit], around) {
       max: field === "utilization_pct" ? 100 : Math.max(...periods.map((period) => period[field] ?? 0), 0),
       bars: periods.map((period) => ({
         ...columnOf(period, around),
-        top: unseen(period) ? "" : about(period) + told(period[field]),
+        top: unseen(period) ? "" : about(period) + numberText(period[field]),
         parts: [
           {
             value: period[field] ?? 0,
-            title: `${nameOf(period, around)}: ${about(period)}${told(period[field])} ${shownUnit(unit)}`.trim(),
+            title: `${nameOf(period, around)}: ${about(period)}${numberText(period[field])} ${shownUnit(unit)}`.trim(),
           },
         ],
       })),
@@ -161,7 +161,7 @@ function figureCard(periods, [text, field, digits, unit], around) {
       title,
       shown: () => ({
         heads: [t(`chart.${around.unit}`), title],
-        rows: periods.map((period) => [nameOf(period, around), about(period) + told(period[field])]),
+        rows: periods.map((period) => [nameOf(period, around), about(period) + numberText(period[field])]),
       }),
       csv: () => ({
         heads: ["start", "end", field],

@@ -65,7 +65,7 @@ async function recorded(): Promise<{ readonly text: string; readonly failures: n
   return { text: lines.map((line) => JSON.stringify(line)).join("\n"), failures: counts.failures };
 }
 
-it("a recorded session that is replayed as a PLC produces the same stages and cycles as the original PLC", async () => {
+it("a replay of a recorded PLC session gives the same stages and cycles as the original PLC", async () => {
   const first = jumpingClock(START);
   const plc = await original(first);
   const truth = await derivedFrom(plc.port, first, FOR_MS);

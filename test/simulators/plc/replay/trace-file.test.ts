@@ -59,7 +59,7 @@ describe("a PLC recording", () => {
   const { image } = recorded;
   const holding = (address: number, count: number) => ({ table: "holding" as const, address, count });
 
-  it("returns each register's last read value, also when the registers are requested in another block", () => {
+  it("returns each register's last read value, even if the registers are requested in another block", () => {
     expect(image.read(holding(0, 2), 0)).toEqual([10, 11]);
     expect(image.read(holding(0, 2), 1999)).toEqual([10, 11]);
     expect(image.read(holding(0, 1), 2000)).toEqual([12]);
@@ -68,7 +68,7 @@ describe("a PLC recording", () => {
     expect(image.read(holding(1, 2), 2000)).toBeNull();
   });
 
-  it("rejects a block that the recorded PLC rejected, and no other block", () => {
+  it("rejects only blocks that the recorded PLC rejected", () => {
     expect(image.refuses?.(holding(10, 4), 2000)).toBe(2);
     expect(image.refuses?.(holding(0, 2), 2000)).toBeNull();
     expect(image.refuses?.(holding(10, 3), 2000)).toBeNull();
@@ -88,7 +88,7 @@ describe("a PLC recording", () => {
     expect([1500, 2000].map((at) => recorded.delayAt(at))).toEqual([10, 20]);
   });
 
-  it("lasts until its last line if it has no end line", () => {
+  it("without an end line lasts until its last line", () => {
     expect(traceOf(answer(1000, "010300000002", "010304000a000b")).length_ms).toBe(1000);
     expect(trace.length_ms).toBe(9000);
   });
