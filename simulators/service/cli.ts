@@ -33,6 +33,7 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
   --store URL      store all data in this PostgreSQL database (postgres://...) instead of the folder's SQLite file
   --role R         all (default): the whole service in this process; http, ingest, figures: only this part, any number of processes, needs --store
   --gateways-to URL  broker URL to send to gateways instead of --broker, e.g. of a load balancer or an external name; repeatable
+  --broker-auth-port N  with role http or all: port for RabbitMQ's HTTP backend, /broker/user, vhost, resource, topic (default: none)
   --keep-days N    with --store: delete older records (default: keep all)
   --public-url URL address under which people reach the service, for links in mails (https://...)
   --smtp URL       send mails by this server: smtp://user@host:587 (STARTTLS) or smtps://user@host, with the password in $SMTP_PASSWORD
@@ -56,6 +57,7 @@ const OPTIONS = {
   "public-url": { type: "string" },
   smtp: { type: "string" },
   "mail-from": { type: "string" },
+  "broker-auth-port": { type: "string" },
   "trust-proxy": { type: "string", multiple: true },
   host: { type: "string", default: "127.0.0.1" },
   "vitals-port": { type: "string", default: "0" },
@@ -80,6 +82,7 @@ const USED_BY: Readonly<Record<string, readonly (Role | "all")[]>> = {
   "public-url": ["all", "http", "figures"],
   smtp: ["all", "figures"],
   "mail-from": ["all", "figures"],
+  "broker-auth-port": ["all", "http"],
   "trust-proxy": ["all", "http"],
   host: ROLES,
   "vitals-port": ROLES,
@@ -113,7 +116,10 @@ function checked(argv: readonly string[]): Values {
       throw new Error(`--${name} needs --serial, because a key belongs to the site of that booth`);
   }
   if (values.seed !== undefined && values.seed !== "demo") throw new Error(`there is no seed "${values.seed}"`);
-  for (const name of ["port", "mqtt-port", "admin-port", "vitals-port"] as const) checkPort(name, values[name]);
+  for (const name of ["port", "mqtt-port", "admin-port", "vitals-port", "broker-auth-port"] as const)
+    checkPort(name, values[name]);
+  if (values["broker-auth-port"] !== undefined && (process.env["BROKER_PASSWORD"] ?? "") === "")
+    throw new Error("--broker-auth-port needs $BROKER_PASSWORD: the password of the service's own user");
   for (const proxy of values["trust-proxy"] ?? []) checkNetwork(proxy);
   mailsOf(values);
   checkUrl("public-url", values["public-url"], /^https?:$/);
@@ -221,6 +227,7 @@ function roleOptions(role: Role, values: Values, io: CommandIo): RoleOptions {
     trustedProxies: values["trust-proxy"],
     port: Number(values.port),
     vitalsPort: Number(values["vitals-port"]),
+    brokerAuthPort: portOf(values["broker-auth-port"]),
   };
 }
 
@@ -236,6 +243,10 @@ async function serveRole(role: Role, values: Values, io: CommandIo): Promise<num
   await aborted(io.signal);
   await running.stop();
   return 0;
+}
+
+function portOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
 }
 
 function daysOf({ "keep-days": days }: Values): number | undefined {
@@ -281,12 +292,14 @@ async function start(values: Values, io: CommandIo): Promise<RunningService> {
   const password = process.env["BROKER_PASSWORD"];
   const broker = values.broker === undefined ? {} : { broker: { urls: values.broker, password } };
   const { store } = values;
+  const brokerAuthPort = portOf(values["broker-auth-port"]);
   const options = {
     dataDir: values.data,
     store,
     ...ports,
     ...admin,
     ...broker,
+    brokerAuthPort,
     clock,
     plain: plainOf(values),
     trustedProxies: values["trust-proxy"],

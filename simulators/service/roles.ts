@@ -7,6 +7,8 @@ import { startEvaluator } from "./events/evaluator.ts";
 import type { Service } from "./http/operation.ts";
 import { buildHttp } from "./serve.ts";
 import type { RunningBroker } from "./mqtt/deliver.ts";
+import { startHttpBackend } from "./mqtt/http-backend.ts";
+import { SERVICE_USER } from "./mqtt/users.ts";
 import { joinBrokers } from "./mqtt/external.ts";
 import type { Downlink } from "./ingest/uplink.ts";
 import { type Reports, reportsThreads } from "./reports/reports.ts";
@@ -49,6 +51,8 @@ export interface RoleOptions {
   readonly port: number;
   /** Port of /live, /ready and /metrics; 0: any free port. */
   readonly vitalsPort: number;
+  /** Port of RabbitMQ's HTTP backend, served by the HTTP role; absent: not served. */
+  readonly brokerAuthPort?: number | undefined;
   /** Retention of records, by the figures role; absent: all are kept. */
   readonly keepDays?: number | undefined;
   /** The destination of mails. Only figures processes send them. */
@@ -128,7 +132,13 @@ const START: Readonly<Record<Role, (parts: Parts) => Promise<string>>> = {
 };
 
 async function startHttp({ options, service, reports, started }: Parts): Promise<string> {
-  const { host, port, trustedProxies, log } = options;
+  const { host, port, trustedProxies, log, brokerAuthPort, brokerPassword = "" } = options;
+  if (brokerAuthPort !== undefined) {
+    const callerOf = (key: string) => reports.callerOf(key, service.now());
+    const own = { name: SERVICE_USER, password: brokerPassword };
+    const backend = await startHttpBackend({ callerOf, service: own, host, port: brokerAuthPort, log });
+    started.push(backend.stop);
+  }
   const app = buildHttp({ service, operations: OPERATIONS, reports, faults: faultPlan(), trustedProxies, log });
   started.push(() => app.close());
   await app.listen({ host, port });
