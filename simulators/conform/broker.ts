@@ -6,6 +6,8 @@ import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
 const MESSAGES = 1_000;
 /** Messages under way at once, as a gateway's backlog has at most. */
 const WINDOW = 16;
+/** Pause after each confirmed message, so that a client is back before the next disturbance. */
+const PACE_MS = 30;
 /** Messages between two disturbances. */
 const BETWEEN = 200;
 /** Time without a further message after which the others count as lost: longer than a reconnect. */
@@ -72,8 +74,9 @@ export async function measureBroker(options: BrokerOptions): Promise<BrokerRepor
   }
   const features: Record<string, boolean> = {};
   for (const [name, check] of Object.entries(FEATURES)) {
-    features[name] = await check(options.url).catch(() => false);
-    told(`${name}: ${features[name] ? "yes" : "no"}`);
+    const has = await check(options.url).catch(() => false);
+    features[name] = has;
+    told(`${name}: ${has ? "yes" : "no"}`);
   }
   return { phases, features };
 }
@@ -115,6 +118,7 @@ async function measured(url: string, { name, is_kept, disturb }: PhaseRow): Prom
       await sender.publishAsync(topic, number.toString(), { qos: 1 });
       confirmed.add(number);
       last = performance.now();
+      await sleep(PACE_MS);
     }
   };
   await Promise.all(Array.from({ length: WINDOW }, send));
@@ -179,14 +183,14 @@ async function heard(
   const topic = topicOf();
   const receiver = await connected(url);
   const arrived = new Promise<boolean>((resolve) => void receiver.once("message", () => resolve(true)));
-  let isListening = false;
+  const state = { is_listening: false };
   const listen = async (): Promise<void> => {
-    isListening = true;
+    state.is_listening = true;
     await receiver.subscribeAsync(topic, { qos: 1 });
   };
   try {
     await Promise.race([act(topic, listen), sleep(CONNECT_MS)]);
-    if (!isListening) await listen();
+    if (!state.is_listening) await listen();
     return await Promise.race([arrived, sleep(SILENCE_MS).then(() => false)]);
   } finally {
     await receiver.endAsync(true);
