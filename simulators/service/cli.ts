@@ -39,7 +39,7 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
   --smtp URL       send mails by this server: smtp://user@host:587 (STARTTLS) or smtps://user@host, with the password in $SMTP_PASSWORD
   --mail-from A    sender of mails, with --smtp
   --trust-proxy A  address or network (10.0.0.0/8) of a proxy whose X-Forwarded-For is believed; repeatable
-  --host H         listen address of a role's HTTP and vitals ports (default 127.0.0.1)
+  --host H         listen address of HTTP and of a role's vitals (default 127.0.0.1)
   --vitals-port N  port of a role's /live, /ready and /metrics (default 0: any free port)
   --clock-file F   take simulated time from a JSON file {boot, speed, monotonic_origin_ns, wall_origin_ms}
   --help           show this help`;
@@ -84,7 +84,7 @@ const USED_BY: Readonly<Record<string, readonly (Role | "all")[]>> = {
   "mail-from": ["all", "figures"],
   "broker-auth-port": ["all", "http"],
   "trust-proxy": ["all", "http"],
-  host: ROLES,
+  host: ["all", ...ROLES],
   "vitals-port": ROLES,
   "admin-port": ["all"],
   data: ["all", "http", "figures"],

@@ -29,6 +29,8 @@ interface ServiceOptions {
   readonly dataDir: string;
   /** postgres:// URL of a database that replaces the folder's. */
   readonly store?: string | undefined;
+  /** Listen address of HTTP, by default loopback. The broker and the admin port are on loopback always. */
+  readonly host?: string;
   /** 0: any free port. */
   readonly port: number;
   readonly mqttPort: number;
@@ -145,6 +147,7 @@ async function startParts(options: ServiceOptions, { db, place, started, stop }:
   started.push(startEvaluator(reports, log).stop);
   const { trustedProxies } = options;
   const url = await listen(buildHttp({ service, operations: OPERATIONS, reports, faults, trustedProxies, log }), {
+    host: options.host,
     port: options.port,
     started,
   });
@@ -159,9 +162,9 @@ async function startParts(options: ServiceOptions, { db, place, started, stop }:
 
 async function listen(
   app: FastifyInstance,
-  { port, started }: { port: number; started: (() => Promise<unknown>)[] },
+  { host = HOST, port, started }: { host?: string | undefined; port: number; started: (() => Promise<unknown>)[] },
 ): Promise<string> {
   started.push(() => app.close());
-  await app.listen({ host: HOST, port });
+  await app.listen({ host, port });
   return `http://${HOST}:${(app.server.address() as AddressInfo).port}`;
 }
