@@ -46,6 +46,7 @@ export async function claimAll(
         stream: booth.stream,
         takeOver: how.takeOver ?? false,
       });
+      await useCredential(api, gateway, booth.serial);
       booth.bind(record);
       how.done?.((done += 1));
     }
@@ -88,4 +89,19 @@ async function claimed(
     if (answer.kind !== "keep") break;
   }
   throw new Error(`booth ${serial} can't be claimed: ${render(reason)}`);
+}
+
+/** Uses a gateway's credential over HTTP, as the agent does after its claim, so that the brokers learn of it. */
+async function useCredential(
+  api: ReturnType<typeof createServiceApi>,
+  { credential }: VirtualGateway,
+  serial: string,
+): Promise<void> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    if (tries > 0) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    const answer = await api.lookUp(credential, serial);
+    if (answer.kind === "ok") return;
+    if (answer.kind !== "keep") throw new Error(`the credential for booth ${serial} is refused: ${answer.kind}`);
+  }
+  throw new Error(`the service doesn't answer to the credential for booth ${serial}`);
 }
