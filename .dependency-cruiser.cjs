@@ -140,6 +140,13 @@ module.exports = {
       from: { path: src("runtime/"), pathNot: src("runtime/commands\\.ts$") },
       to: { path: src("cli/") },
     },
+    {
+      name: "conform-not-to-service",
+      comment: "The kit tests any service, so it knows the contract's files and nothing of a service's code.",
+      severity: "error",
+      from: { path: "^simulators/conform/" },
+      to: { path: "^simulators/service/", reachable: true },
+    },
     ...STRANGERS.flatMap(([one, other]) => [between(one, other), between(other, one)]),
   ],
   allowedSeverity: "error",
@@ -183,6 +190,11 @@ module.exports = {
     {
       from: { path: "^simulators/fleet/" },
       to: { path: [...whole("domain", "contract", "delivery"), ...door("store"), src("store/log/pack\\.ts$")] },
+    },
+    // It plays a gateway by the agent's own wire and rows.
+    {
+      from: { path: "^simulators/conform/" },
+      to: { path: [...whole("domain", "contract"), src("store/log/(pack|chunk)\\.ts$")] },
     },
     { from: { path: "^simulators/" }, to: { dependencyTypes: ["core"] } },
     // It runs the gateway itself, whole, under virtual time.

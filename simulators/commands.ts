@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { loadProfile, SHIPPED_PROFILES } from "../src/config/profile.ts";
+import { conformCommand } from "./conform/cli.ts";
 import { plcCommand } from "./plc/cli.ts";
 import { replayCommand } from "./plc/replay/cli.ts";
 import { fleetCommand } from "./fleet/cli.ts";
@@ -16,6 +17,7 @@ Usage: booth-sim COMMAND [options]
   replay    a PLC that replays a session of "booth-gateway record"
   service   the Booth Monitoring Service: HTTP, MQTT, SQLite
   fleet     thousands of simulated gateways of a service
+  conform   tests a service or a broker against the contract
 
 booth-sim COMMAND --help shows a command's options.
 `;
@@ -45,6 +47,8 @@ async function run([name, ...rest]: readonly string[], io: RunningIo): Promise<n
       return serviceCommand(rest, io);
     case "fleet":
       return fleetCommand(rest, { out, err, signal });
+    case "conform":
+      return conformCommand(rest, { out, err, signal });
     case "--help":
     case "-h":
     case "help":

@@ -19,6 +19,10 @@ export interface Claiming {
   readonly url: string;
   /** A key of scope admin, which may take over a booth whose gateway was seen a moment ago. */
   readonly key: string;
+  /** Certificate of the authority of the service's and the brokers' certificates, PEM. */
+  readonly ca?: string | undefined;
+  /** Ends the claims. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -30,7 +34,8 @@ export async function claimAll(
   gateways: readonly VirtualGateway[],
   how: { readonly takeOver?: boolean; readonly done?: (count: number) => void } = {},
 ): Promise<void> {
-  const http = createHttpClient({ baseUrl: claiming.url });
+  const { ca } = claiming;
+  const http = createHttpClient({ baseUrl: claiming.url, ...(ca === undefined ? {} : { ca }) });
   const sealer = { seal: () => ({ sealed: "", mark: "" }), open: () => null };
   const own = { agentVersion: "0.0.0-fleet", hardwareId: "virtual" };
   const random = seededRandom(claiming.seed);
@@ -39,7 +44,7 @@ export async function claimAll(
   const waiting = gateways.flatMap((gateway) => gateway.booths.map((booth) => ({ gateway, booth })));
   let done = 0;
   const claimNext = async (): Promise<void> => {
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (let next = waiting.pop(); next !== undefined && !claiming.signal.aborted; next = waiting.pop()) {
       const { gateway, booth } = next;
       const record = await claimed({ ...claiming, api }, gateway, {
         serial: booth.serial,

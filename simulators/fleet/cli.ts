@@ -1,12 +1,12 @@
+import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { inTransaction } from "../service/storage/db.ts";
-import { isPostgres, openDb } from "../service/storage/open.ts";
+import { openDb } from "../service/storage/open.ts";
 import { seedSite } from "../service/accounts/seed.ts";
-import type { Account, StoreLook } from "./account.ts";
-import { fleetClock } from "./clock.ts";
-import { type FleetState, type RanFleet, runFleet, serialOf } from "./fleet.ts";
-import { lookIntoPostgres } from "./look-postgres.ts";
-import { lookIntoSqlite } from "./look-sqlite.ts";
+import { availableParallelism } from "node:os";
+import type { Account } from "./account.ts";
+import { type FleetFigures, type FleetState, serialOf } from "./fleet.ts";
+import { runFleetInThreads } from "./threads.ts";
 import type { Returned } from "./return.ts";
 import { storyOf } from "./story.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
@@ -33,6 +33,8 @@ const HELP = `booth-sim fleet: simulates gateways of a Booth Monitoring Service,
   --outage N       disconnect all gateways for this time in the middle of the run (default 0: no outage)
   --outage-pace N  outage seconds per simulated second (default 1)
   --calm           no faults except the outage
+  --threads N      threads of this process that share the gateways (default: one a core)
+  --ca FILE        certificate of the authority that signed the service's and the brokers' certificates
   --service URL    HTTP URL of the service (default http://127.0.0.1:8080); the service returns the brokers
   --key KEY        API key of scope admin at the service (default fleet-admin)
   --store WHERE    the service's database, to check the result at the end: postgres://..., or the folder of its SQLite file
@@ -50,6 +52,8 @@ const OPTIONS = {
   calm: { type: "boolean", default: false },
   service: { type: "string", default: "http://127.0.0.1:8080" },
   key: { type: "string", default: "fleet-admin" },
+  threads: { type: "string", default: availableParallelism().toString() },
+  ca: { type: "string" },
   store: { type: "string" },
   place: { type: "boolean", default: false },
   help: { type: "boolean", default: false },
@@ -63,7 +67,7 @@ function parse(argv: readonly string[]) {
 
 function numbersOf(values: Values) {
   const numberAt = (
-    name: "gateways" | "booths-per" | "speed" | "seed" | "minutes" | "outage" | "outage-pace",
+    name: "gateways" | "booths-per" | "speed" | "seed" | "minutes" | "outage" | "outage-pace" | "threads",
     least: number,
   ): number => {
     const value = Number(values[name]);
@@ -79,6 +83,8 @@ function numbersOf(values: Values) {
     length_ms: numberAt("minutes", 0.1) * MINUTE_MS,
     outage_ms: numberAt("outage", 0) * MINUTE_MS,
     outage_pace: numberAt("outage-pace", 1),
+    threads: Math.floor(numberAt("threads", 1)),
+    ca: values.ca === undefined ? undefined : readFileSync(values.ca, "utf8"),
   };
 }
 
@@ -110,18 +116,19 @@ export async function fleetCommand(argv: readonly string[], io: FleetIo): Promis
 }
 
 async function play(values: Values, numbers: ReturnType<typeof numbersOf>, io: FleetIo): Promise<number> {
-  const { gateways, booths_per, seed, speed, length_ms, outage_ms, outage_pace } = numbers;
+  const { gateways, booths_per, seed, speed, length_ms, outage_ms, outage_pace, threads, ca } = numbers;
   if (values.place && values.store !== undefined) placeFleet(values.store, gateways * booths_per, values.key);
   const told = storyOf({ seed, gateways, length_ms, outage_ms });
   const story = values.calm ? told.filter(({ kind }) => kind === "outage") : told;
-  const ran = await runFleet({
+  const ran = await runFleetInThreads(threads, {
     gateways,
     booths_per,
     seed,
     length_ms,
     story,
     outage_pace,
-    clock: fleetClock(speed),
+    speed,
+    ca,
     drain_ms: DRAIN_MS,
     url: values.service,
     key: values.key,
@@ -135,19 +142,9 @@ async function play(values: Values, numbers: ReturnType<typeof numbersOf>, io: F
     io.out("the service's database was not checked, because --store is not set");
     return 0;
   }
-  const look = await lookInto(values.store);
-  try {
-    const account = await ran.account(look, Math.ceil((gateways * booths_per) / MAX_COMPARED));
-    io.out(accountLine(account));
-    return isTrue(account) ? 0 : 1;
-  } finally {
-    await look.close();
-  }
-}
-
-/** Opens the service's database independently of the service. */
-export async function lookInto(store: string): Promise<StoreLook> {
-  return isPostgres(store) ? lookIntoPostgres(store) : lookIntoSqlite(store);
+  const account = await ran.account(values.store, Math.ceil((gateways * booths_per) / MAX_COMPARED));
+  io.out(accountLine(account));
+  return isTrue(account) ? 0 : 1;
 }
 
 export function isTrue({ lost, doubled, wrong, waiting, refused }: Account): boolean {
@@ -169,17 +166,17 @@ export function placeFleet(where: string, booths: number, adminKey: string): voi
 }
 
 export function liveLine(state: FleetState): string {
-  const { real_ms, gateways, connected, batches_per_s, ack_p50_ms, ack_p99_ms, backlog } = state;
+  const { real_ms, gateways, connected, batches_per_s, acks, backlog } = state;
   return [
     `+${(real_ms / 1_000).toFixed(0).padStart(4)} s`,
     `${connected} of ${gateways} connected`,
     `${batches_per_s.toFixed(0)} batches/s`,
-    `ack p50 ${ack_p50_ms} ms, p99 ${ack_p99_ms} ms`,
+    `ack p50 ${acks.quantile(0.5)} ms, p99 ${acks.quantile(0.99)} ms`,
     `backlog ${backlog.toLocaleString("en-US")}`,
   ].join("  ");
 }
 
-export function ranLine({ meter, faults }: RanFleet): string {
+export function ranLine({ meter, faults }: FleetFigures): string {
   const { sent, chunks, acked, unanswered, conflicts, records, readings, sessions, failed_connects, all, events } =
     meter;
   const befell = Object.entries(faults).map(([kind, count]) => `${kind} ${count}`);

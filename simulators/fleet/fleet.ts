@@ -4,7 +4,7 @@ import { claimAll, type Claiming } from "./claims.ts";
 import type { FleetClock } from "./clock.ts";
 import { type GatewayParts, type VirtualGateway, virtualGateway } from "./gateway.ts";
 import { type Links, mqttLinks } from "./links.ts";
-import { latencies, type Meter, newMeter } from "./meter.ts";
+import { type Latencies, latencies, type Meter, newMeter } from "./meter.ts";
 import { type Returned, watchReturn } from "./return.ts";
 import type { FaultKind, FleetEvent } from "./story.ts";
 import { COMMIT_MS, mixed } from "./virtual-log.ts";
@@ -18,8 +18,10 @@ const SESSIONS_PER_S = 150;
 /** Number of gateways stopped at the same time. */
 const STOPPED_AT_ONCE = 200;
 
-interface FleetOptions extends Omit<Claiming, "clock"> {
+export interface FleetOptions extends Omit<Claiming, "clock"> {
   readonly gateways: number;
+  /** Number of the first gateway. Default: 0. Fleets with different gateways may run at the same service. */
+  readonly first?: number;
   readonly booths_per: number;
   /** The time of the whole fleet, including delivery's pauses. */
   readonly clock: FleetClock;
@@ -38,6 +40,8 @@ interface FleetOptions extends Omit<Claiming, "clock"> {
   /** Called about once a second with the fleet's state. */
   readonly show: (state: FleetState) => Promise<void> | void;
   readonly told: (line: string) => void;
+  /** Called when all booths are claimed. The story begins when it resolves. */
+  readonly claimed?: () => Promise<void>;
   /** Called when the story is over. */
   readonly draining?: () => Promise<void>;
 }
@@ -48,16 +52,20 @@ export interface FleetState {
   readonly gateways: number;
   readonly connected: number;
   readonly batches_per_s: number;
-  readonly ack_p50_ms: number;
-  readonly ack_p99_ms: number;
+  /** Latencies of the acks since the last state. */
+  readonly acks: Latencies;
   readonly backlog: number;
 }
 
-export interface RanFleet {
+/** The figures of a fleet at the end of its story. */
+export interface FleetFigures {
   readonly meter: Meter;
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
   /** The return after the outage; null: there was no outage. */
   readonly returned: Returned | null;
+}
+
+export interface RanFleet extends FleetFigures {
   account(look: StoreLook, contents: number): Promise<Account>;
 }
 
@@ -83,13 +91,14 @@ export function serialOf(nth: number): string {
 }
 
 function gatewayAt({ options, parts, logs }: Running, nth: number, box: number): VirtualGateway {
-  const { seed, booths_per } = options;
-  const id = `fleet-${seed}-${nth + 1}${box === 0 ? "" : `-${box}`}`;
+  const { seed, booths_per, first = 0 } = options;
+  const number = first + nth;
+  const id = `fleet-${seed}-${number + 1}${box === 0 ? "" : `-${box}`}`;
   const booths = Array.from({ length: booths_per }, (_, index) => ({
-    serial: serialOf(nth * booths_per + index),
+    serial: serialOf(number * booths_per + index),
     stream: `${id}-${index + 1}`,
   }));
-  const gateway = virtualGateway(parts, { id, seed: mixed(mixed(seed, nth), box), booths });
+  const gateway = virtualGateway(parts, { id, seed: mixed(mixed(seed, number), box), booths });
   for (const booth of gateway.booths) logs.set(booth.stream, booth);
   return gateway;
 }
@@ -105,6 +114,7 @@ export async function runFleet(options: FleetOptions): Promise<RanFleet> {
   await claimAll(options, gateways, {
     done: (count) => count % 1_000 === 0 && options.told(`${count} booths are claimed`),
   });
+  await options.claimed?.();
   const showing = setInterval(shower(running), 1_000);
   try {
     await live(running);
@@ -125,9 +135,9 @@ export async function runFleet(options: FleetOptions): Promise<RanFleet> {
 }
 
 function newRunning(options: FleetOptions): Running {
-  const { clock } = options;
+  const { clock, ca } = options;
   const meter = newMeter();
-  const links = mqttLinks({ clock, meter });
+  const links = mqttLinks({ clock, meter, ca });
   const logs = new Map<string, VirtualBooth>();
   return {
     options,
@@ -297,8 +307,7 @@ function shower({ options, meter, gateways }: Running): () => void {
       gateways: gateways.length,
       connected: meter.connected,
       batches_per_s: ((meter.acked - acked) / (now - at)) * 1_000,
-      ack_p50_ms: recent.quantile(0.5),
-      ack_p99_ms: recent.quantile(0.99),
+      acks: recent,
       backlog: backlogOf(gateways),
     };
     [acked, at, isShowing] = [meter.acked, now, true];

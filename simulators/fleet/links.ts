@@ -17,22 +17,36 @@ export interface Links {
   close(): Promise<void>;
 }
 
-export function mqttLinks({ clock, meter }: { readonly clock: Clock; readonly meter: Meter }): Links {
+interface LinksSetup {
+  readonly clock: Clock;
+  readonly meter: Meter;
+  /** Certificate of the authority of the brokers' certificates, PEM. */
+  readonly ca?: string | undefined;
+}
+
+export function mqttLinks({ clock, meter, ca }: LinksSetup): Links {
   const log = countingLog(meter);
   /** A shared link for all gateways of a broker, so that the broker's protocol version is detected once. */
   const byUrl = new Map<string, ServiceLink>();
   const slow = new Map<string, Promise<TcpProxy>>();
   const linkTo = (url: string): ServiceLink => {
-    const link = byUrl.get(url) ?? createMqttLink({ clock, log, service_time: NO_SERVICE_TIME, agentVersion: "0.0.0" });
+    const own = {
+      clock,
+      log,
+      service_time: NO_SERVICE_TIME,
+      agentVersion: "0.0.0",
+      ...(ca === undefined ? {} : { ca }),
+    };
+    const link = byUrl.get(url) ?? createMqttLink(own);
     byUrl.set(url, link);
     return link;
   };
   const slowWayTo = async (url: string): Promise<string> => {
-    const { hostname, port } = new URL(url);
+    const { protocol, hostname, port } = new URL(url);
     const faults = { direction: "answers", delay_ms: SLOW_MS } as const;
     const proxy = slow.get(url) ?? tcpProxy({ target: { host: hostname, port: Number(port) }, faults });
     slow.set(url, proxy);
-    return `mqtt://127.0.0.1:${(await proxy).port}`;
+    return `${protocol}//127.0.0.1:${(await proxy).port}`;
   };
   const links: Links = {
     isAway: false,

@@ -3,8 +3,11 @@ const STEP = 1.1;
 const BUCKETS = Math.ceil(Math.log(120_000) / Math.log(STEP)) + 1;
 
 /** Durations until acks, in a fixed amount of memory. */
-interface Latencies {
+export interface Latencies {
   add(ms: number): void;
+  /** Returns the numbers of latencies by class, to be merged into others. */
+  counts(): readonly number[];
+  merge(counts: readonly number[]): void;
   /** Returns the upper bound of that share of the latencies; 0: there are none. */
   quantile(part: number): number;
   readonly count: number;
@@ -18,6 +21,13 @@ export function latencies(): Latencies {
       const bucket = Math.min(BUCKETS - 1, Math.max(0, Math.ceil(Math.log(Math.max(1, ms)) / Math.log(STEP))));
       counts[bucket] = (counts[bucket] ?? 0) + 1;
       count += 1;
+    },
+    counts: () => counts,
+    merge(others) {
+      for (const [bucket, more] of others.entries()) {
+        counts[bucket] = (counts[bucket] ?? 0) + more;
+        count += more;
+      }
     },
     quantile(part) {
       let left = part * count;

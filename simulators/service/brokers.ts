@@ -1,8 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { errorMessage } from "../../src/domain/error-message.ts";
-import { keepUsersFile, type UsersKeeper } from "./mqtt/keep-users.ts";
-import { type BrokerUser, gatewayUsers, mosquittoPasswords, natsUsers, serviceUser } from "./mqtt/users.ts";
+import { type SessionEnder, sessionEnder } from "./mqtt/end-sessions.ts";
+import { keepUsersFile } from "./mqtt/keep-users.ts";
+import {
+  type BrokerUser,
+  gatewayNames,
+  gatewayUsers,
+  mosquittoPasswords,
+  natsUsers,
+  SERVICE_USER,
+  serviceUser,
+} from "./mqtt/users.ts";
 import type { Db } from "./storage/db.ts";
 import { isPostgres, openDb } from "./storage/open.ts";
 import { postgresDb } from "./storage/postgres/db.ts";
@@ -21,6 +30,7 @@ credential is revoked loses its user, and the broker ends its session. Run it be
   --data DIR          the folder of the service's SQLite database, instead of --store
   --mosquitto FILE    write mosquitto's password file ("password_file FILE" in mosquitto.conf)
   --nats FILE         write NATS's users ("authorization { include FILE }" in nats-server.conf)
+  --rabbitmq URL      write nothing, because RabbitMQ asks the service; end the sessions of gateways that lost their credential
   --pid-file FILE     the broker's pid file (pid_file in mosquitto.conf and nats-server.conf); repeatable: brokers that share FILE
   --service-user NAME the service's own user at the broker (default service), with the password in $BROKER_PASSWORD
   --once              write the file once, send SIGHUP, and end
@@ -35,8 +45,9 @@ const OPTIONS = {
   data: { type: "string" },
   mosquitto: { type: "string" },
   nats: { type: "string" },
+  rabbitmq: { type: "string" },
   "pid-file": { type: "string", multiple: true, default: [] as string[] },
-  "service-user": { type: "string", default: "service" },
+  "service-user": { type: "string", default: SERVICE_USER },
   once: { type: "boolean", default: false },
   host: { type: "string", default: "127.0.0.1" },
   "vitals-port": { type: "string" },
@@ -54,9 +65,9 @@ interface Io {
 
 interface Wanted {
   readonly where: string;
-  readonly keeper: UsersKeeper;
-  readonly textOf: (users: readonly BrokerUser[]) => string;
   readonly service: BrokerUser;
+  /** Makes the broker equal to the users. Returns what was done; throws an error about what can't be done. */
+  readonly act: (gateways: readonly BrokerUser[], db: Db) => Promise<readonly string[]>;
   readonly once: boolean;
   readonly host: string;
   readonly vitalsPort: number | null;
@@ -83,36 +94,53 @@ export async function brokersCommand(argv: readonly string[], io: Io): Promise<n
   }
 }
 
+type Values = ReturnType<typeof valuesOf>;
+
+function valuesOf(argv: readonly string[]) {
+  return parseArgs({ args: [...argv], options: OPTIONS, strict: true }).values;
+}
+
 /** Returns the checked arguments; null: help is wanted. Throws an error about the first wrong argument. */
 function wantedOf(argv: readonly string[], password: string | undefined): Wanted | null {
-  const { values } = parseArgs({ args: [...argv], options: OPTIONS, strict: true });
+  const values = valuesOf(argv);
   if (values.help) return null;
-  const { store, data, mosquitto, nats, once, host, "vitals-port": port, "pid-file": pidFiles } = values;
+  const { store, data, once, host, "vitals-port": port, "service-user": name } = values;
   const where = store ?? data;
   if (where === undefined || (store !== undefined && data !== undefined))
     throw new Error("either --store or --data is needed: the service's database");
   if (store !== undefined && !isPostgres(store))
     throw new Error("--store must be a postgres:// URL; use --data for a folder");
-  if (mosquitto === undefined && nats === undefined)
-    throw new Error("--mosquitto or --nats is needed: the broker's file of users");
-  if (mosquitto !== undefined && nats !== undefined)
-    throw new Error("--mosquitto and --nats are for different brokers: run the command once for each");
   if (password === undefined || password === "")
     throw new Error("$BROKER_PASSWORD is needed: the password of the service's own user at the broker");
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535))
     throw new Error("--vitals-port must be a port from 0 to 65535");
-  const file =
+  const service = serviceUser({ name, password });
+  const act = actionOf(values, service, password);
+  return { where, once, host, service, act, vitalsPort: port === undefined ? null : Number(port) };
+}
+
+function actionOf(values: Values, service: BrokerUser, password: string): Wanted["act"] {
+  const { mosquitto, nats, rabbitmq, "pid-file": pidFiles } = values;
+  const given = [mosquitto, nats, rabbitmq].filter((value) => value !== undefined);
+  if (given.length === 0) throw new Error("--mosquitto, --nats or --rabbitmq is needed: the broker");
+  if (given.length > 1)
+    throw new Error("--mosquitto, --nats and --rabbitmq are for different brokers: run the command once for each");
+  if (rabbitmq !== undefined) return endsSessions(sessionEnder(rabbitmq, password));
+  const keeper =
     nats === undefined
-      ? { path: mosquitto ?? "", program: "mosquitto", textOf: mosquittoPasswords }
-      : { path: nats, program: "nats-server", textOf: natsUsers };
-  return {
-    where,
-    once,
-    host,
-    service: serviceUser({ name: values["service-user"], password }),
-    keeper: keepUsersFile({ ...file, pidFiles }),
-    textOf: file.textOf,
-    vitalsPort: port === undefined ? null : Number(port),
+      ? keepUsersFile({ path: mosquitto ?? "", program: "mosquitto", pidFiles })
+      : keepUsersFile({ path: nats, program: "nats-server", pidFiles });
+  const textOf = nats === undefined ? mosquittoPasswords : natsUsers;
+  return (gateways) => {
+    const { done, failed } = keeper.keep(textOf([service, ...gateways]));
+    return failed.length > 0 ? Promise.reject(new Error(failed.join("; "))) : Promise.resolve(done);
+  };
+}
+
+function endsSessions(ender: SessionEnder): Wanted["act"] {
+  return async (gateways, db) => {
+    const ended = await ender.endOf(gateways, gatewayNames(db));
+    return ended.map((name) => `ended the session of ${name}`);
   };
 }
 
@@ -121,20 +149,22 @@ function openStore(where: string): Db {
   return isPostgres(where) ? postgresDb(where) : openDb(where);
 }
 
-/** Makes the broker's users equal to the database's. Returns whether that changed anything, and a line about it. */
-function keepOnce(db: Db, { keeper, textOf, service }: Wanted): { readonly changed: boolean; readonly line: string } {
+/** Makes the broker equal to the database. Returns whether that changed anything, and a line about it. */
+async function keepOnce(
+  db: Db,
+  { act, service }: Wanted,
+): Promise<{ readonly changed: boolean; readonly line: string }> {
   const gateways = gatewayUsers(db, Date.now(), service.name);
-  const { done, failed } = keeper.keep(textOf([service, ...gateways]));
-  if (failed.length > 0) throw new Error(failed.join("; "));
+  const done = await act(gateways, db);
   const what = done.length === 0 ? "nothing has changed" : done.join(", ");
   return { changed: done.length > 0, line: `service brokers: ${gateways.length} gateways, ${what}` };
 }
 
-function once(wanted: Wanted, { out }: Io): Promise<number> {
+async function once(wanted: Wanted, { out }: Io): Promise<number> {
   const db = openStore(wanted.where);
   try {
-    out(keepOnce(db, wanted).line);
-    return Promise.resolve(0);
+    out((await keepOnce(db, wanted)).line);
+    return 0;
   } finally {
     db.close();
   }
@@ -152,7 +182,7 @@ async function keepOn(wanted: Wanted, { out, err, signal }: Io): Promise<number>
   while (!signal.aborted) {
     const before = trouble;
     try {
-      const { changed, line } = keepOnce(db, wanted);
+      const { changed, line } = await keepOnce(db, wanted);
       if (isFirst) out(`${line}${vitals === null ? "" : `, vitals ${vitals.url}`}`);
       else if (changed) out(line);
       isFirst = false;

@@ -32,6 +32,7 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
   --store URL      store all data in this PostgreSQL database (postgres://...) instead of the folder's SQLite file
   --role R         all (default): the whole service in this process; http, ingest, figures: only this part, any number of processes, needs --store
   --gateways-to URL  broker URL to send to gateways instead of --broker, e.g. of a load balancer or an external name; repeatable
+  --broker-auth-port N  with role http or all: port for RabbitMQ's HTTP backend, /broker/user, vhost, resource, topic (default: none)
   --keep-days N    with --store: delete older records (default: keep all)
   --trust-proxy A  address or network (10.0.0.0/8) of a proxy whose X-Forwarded-For is believed; repeatable
   --host H         listen address of a role's HTTP and vitals ports (default 127.0.0.1)
@@ -47,6 +48,7 @@ const OPTIONS = {
   role: { type: "string", default: "all" },
   "gateways-to": { type: "string", multiple: true },
   "keep-days": { type: "string" },
+  "broker-auth-port": { type: "string" },
   "trust-proxy": { type: "string", multiple: true },
   host: { type: "string", default: "127.0.0.1" },
   "vitals-port": { type: "string", default: "0" },
@@ -68,6 +70,7 @@ const USED_BY: Readonly<Record<string, readonly (Role | "all")[]>> = {
   broker: ["all", "http", "ingest"],
   "gateways-to": ["http"],
   "keep-days": ["all", "figures"],
+  "broker-auth-port": ["all", "http"],
   "trust-proxy": ["all", "http"],
   host: ROLES,
   "vitals-port": ROLES,
@@ -101,7 +104,10 @@ function checked(argv: readonly string[]): Values {
       throw new Error(`--${name} needs --serial, because a key belongs to the site of that booth`);
   }
   if (values.seed !== undefined && values.seed !== "demo") throw new Error(`there is no seed "${values.seed}"`);
-  for (const name of ["port", "mqtt-port", "admin-port", "vitals-port"] as const) checkPort(name, values[name]);
+  for (const name of ["port", "mqtt-port", "admin-port", "vitals-port", "broker-auth-port"] as const)
+    checkPort(name, values[name]);
+  if (values["broker-auth-port"] !== undefined && (process.env["BROKER_PASSWORD"] ?? "") === "")
+    throw new Error("--broker-auth-port needs $BROKER_PASSWORD: the password of the service's own user");
   for (const proxy of values["trust-proxy"] ?? []) checkNetwork(proxy);
   return values;
 }
@@ -182,6 +188,7 @@ function roleOptions(role: Role, values: Values, io: CommandIo): RoleOptions {
     trustedProxies: values["trust-proxy"],
     port: Number(values.port),
     vitalsPort: Number(values["vitals-port"]),
+    brokerAuthPort: portOf(values["broker-auth-port"]),
   };
 }
 
@@ -197,6 +204,10 @@ async function serveRole(role: Role, values: Values, io: CommandIo): Promise<num
   await aborted(io.signal);
   await running.stop();
   return 0;
+}
+
+function portOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
 }
 
 function daysOf({ "keep-days": days }: Values): number | undefined {
@@ -237,12 +248,14 @@ async function start(values: Values, io: CommandIo): Promise<RunningService> {
   const password = process.env["BROKER_PASSWORD"];
   const broker = values.broker === undefined ? {} : { broker: { urls: values.broker, password } };
   const { store } = values;
+  const brokerAuthPort = portOf(values["broker-auth-port"]);
   const options = {
     dataDir: values.data,
     store,
     ...ports,
     ...admin,
     ...broker,
+    brokerAuthPort,
     clock,
     plain: plainOf(values),
     trustedProxies: values["trust-proxy"],

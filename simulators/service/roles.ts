@@ -7,6 +7,8 @@ import { startEvaluator } from "./events/evaluator.ts";
 import type { Service } from "./http/operation.ts";
 import { buildHttp } from "./serve.ts";
 import type { RunningBroker } from "./mqtt/deliver.ts";
+import { startHttpBackend } from "./mqtt/http-backend.ts";
+import { SERVICE_USER } from "./mqtt/users.ts";
 import { joinBrokers } from "./mqtt/external.ts";
 import type { Downlink } from "./ingest/uplink.ts";
 import { type Reports, reportsThreads } from "./reports/reports.ts";
@@ -33,6 +35,8 @@ const LOOK_MS = 2_000;
 /** Database lock of the one figures process that evaluates events and alerts. */
 const EVALUATOR_LOCK = 7_021_966;
 const LEAD_AGAIN_MS = 5_000;
+/** Longer than two checks of config/fleet/haproxy.cfg, one second apart. */
+const LINGER_MS = 4_000;
 
 export interface RoleOptions {
   readonly role: Role;
@@ -50,6 +54,8 @@ export interface RoleOptions {
   readonly port: number;
   /** Port of /live, /ready and /metrics; 0: any free port. */
   readonly vitalsPort: number;
+  /** Port of RabbitMQ's HTTP backend, served by the HTTP role; absent: not served. */
+  readonly brokerAuthPort?: number | undefined;
   /** Retention of records, by the figures role; absent: all are kept. */
   readonly keepDays?: number | undefined;
   /** Folder of the mails. */
@@ -101,7 +107,8 @@ export async function startRole(options: RoleOptions): Promise<RunningRole> {
     const url = await START[role](parts);
     const vitals = await startVitals(parts.vitals, { port: vitalsPort, host });
     const stopAll = async (): Promise<void> => {
-      vitals.drain();
+      // Until the load balancer has noticed, HTTP serves as before: a refused connection is a 502 or a 503 for a user.
+      if (vitals.drain() && role === "http") await sleep(LINGER_MS);
       await stop();
       await vitals.stop();
     };
@@ -120,7 +127,13 @@ const START: Readonly<Record<Role, (parts: Parts) => Promise<string>>> = {
 };
 
 async function startHttp({ options, service, reports, started }: Parts): Promise<string> {
-  const { host, port, trustedProxies, log } = options;
+  const { host, port, trustedProxies, log, brokerAuthPort, brokerPassword = "" } = options;
+  if (brokerAuthPort !== undefined) {
+    const callerOf = (key: string) => reports.callerOf(key, service.now());
+    const own = { name: SERVICE_USER, password: brokerPassword };
+    const backend = await startHttpBackend({ callerOf, service: own, host, port: brokerAuthPort, log });
+    started.push(backend.stop);
+  }
   const app = buildHttp({ service, operations: OPERATIONS, reports, faults: faultPlan(), trustedProxies, log });
   started.push(() => app.close());
   await app.listen({ host, port });

@@ -10,6 +10,8 @@ import type { Service } from "./http/operation.ts";
 import { buildHttp } from "./serve.ts";
 import { startBroker } from "./mqtt/broker.ts";
 import type { RunningBroker } from "./mqtt/deliver.ts";
+import { startHttpBackend } from "./mqtt/http-backend.ts";
+import { SERVICE_USER } from "./mqtt/users.ts";
 import { joinBrokers } from "./mqtt/external.ts";
 import { type Downlink, uplinksHere } from "./ingest/uplink.ts";
 import { type Place, type Reports, reportsHere, reportsThread, reportsThreads } from "./reports/reports.ts";
@@ -31,6 +33,8 @@ interface ServiceOptions {
   readonly mqttPort: number;
   /** Existing brokers that replace the service's own. */
   readonly broker?: { readonly urls: readonly string[]; readonly password?: string | undefined };
+  /** Port of RabbitMQ's HTTP backend; absent: not served. */
+  readonly brokerAuthPort?: number | undefined;
   /** Absent: no admin port. */
   readonly adminPort?: number;
   readonly clock: { wall(): number };
@@ -117,6 +121,12 @@ async function startParts(options: ServiceOptions, { db, place, started, stop }:
   const { reports, uplinks } = storeParts(service, place);
   started.push(reports.stop, uplinks.stop);
   const { callerOf } = reports;
+  if (options.brokerAuthPort !== undefined) {
+    const own = { name: SERVICE_USER, password: options.broker?.password ?? "" };
+    const asked = { callerOf: (key: string) => callerOf(key, service.now()), service: own };
+    // The broker asks already when the service itself joins it.
+    started.push((await startHttpBackend({ ...asked, host: HOST, port: options.brokerAuthPort, log })).stop);
+  }
   const broker =
     options.broker === undefined
       ? await startBroker({ service, faults, uplinks, callerOf, port: options.mqttPort, log })

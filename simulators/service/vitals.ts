@@ -2,6 +2,8 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:http";
 
 const HOST = "127.0.0.1";
+/** Load balancers ask every few seconds. */
+const LATELY_MS = 30_000;
 
 /** State and metrics of a part of the service. */
 export interface Vital {
@@ -17,8 +19,10 @@ export interface Vital {
 /** The HTTP server for operators, load balancers and metrics of a process. */
 interface Vitals {
   readonly url: string;
-  /** Reports not ready, so that no new work arrives, and finishes the work under way. */
-  drain(): void;
+  /**
+   * Reports not ready, so that a load balancer sends no new work. Returns whether one asked for readiness lately.
+   */
+  drain(): boolean;
   stop(): Promise<void>;
 }
 
@@ -31,9 +35,11 @@ export async function startVitals(
   { port, host = HOST }: { readonly port: number; readonly host?: string | undefined },
 ): Promise<Vitals> {
   let draining = false;
+  let asked_at = -Infinity;
   const answers: Readonly<Record<string, () => readonly [number, string]>> = {
     "/live": () => [200, "live\n"],
     "/ready": () => {
+      asked_at = performance.now();
       const troubles = [draining ? "it is about to end" : "", ...vitals.map(({ trouble }) => trouble?.() ?? "")];
       const told = troubles.filter((text) => text !== "");
       return told.length === 0 ? [200, "ready\n"] : [503, `${told.join("; ")}\n`];
@@ -51,7 +57,10 @@ export async function startVitals(
   });
   return {
     url: `http://${host}:${(server.address() as AddressInfo).port}`,
-    drain: () => void (draining = true),
+    drain: () => {
+      draining = true;
+      return performance.now() - asked_at < LATELY_MS;
+    },
     async stop() {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));

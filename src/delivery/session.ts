@@ -1,5 +1,5 @@
 import type { BoothHeartbeat, HelloBooth } from "../contract/telemetry.ts";
-import { fullJitter } from "../domain/retrying.ts";
+import { type Backoff, fullJitter } from "../domain/retrying.ts";
 import type { BoothState } from "../domain/booth-state.ts";
 import { isPlain, speaksFor } from "../domain/provisioning.ts";
 import { LOOP_MS, isOver } from "../domain/signal.ts";
@@ -61,7 +61,9 @@ async function oneSession(
     return gateway.progress.wait(signal);
   }
   const started = clock.mono();
-  const session = await connectWithKey(gateway, account, signal);
+  // A booth becomes active with its first session, so that before it the broker may not know the key yet.
+  const isNew = boundBooths(booths).every(({ state }) => state.binding.row.state !== "active");
+  const session = await connectWithKey(gateway, { account, isNew }, signal);
   tries.began = clock.mono();
   try {
     const bound = boundBooths(booths);
@@ -229,21 +231,48 @@ async function accountOf(
 
 /** Connects with the new key if there is one; if it works, it replaces the present key. Otherwise connects with the present key. */
 async function connectWithKey(
-  { link, log, new_key }: DeliveryGateway,
-  account: LinkAccount,
+  gateway: DeliveryGateway,
+  { account, isNew }: { readonly account: LinkAccount; readonly isNew: boolean },
   signal: AbortSignal,
 ): Promise<LinkSession> {
+  const { link, log, new_key } = gateway;
   const candidate = new_key.candidate();
-  if (candidate === null) return link.connect(account, signal);
+  const connect = (): Promise<LinkSession> =>
+    isNew ? connectRetrying(gateway, account, signal) : link.connect(account, signal);
+  if (candidate === null) return connect();
   try {
-    const session = await link.connect({ ...account, credential: candidate }, signal);
+    const session = await connectRetrying(gateway, { ...account, credential: candidate }, signal);
     await new_key.connected(candidate);
     return session;
   } catch (error) {
     const reason = errorText(error);
     log.warn({ event: "new_key_refused", reason }, message("service.log.new_key", { reason }));
     new_key.refused();
-    return link.connect(account, signal);
+    return connect();
+  }
+}
+
+/** Time for which a broker may refuse a key that the service knows. The service writes keys into its brokers' files of users. */
+const KEY_SPREADS_MS: Milliseconds = 60_000;
+const KEY_SPREADS: Backoff = { base_ms: 1_000, cap_ms: 5_000 };
+
+/** Connects with a key that the service knows, although its broker may learn of the key some seconds later. */
+async function connectRetrying(
+  { link, clock, random, turned }: DeliveryGateway,
+  account: LinkAccount,
+  signal: AbortSignal,
+): Promise<LinkSession> {
+  const until = clock.mono() + KEY_SPREADS_MS;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await link.connect(account, signal);
+    } catch (error) {
+      const isRefused = error instanceof ServiceLinkError && error.fault === "credential";
+      if (!isRefused || isOver(signal) || clock.mono() >= until) throw error;
+      const wait = fullJitter(attempt, KEY_SPREADS, () => random.next());
+      turned(wait + LOOP_MS);
+      await clock.sleep(wait, signal);
+    }
   }
 }
 

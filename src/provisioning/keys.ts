@@ -213,10 +213,11 @@ export function createRotation(gateway: ProvisioningGateway, booths: readonly Bo
       // opens a session.
       if (rotation.step === "made") await announce(gateway, booths, { credential: rotation.next, signal });
       if (rotation.step === "made") await keep({ ...rotation, step: "announced" });
+      const until = clock.mono() + CONNECT_WITHIN_MS;
+      await useOverHttp(gateway, booths, { credential: rotation.next, until, signal });
       candidate = rotation.next;
       tryAt = clock.mono();
       news.raise();
-      const until = clock.mono() + CONNECT_WITHIN_MS;
       while ((await kept())?.step !== "done") {
         if (clock.mono() >= until) {
           const { credential } = await identity.gateway();
@@ -253,8 +254,7 @@ async function announce(
   booths: readonly BoundBooth[],
   { credential, signal }: { readonly credential: string; readonly signal: AbortSignal },
 ): Promise<"ok" | "denied"> {
-  const bound = booths.find(({ binding: { row } }) => isBound(row) && !isPlain(row));
-  if (bound === undefined) throw new CommandFailure("no booth is bound here");
+  const bound = boundTo(booths);
   const tell = async (): Promise<ServiceAnswer<ServiceRecord>> => {
     const answer = await tellService(bound, { complete: false, credential });
     signal.throwIfAborted();
@@ -265,4 +265,30 @@ async function announce(
   );
   if (answer.kind === "ok" || answer.kind === "denied") return answer.kind;
   throw new CommandFailure(`the service refuses the new key: ${answer.kind}`);
+}
+
+/**
+ * Uses a new key over HTTP before it is used at the broker. The service knows the key itself only then, and can tell its brokers. Retries
+ * until the service answers, at most until a monotonic time.
+ */
+async function useOverHttp(
+  { clock, random, api }: ProvisioningGateway,
+  booths: readonly BoundBooth[],
+  { credential, until, signal }: { readonly credential: string; readonly until: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const { serial } = boundTo(booths).binding.row;
+  const ask = async (): Promise<ServiceAnswer<ServiceRecord>> => {
+    const answer = await api.lookUp(credential, serial ?? "");
+    signal.throwIfAborted();
+    return answer;
+  };
+  await retrying({ clock, wait: jittered(RETRY, random), signal }, ask, (came) =>
+    came.kind === "keep" && clock.mono() < until ? { at_least_ms: came.after_ms } : null,
+  );
+}
+
+function boundTo(booths: readonly BoundBooth[]): BoundBooth {
+  const bound = booths.find(({ binding: { row } }) => isBound(row) && !isPlain(row));
+  if (bound === undefined) throw new CommandFailure("no booth is bound here");
+  return bound;
 }

@@ -143,6 +143,11 @@ async function chunksOf(
     input: { ...input },
     external: [...program.external],
     treeshake: { moduleSideEffects: (id) => !QUIET.test(id) },
+    // Otherwise the package would lack a module and fail when it is loaded.
+    onLog: (level, log, report) => {
+      if (log.code === "UNRESOLVED_IMPORT") throw new Error(`npm ci: ${log.message}`);
+      report(level, log);
+    },
     plugins: [
       {
         name: "beside",

@@ -37,27 +37,27 @@ export function sbomText({ root, name: package_name, version, made_at, packages 
   const found = folders.map((folder) => componentOf(folder, lock));
   const unique = [...new Map(found.map((component) => [component.purl, component])).values()];
   const components = unique.sort((a, b) => (a.purl < b.purl ? -1 : 1));
-  const agent = `pkg:generic/${package_name}@${version}`;
+  const whole = `pkg:generic/${package_name}@${version}`;
   const bom = {
     bomFormat: "CycloneDX",
     specVersion: "1.6",
-    serialNumber: serialOf(JSON.stringify([version, components])),
+    serialNumber: serialOf(JSON.stringify([whole, components])),
     version: 1,
     metadata: {
       timestamp: made_at.toISOString(),
       lifecycles: [{ phase: "build" }],
       component: {
         type: "application",
-        "bom-ref": agent,
+        "bom-ref": whole,
         name: package_name,
         version,
         licenses: [{ license: { id: "Apache-2.0" } }],
-        purl: agent,
+        purl: whole,
       },
     },
     components,
     dependencies: [
-      { ref: agent, dependsOn: components.map(({ purl }) => purl) },
+      { ref: whole, dependsOn: components.map(({ purl }) => purl) },
       ...dependenciesOf(folders, new Set(components.map(({ purl }) => purl))),
     ],
   };

@@ -6,11 +6,15 @@ import { constants, gzipSync } from "node:zlib";
 /** The names and rights that all files of an archive get, so that it doesn't depend on who makes it. */
 const SAME = ["--sort=name", "--format=gnu", "--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX"];
 
-/** Returns a tar archive of what is in a folder. Same files, same time given: same bytes. */
-export function tarOf(folder: string, made_at: Date, options: readonly string[] = []): Buffer {
+/** Returns a tar archive of a folder's files, or of the named ones. Same files, same time given: same bytes. */
+export function tarOf(
+  folder: string,
+  made_at: Date,
+  { options = [], names = ["."] }: { readonly options?: readonly string[]; readonly names?: readonly string[] } = {},
+): Buffer {
   const file = `${folder}.tar`;
   const time = `--mtime=@${Math.floor(made_at.getTime() / 1000)}`;
-  execFileSync("tar", [...SAME, ...options, time, "-cf", file, "-C", folder, "."], { stdio: "inherit" });
+  execFileSync("tar", [...SAME, ...options, time, "-cf", file, "-C", folder, ...names], { stdio: "inherit" });
   try {
     return readFileSync(file);
   } finally {
@@ -25,7 +29,7 @@ export function gzip(bytes: Uint8Array, quick: boolean): Buffer {
 
 /** Writes the content of a folder as a compressed archive. Returns the archive's path. */
 export function archive(folder: string, file: string, made_at: Date): string {
-  writeFileSync(file, gzip(tarOf(folder, made_at, [`--transform=s,^\\.,${nameWithin(file)},`]), false));
+  writeFileSync(file, gzip(tarOf(folder, made_at, { options: [`--transform=s,^\\.,${nameWithin(file)},`] }), false));
   return file;
 }
 

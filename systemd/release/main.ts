@@ -7,13 +7,14 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { sumUp } from "../package/deb.ts";
 import { archive } from "./archive.ts";
+import { makeImages } from "./images.ts";
 import { provenanceText } from "./provenance.ts";
 import { readStatements, vexText } from "./vex.ts";
 import { isCandidate, unreleasedNotes, versionFault, withRelease } from "./version.ts";
 
 const HELP = `npm run release -- VERSION [options]
 
-Makes everything that a release consists of, in DIR: Debian packages, bills of materials, statement about
+Makes everything that a release consists of, in DIR: Debian packages, images, bills of materials, statement about
 vulnerabilities, contract, documents, provenance, notes, and signed checksums. VERSION is like 1.2.3 or 1.2.3-rc.1.
 Before that, it commits the version and the changelog; at the end it tags the commit. It publishes nothing.
 
@@ -22,12 +23,13 @@ Before that, it commits the version and the changelog; at the end it tags the co
   --sign-key FILE   OpenSSH's private key for the checksums; a dry run makes a throwaway key
   --maintainer WHO  whom to tell of a vulnerability: "NAME <ADDRESS>"; is in the packages
   --arch NAME       amd64 or arm64; may be given twice (default: both)
-  --skip PART       leaves out a part: packages, contract or docs; may be given again
+  --skip PART       leaves out a part: packages, images, contract or docs; may be given again
+  --base DIR        keeps Debian's files for the images there, for tests
   --quick           packs fast and large, for tests
 `;
 
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
-const PARTS = ["packages", "contract", "docs"] as const;
+const PARTS = ["packages", "images", "contract", "docs"] as const;
 type Part = (typeof PARTS)[number];
 /** The name of the releases' key in a file of allowed signers. */
 const SIGNER = "booth-gateway-release";
@@ -37,6 +39,7 @@ const PROGRAMS = [
   ["aarch64-linux-gnu-strip", "binutils-aarch64-linux-gnu"],
   ["dpkg-deb", "dpkg"],
   ["git", "git"],
+  ["mmdebstrap", "mmdebstrap"],
   ["ssh-keygen", "openssh-client"],
   ["tar", "tar"],
 ] as const;
@@ -50,6 +53,7 @@ interface Call {
   readonly architectures: readonly string[];
   readonly skipped: ReadonlySet<Part>;
   readonly is_quick: boolean;
+  readonly base: string | null;
 }
 
 /** Parses the arguments. Returns null if help is asked for. Throws with all that is wrong. */
@@ -66,6 +70,7 @@ function callOf(args: readonly string[]): Call | null {
       arch: { ...many, default: ["amd64", "arm64"] },
       skip: { ...many, default: [] },
       quick: { type: "boolean", default: false },
+      base: { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -77,7 +82,8 @@ function callOf(args: readonly string[]): Call | null {
   const sign_key = values["sign-key"] === undefined ? null : resolve(values["sign-key"]);
   if (!is_dry_run && sign_key === null) throw new Error("a release needs --sign-key FILE; --dry-run makes a key");
   if (!is_dry_run && values.maintainer === undefined) throw new Error('a release needs --maintainer "NAME <ADDRESS>"');
-  if (!is_dry_run && (values.skip.length > 0 || values.quick)) throw new Error("--skip and --quick are for dry runs");
+  if (!is_dry_run && (values.skip.length > 0 || values.quick || values.base !== undefined))
+    throw new Error("--skip, --quick and --base are for dry runs");
   return {
     version,
     is_dry_run,
@@ -87,6 +93,7 @@ function callOf(args: readonly string[]): Call | null {
     architectures: values.arch,
     skipped: new Set(values.skip.map(partOf)),
     is_quick: values.quick,
+    base: values.base === undefined ? null : resolve(values.base),
   };
 }
 
@@ -182,6 +189,15 @@ function billOf(debFile: string): string {
   return file;
 }
 
+/** Makes the images from the packages that were just made. */
+function imagesOf({ out, version, is_quick, base }: Call, made_at: Date): string[] {
+  const debs = readdirSync(out).filter((name) => name.endsWith(".deb"));
+  const files = debs.sort().map((name) => join(out, name));
+  return inScratch((scratch) =>
+    makeImages({ debs: files, out, version, made_at, quick: is_quick, scratch, base_cache: base }),
+  );
+}
+
 /** Archives the contract's files as git has them. An older commit may have none. */
 function archiveContract({ version, out }: Call, made_at: Date): string[] {
   if (!existsSync(join(root, "contract"))) return [];
@@ -272,6 +288,7 @@ function main(): void {
   const made_at = new Date(Number(process.env["SOURCE_DATE_EPOCH"]) * 1000);
   const makers: Readonly<Record<Part, () => string[]>> = {
     packages: () => makePackages(call),
+    images: () => imagesOf(call, made_at),
     contract: () => archiveContract(call, made_at),
     docs: () => archiveDocuments(call, made_at),
   };

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import Database from "better-sqlite3";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { rows, run } from "../../simulators/service/storage/db.ts";
-import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
+import { activeSite, boothOf, MINUTE, START } from "../support/active-site.ts";
 import { recordFault } from "../support/faults.ts";
 import { order, outcomeOf, settled } from "./orders.ts";
-import type { VirtualSite } from "../support/virtual-site.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { type VirtualSite, virtualSite } from "../support/virtual-site.ts";
 
 /** Step of virtual time between two power cuts. A message to the service takes 20 ms. */
 const STEP_MS = 15;
@@ -50,6 +51,27 @@ it("a key rotation replaces the gateway's key, revokes the old key later, and do
   await site.clock.run(10 * MINUTE);
   expect(boothOf(agent).log.acked_seq).toBeGreaterThan(acked_seq);
   expect(boothOf(agent).log.acked_seq).toBeGreaterThan(newest_seq);
+});
+
+it("a key rotation succeeds at a broker that learns of a key half a minute after the key was used over HTTP", async () => {
+  const { site, folder } = await activeSite({ for_ms: BEFORE_MS });
+  const [first] = opening(site);
+  // The open session continues, and the broker knows the present key.
+  site.service.way.broker_learns_ms = 30_000;
+  const { id } = order(site, "rotate_key");
+  expect(await settled(site, id, 2 * MINUTE)).toMatchObject({ state: "done", result: { rotated: true } });
+  expect(held(folder)).not.toBe(first);
+  expect(site.lines.filter((line) => line.includes("new_key_refused"))).toEqual([]);
+});
+
+it("a new gateway's first session waits for a broker that learns of its key half a minute later, without reporting a refused key", async () => {
+  const folder = temporaryFolder();
+  const site = virtualSite({ folder, scenario: "busy-day", start: START });
+  onTestFinished(() => site.close());
+  site.service.way.broker_learns_ms = 30_000;
+  const agent = await site.start();
+  await site.clock.runUntil(() => boothOf(agent).provisioning.state === "active", 2 * MINUTE);
+  expect(site.lines.filter((line) => line.includes("refuses the key"))).toEqual([]);
 });
 
 it("a key rotation keeps the old key valid if the new key can't open a session", async () => {

@@ -1,5 +1,6 @@
-// Needs Debian packages: nats-server, openssl.
+// Needs Debian packages: nats-server, openssl, rabbitmq-server.
 import { brokerCredentials } from "./broker-credentials.ts";
-import { shippedNats } from "./shipped-brokers.ts";
+import { shippedNats, shippedRabbitmq } from "./shipped-brokers.ts";
 
 brokerCredentials("NATS", shippedNats);
+brokerCredentials("RabbitMQ", shippedRabbitmq);

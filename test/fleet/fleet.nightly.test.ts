@@ -1,4 +1,5 @@
-// Needs Debian packages: mosquitto, postgresql-15.
+// Needs Debian packages: mosquitto, openssl, postgresql-15.
+import { availableParallelism } from "node:os";
 import { expect, it, onTestFinished } from "vitest";
 import { accountLine, ranLine } from "../../simulators/fleet/cli.ts";
 import { seedOf } from "../support/seed.ts";
@@ -21,6 +22,7 @@ it(
       seed: seedOf("fleet"),
       kill_every_ms: 10 * SECOND_MS,
       drain_ms: 4_800 * SECOND_MS,
+      threads: availableParallelism(),
       atEnd: ofTest,
       signal: stopping.signal,
       told,

@@ -24,6 +24,8 @@ export interface Part {
 
 /** Packages that the fleet needs, each with a file that shows whether it is installed. */
 const NEEDED = [
+  { file: "/usr/bin/openssl", packages: "openssl" },
+  { file: "/usr/sbin/haproxy", packages: "haproxy" },
   { file: "/usr/sbin/mosquitto", packages: "mosquitto" },
   { file: "/usr/lib/postgresql", packages: "postgresql-15" },
 ] as const;

@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import type { Account } from "../../simulators/fleet/account.ts";
-import { liveLine, lookInto, placeFleet } from "../../simulators/fleet/cli.ts";
-import { fleetClock } from "../../simulators/fleet/clock.ts";
-import { type FleetState, type RanFleet, runFleet } from "../../simulators/fleet/fleet.ts";
+import { liveLine, placeFleet } from "../../simulators/fleet/cli.ts";
+import type { FleetFigures, FleetState } from "../../simulators/fleet/fleet.ts";
 import { storyOf } from "../../simulators/fleet/story.ts";
+import { runFleetInThreads } from "../../simulators/fleet/threads.ts";
 import { seededSequence } from "../../simulators/network/faults.ts";
-import type { AtEnd } from "../support/temporary.ts";
-import { freePort } from "../system/mosquitto.ts";
-import { mosquittoPart, type Part, postgresPart, servicePart, usageOf } from "./parts.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
+import type { AtEnd } from "../support/temporary.ts";
+import { testAuthority } from "../support/tls-files.ts";
+import { freePort } from "../system/mosquitto.ts";
+import { haproxyPart } from "./haproxy.ts";
+import { type Part, postgresPart, servicePart, usageOf } from "./parts.ts";
+import { BROKER_PASSWORD, shippedMosquitto } from "./shipped-brokers.ts";
 
 const ADMIN_KEY = "fleet-admin";
 /** Maximum time for which a killed part stays down: as long as a service manager takes to restart it. */
@@ -32,6 +35,12 @@ export interface FleetRun {
   readonly outage_minutes: number;
   readonly outage_pace?: number;
   readonly calm?: boolean;
+  /** Gateways reach brokers and HTTP through HAProxy. */
+  readonly proxy?: boolean;
+  /** Time of the restart of a broker, in the fleet's time. Absent: none. */
+  readonly restart_minutes?: number | undefined;
+  /** Threads of the generator. */
+  readonly threads: number;
   readonly drain_ms: number;
   readonly hasten?: number;
   readonly atEnd: AtEnd;
@@ -47,45 +56,69 @@ export interface FleetResult {
   readonly doubled: number;
   readonly ack_p99_ms: number;
   readonly account: Account;
-  readonly ran: RanFleet;
+  readonly ran: FleetFigures;
+  /** Real seconds from a broker's restart until every gateway had a session; null: not reached, or no restart. */
+  readonly back_s: number | null;
   /** By part: percent of a core during the story, and megabytes at the end. */
   readonly usage: readonly { readonly name: string; readonly cpu_percent: number; readonly mb: number }[];
 }
 
 interface Site {
   readonly parts: readonly Part[];
+  readonly brokers: readonly Part[];
   readonly store: string;
-  readonly urls: readonly string[];
+  readonly url: string;
+  readonly ca: string;
 }
 
-/** Starts two brokers, PostgreSQL, and two processes of each role of the service on this machine. */
-async function startSite({ folder, gateways, atEnd, told }: FleetRun): Promise<Site> {
-  const brokers = [await mosquittoPart(folder, "broker-1", atEnd), await mosquittoPart(folder, "broker-2", atEnd)];
+/**
+ * Starts two brokers with the shipped configuration and TLS, the commands that keep their users, PostgreSQL, two
+ * processes of each role of the service, and, if wanted, HAProxy.
+ */
+async function startSite({ folder, gateways, proxy = false, signal, atEnd, told }: FleetRun): Promise<Site> {
   const postgres = await postgresPart(folder, atEnd);
-  for (const part of [...brokers, postgres]) await part.start();
-  told(`two mosquitto and PostgreSQL run in ${folder}`);
+  const authority = testAuthority(folder, "authority");
+  const made = { folder, authority, atEnd };
+  const brokers = [
+    await shippedMosquitto({ ...made, name: "broker-1" }),
+    await shippedMosquitto({ ...made, name: "broker-2" }),
+  ];
+  await postgres.start();
   placeFleet(postgres.url, gateways, ADMIN_KEY);
-  told(`${gateways} booths are placed`);
-  const ports = [await freePort(), await freePort()];
+  told(`${gateways} booths are placed in PostgreSQL`);
+  const users = brokers.map((broker) => broker.usersOf(["--store", postgres.url]));
+  // A broker needs its file of users.
+  for (const part of [...users, ...brokers]) await startUnless(signal, part);
+  told(`two mosquitto with TLS run in ${folder}`);
+  const http = await Promise.all([1, 2].map(async () => ({ port: await freePort(), vitals: await freePort() })));
+  const ports = brokers.map(({ url }) => Number(new URL(url).port));
+  const haproxy = proxy ? await haproxyPart({ ...made, brokers: ports, http }) : null;
   const named = brokers.flatMap(({ url }) => ["--broker", url.replace("//", "//service@")]);
+  const gatewaysTo = haproxy === null ? brokers.map(({ url }) => url) : [haproxy.brokers];
+  const env = { BROKER_PASSWORD, NODE_EXTRA_CA_CERTS: authority.ca_file };
   const role = (name: string, argv: readonly string[]): Part => {
     // PostgreSQL shows this name for the service's connections.
     const store = `${postgres.url}?application_name=${name}`;
-    const kind = name.replace(/-.*/, "");
-    const more = kind === "figures" ? argv : [...named, ...argv];
-    return servicePart(name, ["--role", kind, "--store", store, ...more], { atEnd });
+    return servicePart(name, ["--role", name.replace(/-.*/, ""), "--store", store, ...argv], { atEnd, env });
   };
-  const workers = ["ingest-1", "ingest-2"].map((name) => role(name, []));
-  const figures = ["figures-1", "figures-2"].map((name) => role(name, []));
-  const http = ports.map((port, index) => role(`http-${index + 1}`, ["--port", port.toString()]));
-  const roles = [...workers, ...figures, ...http];
-  await Promise.all(roles.map((part) => part.start()));
-  told("two each of ingest, figures and HTTP are ready");
-  return {
-    parts: [...brokers, postgres, ...roles],
-    store: postgres.url,
-    urls: ports.map((port) => `http://127.0.0.1:${port}`),
-  };
+  const roles = [
+    ...["ingest-1", "ingest-2"].map((name) => role(name, named)),
+    ...["figures-1", "figures-2"].map((name) => role(name, [])),
+    ...http.map(({ port, vitals }, nth) => {
+      const own = ["--port", port.toString(), "--vitals-port", vitals.toString()];
+      return role(`http-${nth + 1}`, [...own, ...gatewaysTo.flatMap((url) => ["--gateways-to", url])]);
+    }),
+  ];
+  await Promise.all([...roles, ...(haproxy === null ? [] : [haproxy])].map((part) => startUnless(signal, part)));
+  told(`two each of ingest, figures and HTTP are ready${haproxy === null ? "" : ", behind HAProxy"}`);
+  const parts = [...brokers, ...users, postgres, ...roles, ...(haproxy === null ? [] : [haproxy])];
+  const url = haproxy?.service ?? `http://127.0.0.1:${http[0]?.port ?? 0}`;
+  return { parts, brokers, store: postgres.url, url, ca: authority.ca };
+}
+
+async function startUnless(signal: AbortSignal, part: Part): Promise<void> {
+  signal.throwIfAborted();
+  await part.start();
 }
 
 /** Plays a fleet's story at a service on real engines while its parts are killed, and then counts all records. */
@@ -98,6 +131,7 @@ export async function rideFleet(run: FleetRun): Promise<FleetResult> {
   const killing = killer(run, site);
   const used = measure(site);
   const warm_up_ms = (run.warm_up_minutes ?? 0) * MINUTE_MS;
+  const restart = restartOf(run, site);
   let isWarm = false;
   const show = (state: FleetState): void => {
     if (state.passed_ms > 0) killing.begin();
@@ -105,14 +139,14 @@ export async function rideFleet(run: FleetRun): Promise<FleetResult> {
       isWarm = true;
       used.begin();
     }
+    restart.look(state);
     run.told(`${liveLine(state)}  kills ${killing.count()}`);
   };
-  const clock = fleetClock(speed);
   let usage: FleetResult["usage"] = [];
-  const [url = ""] = site.urls;
-  const ran = await runFleet({
-    url,
-    clock,
+  const ran = await runFleetInThreads(run.threads, {
+    url: site.url,
+    ca: site.ca,
+    speed,
     story,
     length_ms,
     show,
@@ -128,20 +162,56 @@ export async function rideFleet(run: FleetRun): Promise<FleetResult> {
     async draining() {
       usage = await used.end();
       await killing.end();
+      await restart.done();
     },
   });
   await killing.end();
-  const look = await lookInto(site.store);
-  let account: Awaited<ReturnType<typeof ran.account>>;
-  try {
-    account = await ran.account(look, Math.ceil(gateways / MAX_COMPARED));
-  } finally {
-    await look.close();
-  }
+  run.signal.throwIfAborted();
+  const account = await ran.account(site.store, Math.ceil(gateways / MAX_COMPARED));
   const { lost, doubled } = account;
   const { meter } = ran;
   const ack_p99_ms = meter.all.quantile(0.99);
-  return { gateways, batches: meter.acked, kills: killing.count(), lost, doubled, ack_p99_ms, account, ran, usage };
+  const back_s = restart.back_s();
+  return {
+    gateways,
+    batches: meter.acked,
+    kills: killing.count(),
+    lost,
+    doubled,
+    ack_p99_ms,
+    back_s,
+    account,
+    ran,
+    usage,
+  };
+}
+
+/** Restarts the first broker once, and measures the time until every gateway has a session again. */
+function restartOf({ restart_minutes, gateways, told }: FleetRun, { brokers }: Site) {
+  let restarting: Promise<void> | null = null;
+  let began: number | null = null;
+  let wasAway = false;
+  let back_s: number | null = null;
+  const restart = async (broker: Part): Promise<void> => {
+    told(`kill -9 ${broker.name}, which starts again at once`);
+    await broker.kill();
+    began = performance.now();
+    await broker.start();
+  };
+  return {
+    look({ passed_ms, connected }: FleetState): void {
+      const [broker] = brokers;
+      if (restart_minutes === undefined || broker === undefined) return;
+      if (restarting === null && passed_ms >= restart_minutes * MINUTE_MS) restarting = restart(broker);
+      if (began === null || back_s !== null) return;
+      wasAway ||= connected < gateways;
+      if (!wasAway || connected < gateways) return;
+      back_s = Math.round((performance.now() - began) / 100) / 10;
+      told(`all ${gateways} gateways are back ${back_s} s after the restart of a broker`);
+    },
+    back_s: () => back_s,
+    done: async (): Promise<void> => void (await restarting),
+  };
 }
 
 /** Kills a running part each time, chosen by the seed, and restarts it some time later. */

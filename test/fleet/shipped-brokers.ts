@@ -7,6 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import type { AtEnd } from "../support/temporary.ts";
 import type { TestAuthority } from "../support/tls-files.ts";
 import { freePort, isOpen } from "../system/mosquitto.ts";
+import { rabbitProcess } from "../system/rabbitmq.ts";
 import { type Part, servicePart, type ServicePart, usage } from "./parts.ts";
 
 /** Password of the service's own user at the brokers. */
@@ -17,7 +18,9 @@ export interface ShippedBroker extends Part {
   /** mqtts:// */
   readonly url: string;
   readonly authority: TestAuthority;
-  /** Starts the command that keeps the broker's users equal to a database's. */
+  /** Options of the service's HTTP role for this broker. */
+  readonly httpOptions: readonly string[];
+  /** Returns the command that keeps the broker's users equal to a database's. */
   usersOf(store: readonly string[]): ServicePart;
 }
 
@@ -65,19 +68,8 @@ async function shippedBroker(kind: Kind, { folder, name, authority, atEnd }: Mad
   const own = join(folder, name);
   mkdirSync(own);
   const port = await freePort();
-  const { cert, key } = authority.issue(name);
-  const files: readonly (readonly [string, string])[] = [
-    ["/etc/booth-broker/broker.crt", cert],
-    ["/etc/booth-broker/broker.key", key],
-    ["/etc/booth-broker/mosquitto.acl", fileURLToPath(new URL("../../config/fleet/mosquitto.acl", import.meta.url))],
-  ];
-  const shipped = readFileSync(new URL(`../../config/fleet/${kind.config}`, import.meta.url), "utf8");
-  const placed = files.reduce(
-    (text, [path, here]) => text.replaceAll(path, here),
-    kind.here(shipped, [port, await freePort()]),
-  );
   const config = join(own, kind.config);
-  writeFileSync(config, placed.replaceAll("/var/lib/booth-broker", own));
+  writeFileSync(config, placedText(kind, { own, authority, name }, [port, await freePort()]));
   let child: ChildProcess | null = null;
   const used = usage(() => child?.pid);
   const kill = async (): Promise<void> => {
@@ -95,6 +87,7 @@ async function shippedBroker(kind: Kind, { folder, name, authority, atEnd }: Mad
     kill,
     authority,
     url: `mqtts://127.0.0.1:${port}`,
+    httpOptions: [],
     cpu: used.cpu,
     memory: used.memory,
     usersOf: (store) => {
@@ -108,6 +101,57 @@ async function shippedBroker(kind: Kind, { folder, name, authority, atEnd }: Mad
         if (started.exitCode !== null) throw new Error(`${kind.program} ended with ${started.exitCode}`);
         return (await isOpen(port)) ? true : undefined;
       });
+    },
+  };
+}
+
+function placedText(
+  kind: Pick<Kind, "config" | "here">,
+  { own, authority, name }: Pick<Made, "authority" | "name"> & { readonly own: string },
+  ports: readonly number[],
+): string {
+  const { cert, key } = authority.issue(name, { hosts: [`DNS:${name}`, "DNS:localhost", "IP:127.0.0.1"] });
+  const files: readonly (readonly [string, string])[] = [
+    ["/etc/booth-broker/broker.crt", cert],
+    ["/etc/booth-broker/broker.key", key],
+    ["/etc/booth-broker/mosquitto.acl", fileURLToPath(new URL("../../config/fleet/mosquitto.acl", import.meta.url))],
+  ];
+  const shipped = readFileSync(new URL(`../../config/fleet/${kind.config}`, import.meta.url), "utf8");
+  const placed = files.reduce((text, [path, here]) => text.replaceAll(path, here), kind.here(shipped, ports));
+  return placed.replaceAll("/var/lib/booth-broker", own);
+}
+
+const RABBITMQ: Pick<Kind, "config" | "here"> = {
+  config: "rabbitmq.conf",
+  here: (text, [port, backend]) =>
+    text
+      .replace("ssl.default = 8883", `ssl.1 = 127.0.0.1:${port ?? 0}`)
+      .replaceAll("127.0.0.1:8090", `127.0.0.1:${backend ?? 0}`),
+};
+
+/** Returns a RabbitMQ with the shipped configuration, which asks the service about its users. */
+export async function shippedRabbitmq({ folder, name, authority, atEnd }: Made): Promise<ShippedBroker> {
+  const own = join(folder, name);
+  mkdirSync(own);
+  const port = await freePort();
+  const backend = await freePort();
+  const config = placedText(RABBITMQ, { own, authority, name }, [port, backend]);
+  const broker = await rabbitProcess(own, { config, port, atEnd });
+  const used = usage(() => broker.pid());
+  const url = `mqtts://127.0.0.1:${port}`;
+  const env = { BROKER_PASSWORD, NODE_EXTRA_CA_CERTS: authority.ca_file };
+  return {
+    name,
+    authority,
+    url,
+    httpOptions: ["--broker-auth-port", backend.toString()],
+    start: () => broker.start(),
+    kill: () => broker.end("SIGKILL"),
+    cpu: used.cpu,
+    memory: used.memory,
+    usersOf: (store) => {
+      const argv = ["brokers", ...store, "--rabbitmq", url.replace("//", "//service@")];
+      return servicePart(`${name}-users`, argv, { atEnd, env });
     },
   };
 }

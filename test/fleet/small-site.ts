@@ -1,4 +1,5 @@
-import { lookInto, placeFleet, ranLine } from "../../simulators/fleet/cli.ts";
+import { placeFleet, ranLine } from "../../simulators/fleet/cli.ts";
+import { lookInto } from "../../simulators/fleet/look.ts";
 import type { Account } from "../../simulators/fleet/account.ts";
 import { type RanFleet, runFleet } from "../../simulators/fleet/fleet.ts";
 import { ofTest } from "../support/temporary.ts";

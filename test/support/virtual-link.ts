@@ -16,9 +16,9 @@ import { createWaiters } from "../../src/domain/waiters.ts";
 import { chunkMessage, factLines } from "../../src/contract/chunk.ts";
 import { sha256 } from "../../src/contract/hash.ts";
 import { batchOf, type BoothHeartbeat, type HelloBooth, TAKES } from "../../src/contract/telemetry.ts";
-import type { Db } from "../../simulators/service/storage/db.ts";
+import { type Db, row } from "../../simulators/service/storage/db.ts";
 import { ingestBatch, ingestChunk, type Ack, type ChunkAck } from "../../simulators/service/ingest/store.ts";
-import { callerOfKey } from "../../simulators/service/accounts/keys.ts";
+import { callerOfKey, hashOf } from "../../simulators/service/accounts/keys.ts";
 import { takeMessage } from "../../simulators/service/ingest/uplink.ts";
 import type { HttpRequest } from "../../src/delivery/http/client.ts";
 import type { ServiceTime, TimeSource } from "../../src/domain/service-time.ts";
@@ -42,12 +42,13 @@ interface LinkParts {
  */
 export function virtualLinkTo(parts: LinkParts): ServiceLink {
   const { db, clock, way, sessions, order } = parts;
+  const learns = lateBroker(parts);
   return {
     async connect(account, signal): Promise<LinkSession> {
       await clock.sleep(way.latency_ms, signal);
       if (way.down) throw new ServiceLinkError("unreachable", "no route to the broker");
       const { gateway_id: gateway } = account;
-      if (callerOfKey(db, account.credential, clock.wall())?.gateway_id !== gateway)
+      if (!learns(account.credential) || callerOfKey(db, account.credential, clock.wall())?.gateway_id !== gateway)
         throw new ServiceLinkError("credential", "the broker refuses the key");
       const line = openLine(parts);
       const side = commandSide(async (topic, payload) => {
@@ -83,6 +84,18 @@ export function virtualLinkTo(parts: LinkParts): ServiceLink {
         },
       };
     },
+  };
+}
+
+/** Returns a function that tells whether the broker knows a key by now. */
+function lateBroker({ db, clock, way }: LinkParts): (key: string) => boolean {
+  const asked = new Map<string, number>();
+  return (key) => {
+    if (way.broker_learns_ms === null) return true;
+    const used = row(db, "SELECT 1 FROM api_keys WHERE hash = ? AND pbkdf2 IS NOT NULL", hashOf(key));
+    if (used === undefined) return false;
+    if (!asked.has(key)) asked.set(key, clock.mono());
+    return clock.mono() - (asked.get(key) ?? 0) >= way.broker_learns_ms;
   };
 }
 
@@ -234,6 +247,8 @@ export interface ServiceWay {
   /** The number of acks lost so far. */
   lost_acks: number;
   latency_ms: number;
+  /** Time after which the broker knows a key that was used over HTTP; null: the broker asks the service about each key. */
+  broker_learns_ms: number | null;
   /** Sees each HTTP request and each answer. The transfer waits for the promise. */
   passing: ((what: "request" | "answer", request: HttpRequest) => Promise<void>) | null;
   /** Receives the service's time from its acks. */

@@ -83,6 +83,7 @@ function goodWay(): ServiceWay {
     lost_acks: 0,
     latency_ms: 20,
     passing: null,
+    broker_learns_ms: null,
     listener: null,
     says: (time) => time,
     takes: ["chunk/1"],

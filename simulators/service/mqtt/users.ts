@@ -1,6 +1,9 @@
 import { type Verifiers, verifiersOf } from "../accounts/verifiers.ts";
 import { type Db, rows } from "../storage/db.ts";
 
+/** Name of the service's own user at its brokers, unless the operator names another one. */
+export const SERVICE_USER = "service";
+
 /** A user of a broker: a gateway, or the service itself. */
 export interface BrokerUser extends Verifiers {
   readonly name: string;
@@ -27,11 +30,18 @@ interface UserRow extends Verifiers {
  * has only one password. A gateway that is named like the service's user is left out, because it would get its rights.
  */
 export function gatewayUsers(db: Db, now: number, service: string): BrokerUser[] {
-  const sql = `SELECT gateway_id, pbkdf2, bcrypt FROM broker_users WHERE (expires_at IS NULL OR expires_at > ?)
-    AND gateway_id <> ? ORDER BY gateway_id, coalesce(expires_at, 9e15), created_at`;
+  const sql = `SELECT gateway_id, pbkdf2, bcrypt FROM broker_users
+    WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?) AND gateway_id <> ?
+    ORDER BY gateway_id, coalesce(expires_at, 9e15), created_at`;
   const found = rows<UserRow>(db, sql, now, service);
   const longest = new Map(found.map(({ gateway_id: name, ...verifiers }) => [name, { name, ...verifiers }]));
   return [...longest.values()].map((user) => ({ ...user, is_service: false }));
+}
+
+/** Returns the names of all gateways that have, or had, a credential. */
+export function gatewayNames(db: Db): string[] {
+  const sql = "SELECT DISTINCT gateway_id FROM broker_users";
+  return rows<Pick<UserRow, "gateway_id">>(db, sql).map(({ gateway_id }) => gateway_id);
 }
 
 const HEAD = "# Written by booth-sim service brokers, which overwrites every change.\n";

@@ -152,8 +152,8 @@ CREATE UNIQUE INDEX segments_of_a_stream ON segments (stream_no, from_seq, to_se
   `
 ALTER TABLE api_keys ADD COLUMN pbkdf2 TEXT;
 ALTER TABLE api_keys ADD COLUMN bcrypt TEXT;
-CREATE VIEW broker_users AS SELECT gateway_id, created_at, expires_at, pbkdf2, bcrypt FROM api_keys
-  WHERE scope = 'gateway' AND revoked_at IS NULL AND pbkdf2 IS NOT NULL;
+CREATE VIEW broker_users AS SELECT gateway_id, created_at, expires_at, revoked_at, pbkdf2, bcrypt FROM api_keys
+  WHERE scope = 'gateway' AND pbkdf2 IS NOT NULL;
 `,
   `
 ALTER TABLE api_keys ADD COLUMN created_by TEXT REFERENCES users(id);

@@ -1,11 +1,12 @@
 import { type Text } from "../../domain/message.ts";
 import type { Call } from "../command.ts";
-import { type Draft, openDraft, protocolOf, quirksOf } from "../profile/file.ts";
-import { entryMaker, type LiveOf, readRows } from "../profile/import.ts";
+import type { ModbusQuirks } from "../../domain/profile.ts";
+import { entryOf, openDraft, protocolOf, quirksOf, type TagEntry } from "../profile/file.ts";
+import { entryMaker, type LiveOf, nodeType, readRows } from "../profile/import.ts";
 import { isCrossed, placeOf, placeText } from "../rules/list-places.ts";
 import { nextQuestion, type ReadingAnswers, readingOf } from "../rules/list-reading.ts";
 import { numberStyleOf } from "../rules/list-values.ts";
-import { COLUMN_KINDS, type ListColumn, type ListRow, type RegisterList } from "../rules/register-list.ts";
+import { COLUMN_KINDS, type ListColumn, type RegisterList } from "../rules/register-list.ts";
 import { listFrom } from "./list.ts";
 
 /** A list as it is shown before its import. */
@@ -29,6 +30,10 @@ export async function previewOf(call: Call, file: string, liveOf: LiveOf): Promi
   const draft = openDraft(call.values);
   const list = await listFrom(call, file, null);
   const named = list.rows.filter(({ cells }) => cells.name !== undefined);
+  const shown = { ...list, rows: named };
+  const isNodes = protocolOf(draft) === "opcua";
+  const { placed, is_open } = isNodes ? nodeSamples(shown) : registerSamples(shown, quirksOf(draft));
+  const values = (await liveOf(call, draft)(placed.flatMap(({ entry }) => entry ?? [])))?.values();
   return {
     maker: list.maker,
     columns: list.all,
@@ -37,7 +42,12 @@ export async function previewOf(call: Call, file: string, liveOf: LiveOf): Promi
       const address = at.modbus ?? at.address ?? at.address_hex ?? at.node ?? "";
       return [line, name, address, type, unit, label] as const;
     }),
-    ...(await samplesOf({ ...list, rows: named }, { call, draft, liveOf })),
+    samples: placed.map(({ name, place, entry }) => ({
+      name,
+      place,
+      value: entry === null ? null : (values?.next().value ?? null),
+    })),
+    is_open,
   };
 }
 
@@ -49,34 +59,38 @@ function likelyAnswers(given: Parameters<typeof nextQuestion>[0]): ReadingAnswer
   return answers;
 }
 
-async function samplesOf(
-  list: RegisterList,
-  { call, draft, liveOf }: { readonly call: Call; readonly draft: Draft; readonly liveOf: LiveOf },
-): Promise<Pick<ListPreview, "samples" | "is_open">> {
-  const nameOf = ({ cells: { name = "" } }: ListRow): string => name;
-  if (protocolOf(draft) === "opcua") {
-    const shown = list.rows.slice(0, MOST_SAMPLES);
-    const samples = shown.map((row) => ({ name: nameOf(row), place: row.cells.node ?? "", value: null }));
-    return { samples, is_open: false };
-  }
-  const quirks = quirksOf(draft);
+/** A row as a sample; `entry` is null if the row can't be read. */
+interface Sample {
+  readonly name: string;
+  readonly place: Text;
+  readonly entry: TagEntry | null;
+}
+
+interface Samples {
+  readonly placed: readonly Sample[];
+  readonly is_open: boolean;
+}
+
+function nodeSamples({ rows }: RegisterList): Samples {
+  const placed = rows.slice(0, MOST_SAMPLES).map(({ cells }): Sample => {
+    const { name = "", node = "" } = cells;
+    const type = nodeType(cells);
+    return { name, place: node, entry: type === null ? null : entryOf({ name: "row", group: "fast", type, node }) };
+  });
+  return { placed, is_open: false };
+}
+
+function registerSamples(list: RegisterList, quirks: ModbusQuirks): Samples {
   const { rows } = readRows(list, { words: new Map(), isCrossedList: isCrossed(list) });
   const given = { rows, tables: quirks.tables };
-  const open = nextQuestion(given, {});
   const reading = readingOf(given, likelyAnswers(given));
   const style = numberStyleOf(list);
   const entryAt = entryMaker(list, { quirks, style });
-  const placed = rows.slice(0, MOST_SAMPLES).map((read) => {
+  const placed = rows.slice(0, MOST_SAMPLES).map((read): Sample => {
     const place = placeOf(read, reading);
-    return "message" in place
-      ? { name: nameOf(read.row), place: place.message, entry: null }
-      : { name: nameOf(read.row), place: placeText(place), entry: entryAt(read, place) };
+    const { name = "" } = read.row.cells;
+    if ("message" in place) return { name, place: place.message, entry: null };
+    return { name, place: placeText(place), entry: entryAt(read, place) };
   });
-  const values = (await liveOf(call, draft)(placed.flatMap(({ entry }) => entry ?? [])))?.values();
-  const samples = placed.map(({ name, place, entry }) => ({
-    name,
-    place,
-    value: entry === null ? null : (values?.next().value ?? null),
-  }));
-  return { samples, is_open: open !== null || style.scale === null };
+  return { placed, is_open: nextQuestion(given, {}) !== null || style.scale === null };
 }

@@ -46,6 +46,9 @@ const FORMATS: readonly Format[] = [
   },
 ];
 
+/** The largest YAML file in bytes. The time of the parser grows faster than the file. A thousand entities need a fifth of it. */
+const MOST_YAML_BYTES = 1_000_000;
+
 /** Formats from which no tag can be made, with the reason. */
 const USELESS = [
   ["import.logix", ({ text }) => /^TYPE,SCOPE,NAME,|^remark,"?CSV-Import-Export|<RSLogix5000Content\b/im.test(text)],
@@ -65,6 +68,8 @@ export async function readSource(name: string, bytes: Uint8Array): Promise<Sourc
   if (useless !== undefined) throw new CommandError(message(useless[0], { file: name }), EXIT.usage);
   for (const { format, isLikely, load } of FORMATS) {
     if (!isLikely(source)) continue;
+    if (format === "YAML" && bytes.length > MOST_YAML_BYTES)
+      throw new CommandError(message("workshop.too_big", { file: name, size: MOST_YAML_BYTES / 1e6 }), EXIT.usage);
     const found = await parsed(format, await load(), source);
     if (found === null) continue;
     if (found.tables.some((table) => !isEmpty(table))) return found;

@@ -199,7 +199,7 @@ function parted(read: readonly (ListTag | SkippedRow)[]): ImportedRows {
 /** Returns the tags of an OPC UA profile: each row names its node. */
 function nodeTags(list: RegisterList): ImportedRows {
   const read = list.rows.map((row): ListTag | SkippedRow => {
-    const known = namedRow(row);
+    const known = namedRow(row, nodeType);
     if ("why" in known) return known;
     const { node } = row.cells;
     if (node === undefined) return { line: row.line, why: message("workshop.wants_node", { tag: known.name }) };
@@ -211,10 +211,19 @@ function nodeTags(list: RegisterList): ImportedRows {
   return parted(read);
 }
 
+/** Returns the type of a node; null for an unknown type. Nodes may also have 8 bits, which registers do not have. */
+export function nodeType(cells: ListRow["cells"]): string | null {
+  const [, unsigned, signed] = /^(byte|usint|uint8)$|^(sint|sbyte|int8)$/i.exec(cells.type ?? "") ?? [];
+  return unsigned !== undefined ? "uint8" : signed !== undefined ? "int8" : typeNamed(cells);
+}
+
 /** Returns the name and type of a row's tag. */
-function namedRow({ cells, line }: ListRow): { readonly name: string; readonly type: string } | SkippedRow {
+function namedRow(
+  { cells, line }: ListRow,
+  typeOf = typeNamed,
+): { readonly name: string; readonly type: string } | SkippedRow {
   const name = tagNameOf(cells.name ?? "");
-  const type = typeNamed(cells);
+  const type = typeOf(cells);
   if (name === "") return { line, why: message("workshop.no_name", { text: cells.name ?? "" }) };
   if (type === null)
     return { line, why: message("workshop.unknown_type", { tag: name, type: cells.type ?? cells.system_id ?? "" }) };

@@ -1,7 +1,8 @@
 import { expect, it, onTestFinished } from "vitest";
 import Database from "better-sqlite3";
 import { join } from "node:path";
-import { isTrue, lookInto, placeFleet } from "../../../simulators/fleet/cli.ts";
+import { isTrue, placeFleet } from "../../../simulators/fleet/cli.ts";
+import { lookInto } from "../../../simulators/fleet/look.ts";
 import { fleetClock } from "../../../simulators/fleet/clock.ts";
 import { type RanFleet, runFleet } from "../../../simulators/fleet/fleet.ts";
 import { storyOf } from "../../../simulators/fleet/story.ts";

@@ -273,6 +273,7 @@ render: |
   <Header><Version>3.5.11.0</Version><ProjectInfo name="booth" devicename="Device" appname="Application" /></Header>
   <TypeList>
     <TypeSimple name="T_REAL" size="4" swapsize="4" typeclass="Real" iecname="REAL" />
+    <TypeSimple name="T_BYTE" size="1" swapsize="1" typeclass="Byte" iecname="BYTE" />
     <TypeSimple name="T_INT" size="2" swapsize="2" typeclass="Int" iecname="INT" />
     <TypeUserDef name="T_Fan" size="8" typeclass="Userdef" iecname="Fan">
       <UserDefElement iecname="speed" type="T_REAL" byteoffset="0" />
@@ -283,6 +284,7 @@ render: |
     <Node name="Application"><Node name="GVL">
       <Node name="supply" type="T_REAL" access="ReadWrite"><Comment>Supply air</Comment></Node>
       <Node name="fan" type="T_Fan" access="Read" />
+      <Node name="flags" type="T_BYTE" access="Read" />
       <Node name="mode" type="T_INT" access="Read" directaddress="%MW10" />
     </Node></Node>
   </NodeList>
@@ -297,6 +299,7 @@ render: |
       ["gvl_supply", node("supply"), "float32", "Supply air"],
       ["fan_speed", node("fan.speed"), "float32", undefined],
       ["fan_starts", node("fan.starts"), "int16", "fan starts"],
+      ["gvl_flags", node("flags"), "uint8", undefined],
       ["gvl_mode", node("mode"), "int16", undefined],
     ]);
     expect(await imported(file, [], { from: "opcua" })).toContain("Give it with --device");

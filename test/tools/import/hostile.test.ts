@@ -4,7 +4,7 @@ import { CommandError } from "../../../src/tools/command.ts";
 import { MOST_ROWS } from "../../../src/tools/rules/csv.ts";
 import { listOf } from "../../../src/tools/rules/register-list.ts";
 
-const SIZE = 4_000_000;
+const SIZE = 1_000_000;
 
 /** A structure that contains itself many times. */
 const RECURSIVE = `<Symbolconfiguration><TypeList><TypeUserDef name="T">${'<UserDefElement iecname="a" type="T"/>'.repeat(30)}</TypeUserDef></TypeList><NodeList><Node name="x" type="T"/></NodeList></Symbolconfiguration>`;
@@ -13,10 +13,11 @@ it.each([
   ["only line breaks", "\n".repeat(SIZE)],
   ["only blanks", " ".repeat(SIZE)],
   ["only opening braces", "{".repeat(SIZE)],
-  ["opening braces of a template", `source: modbus\n${"{{ ".repeat(SIZE / 3)}`],
-  ["line breaks before a template", `${"\n".repeat(SIZE)}source: modbus`],
+  ["opening braces of a template", `source: modbus\n${"{{ ".repeat(20_000)}`],
+  ["line breaks before a template", `${"\n".repeat(100_000)}source: modbus`],
+  ["a template that is too long", `${"\n".repeat(SIZE + 1)}source: modbus`],
   ["only opening brackets", `[${"[".repeat(SIZE)} inputs.modbus`],
-  ["deeply nested tags", `${'{"tagType":"Folder","tags":['.repeat(SIZE / 40)}`],
+  ["deeply nested tags", '{"tagType":"Folder","tags":['.repeat(SIZE / 40)],
   ["only elements", `<UANodeSet>${"<a>".repeat(SIZE / 4)}`],
   ["entities that multiply", '<!DOCTYPE x [<!ENTITY a "&b;&b;">]><UANodeSet><Uri>&a;</Uri></UANodeSet>'],
   ["a structure that contains itself", RECURSIVE],

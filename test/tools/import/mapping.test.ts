@@ -115,6 +115,16 @@ describe("profile import", () => {
     expect(await imported(["list.csv", text], PLACE, { options })).toEqual(tags);
   });
 
+  it("takes units of time as people write them, and gives no unit for a name alone", async () => {
+    const text =
+      "Name,Address,Type,Unit\nExhaust filter time,400031,UINT16,minutes\nExhaust filter hours,400032,UINT16,\nOutdoor temperature,400033,INT16,degF\n";
+    expect(await imported(["list.csv", text], ["name", "unit", "role"])).toEqual([
+      ["exhaust_filter_time", "min", "filter_minutes"],
+      ["exhaust_filter_hours", undefined, undefined],
+      ["outdoor_temperature", "F", undefined],
+    ]);
+  });
+
   it("lists the columns of a list whose heads it does not know, and names the option", async () => {
     const said = await imported(["list.csv", "Gerätetext;Nr.\nZuluft;400013\n"], []);
     expect(said).toContain("Name them with --columns");

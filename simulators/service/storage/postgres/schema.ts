@@ -147,8 +147,8 @@ ALTER TABLE booth_facts ADD days_zone word, ADD days_at float8;
   `
 ALTER TABLE api_keys ADD COLUMN pbkdf2 word;
 ALTER TABLE api_keys ADD COLUMN bcrypt word;
-CREATE VIEW broker_users AS SELECT gateway_id, created_at, expires_at, pbkdf2, bcrypt FROM api_keys
-  WHERE scope = 'gateway' AND revoked_at IS NULL AND pbkdf2 IS NOT NULL;
+CREATE VIEW broker_users AS SELECT gateway_id, created_at, expires_at, revoked_at, pbkdf2, bcrypt FROM api_keys
+  WHERE scope = 'gateway' AND pbkdf2 IS NOT NULL;
 `,
   `
 ALTER TABLE api_keys ADD created_by word REFERENCES users(id), ADD created_by_key word, ADD created_in word;
