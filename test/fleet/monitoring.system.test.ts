@@ -29,38 +29,37 @@ interface Tried {
 }
 
 const PROCESS = { instance: "machine:9101", job: "booth-service" };
-const gauge = (name: string, [bad, good]: readonly [number, number], after_min: number, isSum = false): Tried => ({
+const gauge = (name: string, [bad, good]: readonly [number, number], more: Omit<Tried, "fires" | "quiet">): Tried => ({
   fires: { [name]: `${bad}x200` },
   quiet: { [name]: `${good}x200` },
-  after_min,
-  isSum,
+  ...more,
 });
 
 const TRIED: Readonly<Record<string, Tried>> = {
-  BoothServicePartDown: gauge("up", [0, 1], 3),
-  BoothServiceStoreAway: gauge("booth_service_store_up", [0, 1], 2),
-  BoothServiceBrokerAway: gauge("booth_service_broker_joined", [0, 1], 2),
-  BoothServiceIngestLags: gauge("booth_service_uplinks_waiting", [201, 200], 3),
+  BoothServicePartDown: gauge("up", [0, 1], { after_min: 3 }),
+  BoothServiceStoreAway: gauge("booth_service_store_up", [0, 1], { after_min: 2 }),
+  BoothServiceBrokerAway: gauge("booth_service_broker_joined", [0, 1], { after_min: 2 }),
+  BoothServiceIngestLags: gauge("booth_service_uplinks_waiting", [201, 200], { after_min: 3 }),
   BoothServiceUplinksFail: {
     fires: { booth_service_uplinks_failed_total: "0+1x200" },
     quiet: { booth_service_uplinks_failed_total: "7x200" },
     after_min: 30,
   },
-  BoothServiceFactsOld: gauge("booth_service_facts_behind_seconds", [1_801, 1_800], 11, true),
+  BoothServiceFactsOld: gauge("booth_service_facts_behind_seconds", [1_801, 1_800], { after_min: 11, isSum: true }),
   BoothServiceGatewaysAway: {
     fires: { booth_service_gateways: "100x200", booth_service_gateways_online: "89x200" },
     quiet: { booth_service_gateways: "100x200", booth_service_gateways_online: "90x200" },
     after_min: 11,
     isSum: true,
   },
-  BoothServiceLacksRecords: gauge("booth_service_lacking_records", [1, 0], 16, true),
+  BoothServiceLacksRecords: gauge("booth_service_lacking_records", [1, 0], { after_min: 16, isSum: true }),
   BoothServiceLostRecords: {
     fires: { booth_service_lost_records: "0x60 5x100" },
     quiet: { booth_service_lost_records: "5x200" },
     after_min: 70,
     isSum: true,
   },
-  BoothServiceNoEvaluator: gauge("booth_service_evaluates", [0, 1], 3, true),
+  BoothServiceNoEvaluator: gauge("booth_service_evaluates", [0, 1], { after_min: 3, isSum: true }),
   BoothServiceStoreGrows: {
     fires: { booth_service_store_bytes: "1000000000+1000000x200" },
     quiet: { booth_service_store_bytes: "1000000000+1x200" },
