@@ -11,6 +11,8 @@ export interface FilterLabels {
   of(booth: BoothId): Promise<readonly FilterLabel[]>;
   /** Stores a label. It replaces an earlier label with the same id. */
   keep(booth: BoothId, label: FilterLabel): Promise<void>;
+  /** Erases a person's name from the booth's labels. Returns the number of changed labels. */
+  forget(booth: BoothId, by: string): Promise<number>;
 }
 
 /** Stores part numbers and notes of filter changes in the identity's database. */
@@ -20,17 +22,24 @@ export function createFilterLabels(identity: Pick<Identity, "kept" | "keep">): F
   const of = async (booth: BoothId): Promise<readonly FilterLabel[]> =>
     ((await identity.kept(nameOf(booth))) as readonly FilterLabel[] | null | undefined) ?? [];
   let last: Promise<unknown> = Promise.resolve();
+  // Labels are changed one at a time. Two concurrent changes of the list would lose a label.
+  const change = (
+    booth: BoothId,
+    changed: (labels: readonly FilterLabel[]) => readonly FilterLabel[],
+  ): Promise<void> => {
+    const write = async (): Promise<void> => identity.keep(nameOf(booth), changed(await of(booth)));
+    const kept = last.then(write, write);
+    last = kept.catch(() => undefined);
+    return kept;
+  };
   return {
     of,
-    keep(booth, label) {
-      const add = async (): Promise<void> => {
-        const others = (await of(booth)).filter(({ id }) => id !== label.id);
-        await identity.keep(nameOf(booth), [...others, label].slice(-MAX_KEPT));
-      };
-      // Labels are added one at a time. Two concurrent changes of the list would lose a label.
-      const kept = last.then(add, add);
-      last = kept.catch(() => undefined);
-      return kept;
+    keep: (booth, label) =>
+      change(booth, (labels) => [...labels.filter(({ id }) => id !== label.id), label].slice(-MAX_KEPT)),
+    async forget(booth, by) {
+      const named = (await of(booth)).filter((one) => one.by === by);
+      await change(booth, (labels) => labels.map((one) => (one.by === by ? { ...one, by: "" } : one)));
+      return named.length;
     },
   };
 }
@@ -50,7 +59,7 @@ export function labelledEntries({ now }: Pick<BoothStatus, "now">, labels: reado
   );
 }
 
-function labelOf({ id, filter, installed_at, by }: FilterEntry, written: FilterLabel | undefined): FilterLabel {
-  const { part_number = "", note = "" } = written ?? {};
+function labelOf({ id, filter, installed_at, ...entry }: FilterEntry, written: FilterLabel | undefined): FilterLabel {
+  const { part_number = "", note = "", by = entry.by } = written ?? {};
   return { id, filter, installed_at, by, part_number, note };
 }

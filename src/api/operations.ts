@@ -61,6 +61,7 @@ const time = boothReports(async () => (await import("./report-time.ts")).TIME_FI
 const values = boothReports(async () => (await import("./report-records.ts")).VALUE_FIGURES);
 const facts = boothReports(async () => (await import("./report-records.ts")).FACT_FIGURES);
 const charts = boothReports(async () => (await import("./report-charts.ts")).CHARTS);
+const sheets = boothReports(async () => (await import("./report-sheets.ts")).SHEETS);
 const looks = controls(() => import("./looks.ts"));
 const plc = controls(() => import("./plc.ts"));
 const provisioning = controls(() => import("./provisioning.ts"));
@@ -83,7 +84,7 @@ function figure(report: ReturnType<typeof time | typeof facts | typeof values>, 
 }
 
 /** Makes the row of a report for the page's charts. The answer is shared, because several pages ask for the same data at once. */
-function chart({ answer, ...more }: ReturnType<typeof charts>, summary: string, query: string) {
+function chart({ answer, ...more }: ReturnType<typeof charts | typeof sheets>, summary: string, query: string) {
   return row(`GET ${BOOTH}/${answer}`, summary, { ...more, query, shared: true });
 }
 
@@ -193,6 +194,8 @@ export const OPERATIONS: readonly LocalOperation[] = [
   },
   chart(charts("use_periods"), "Returns use, cycles and energy by hour, day, week or month", `${SPAN} unit length`),
   chart(charts("cycles"), "Returns the cycles that ended in the window", `${WINDOW} limit page`),
+  chart(sheets("log_sheet"), "Returns the log sheet of the filters", `${WINDOW} format lang`),
+  chart(sheets("bake_records"), "Returns the bake records", `${WINDOW} format lang curve`),
   chart(charts("filter_use"), "Returns filter use by day and the expected end of life", WINDOW),
   row("GET /status", "Returns the status of the box", { access: "loopback", runs: looks("status") }),
   row("GET /events", "Streams the status each second", { query: "booth", access: "loopback", runs: looks("events") }),
@@ -221,6 +224,14 @@ export const OPERATIONS: readonly LocalOperation[] = [
   row("POST /filters/undo", "Withdraws the record of a filter change", {
     body: "filter_undo",
     runs: upkeep("filterUndone"),
+  }),
+  row("POST /filters/label", "Corrects part number, note and person of a filter change", {
+    body: "filter_label",
+    runs: upkeep("filterLabelled"),
+  }),
+  row("POST /filters/forget", "Erases a person's name from filter changes", {
+    body: "filter_forget",
+    runs: upkeep("personForgotten"),
   }),
   row("GET /filters/entries", "Lists manually recorded filter changes, with part numbers and notes", {
     query: "booth",

@@ -29,7 +29,8 @@ const MODULES = {
   "charts/": "bars chart measured plot spark stages strip",
   "setup/":
     "barcode begin binding find import-list network plc program scan scanned setup size steps trial workshop workshop-talk",
-  "views/": "booths day-figures day-part day-trends days display filter-charts filters health now period-bars today",
+  "views/":
+    "booths day-figures day-part day-trends days display filter-charts filters health now period-bars records today",
 };
 
 /** Languages that have a file of texts. The page has its own list in ahead.js. */

@@ -56,10 +56,11 @@ export interface AskedReport {
 export interface ReportRequest extends AskedReport {
   readonly booths: readonly LocalBooth[];
   readonly now_ms: number;
+  readonly version: string;
 }
 
 export function requestOf(asked: AskedReport, status: AgentStatus): ReportRequest {
-  return { ...asked, booths: localBooths(status), now_ms: reportsNow(status) };
+  return { ...asked, booths: localBooths(status), now_ms: reportsNow(status), version: status.agent_version };
 }
 
 /** Makes a report on the reports thread. Rejects if the thread can't make it now. */
@@ -77,6 +78,8 @@ export interface BoothAsk {
   readonly booth: LocalBooth;
   readonly source: Source;
   readonly query: Query;
+  /** Version of the agent. */
+  readonly version: string;
   /** The present zone and time, which give query parameters their meaning. */
   readonly clock: { readonly tz: string; readonly now: number };
 }
@@ -98,7 +101,9 @@ export type Made =
       readonly headers?: Readonly<Record<string, string>>;
     }
   /** Lines of CSV, which are made on demand. */
-  | { readonly lines: Generator<string> };
+  | { readonly lines: Generator<string> }
+  /** A document for people, as HTML. */
+  | { readonly html: string };
 
 /** Makes a report on a booth. Throws a QueryError for an invalid query. */
 export type BoothReport = (ask: BoothAsk) => Made;
@@ -113,6 +118,7 @@ export function paged<T>(items: readonly T[], query: Query, { allowAll = false }
 }
 
 const JSON_TYPE = { "Content-Type": "application/json; charset=utf-8" };
+const HTML_TYPE = { "Content-Type": "text/html; charset=utf-8" };
 const CSV_TYPE = { "Content-Type": "text/csv; charset=utf-8" };
 
 /**
@@ -129,7 +135,7 @@ export function reportAnswer(report: Report, request: ReportRequest, reader: Sto
 }
 
 function answered(report: Report, request: ReportRequest, reader: StoreReader): ReportAnswer {
-  const { params, query, booths, now_ms } = request;
+  const { params, query, booths, now_ms, version } = request;
   const sourceOf = ({ log }: LocalBooth): Source => ({ reader, stream: log, now_ms });
   if (report.kind === "box report") return answerOf(report.tell({ booths, query, now_ms, sourceOf }), query);
   const { id, serial_number = "" } = params;
@@ -137,10 +143,11 @@ function answered(report: Report, request: ReportRequest, reader: StoreReader): 
   if (booth === undefined) return failed(404, `${id === undefined ? "serial number" : "booth"} not found`);
   const source = sourceOf(booth);
   const clock = { tz: zoneOf(stateOf(source)), now: now_ms };
-  return answerOf(report.tell({ booth, source, query, clock }), query);
+  return answerOf(report.tell({ booth, source, query, version, clock }), query);
 }
 
 function answerOf(made: Made, query: Query): ReportAnswer {
+  if ("html" in made) return { status: 200, headers: HTML_TYPE, body: made.html };
   if ("lines" in made) return { status: 200, headers: CSV_TYPE, body: started(made.lines) };
   const { body, coverage, headers } = made;
   const isAsked = coverage !== undefined && query["coverage"] === "true";

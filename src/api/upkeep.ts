@@ -1,7 +1,8 @@
 import { message } from "../domain/message.ts";
 import { errorText, MessageError } from "../domain/messages/message-error.ts";
-import type { EntryAnswer } from "../domain/entry.ts";
+import type { EntryAnswer, FilterLabel } from "../domain/entry.ts";
 import type { BoothStatus } from "../domain/status.ts";
+import type { BoothId } from "../domain/units.ts";
 import type { BodyOf } from "../contract/local.ts";
 import { labelledEntries } from "./filter-labels.ts";
 import { boothOf, type Call, type LocalAnswer, needed, ok, Refusal, type Services } from "./operation.ts";
@@ -13,20 +14,51 @@ const CANT_REBUILD = message("ask.lacks.rebuild");
  * Enters a filter change. Returns 200 with the entry and its outcome, or 409 with the reason. Returns 202 if the store can't commit at the
  * moment; the sender then repeats the request with the same id.
  */
-export async function filterChanged(
-  call: Call<BodyOf<"filter_change">>,
-  { control, filter_labels }: Services,
-): Promise<LocalAnswer> {
+export async function filterChanged(call: Call<BodyOf<"filter_change">>, services: Services): Promise<LocalAnswer> {
+  const { control } = services;
   const { booth: named, id, filter, minutes_ago, by, part_number, note } = call.body();
   const ago_ms = Math.round(minutes_ago * MINUTE_MS);
   const { booth, time } = boothOf(control, named);
-  const answer = await control.changeFilter(booth, { id, filter, ago_ms, by });
-  if (answer.kind !== "refused" && (part_number !== "" || note !== "")) {
+  // The log must not contain the person's name, because a record can't be erased.
+  const answer = await control.changeFilter(booth, { id, filter, ago_ms, by: "" });
+  if (answer.kind !== "refused" && (part_number !== "" || note !== "" || by !== "")) {
     const installed_at = answer.kind === "done" ? answer.entry.installed_at : time - ago_ms;
-    const labels = needed(filter_labels, message("ask.lacks.filter_labels"));
-    await labels.keep(booth, { id, filter, installed_at, by, part_number, note });
+    await label(services, booth, { id, filter, installed_at, by, part_number, note });
   }
   return entryAnswer(answer);
+}
+
+/** Keeps a label, and logs its text if it differs from the kept one. */
+async function label({ control, filter_labels }: Services, booth: BoothId, wanted: FilterLabel): Promise<void> {
+  const labels = needed(filter_labels, message("ask.lacks.filter_labels"));
+  const before = (await labels.of(booth)).find(({ id }) => id === wanted.id);
+  const { by: _by, ...text } = wanted;
+  const { part_number = "", note = "" } = before ?? {};
+  if (text.part_number !== part_number || text.note !== note) control.labelFilter(booth, text);
+  await labels.keep(booth, wanted);
+}
+
+/** Corrects the text of an entered change. Returns the label, or 404 if the entry isn't known. */
+export async function filterLabelled(call: Call<BodyOf<"filter_label">>, services: Services): Promise<LocalAnswer> {
+  const { booth: named, id, ...text } = call.body();
+  const booth = boothOf(services.control, named);
+  const known = labelledEntries(booth, (await services.filter_labels?.of(booth.booth)) ?? []).find(
+    (one) => one.id === id,
+  );
+  if (known === undefined) throw new Refusal(404, message("ask.no_entry"));
+  const wanted = { ...known, ...text };
+  await label(services, booth.booth, wanted);
+  return ok(wanted);
+}
+
+/** Erases a person's name. Returns the number of filter changes that had it. */
+export async function personForgotten(
+  call: Call<BodyOf<"filter_forget">>,
+  { control, filter_labels }: Services,
+): Promise<LocalAnswer> {
+  const { booth, by } = call.body();
+  const labels = needed(filter_labels, message("ask.lacks.filter_labels"));
+  return ok({ erased: await labels.forget(boothOf(control, booth).booth, by) });
 }
 
 /** Returns the filter changes that people entered, oldest first. */
@@ -38,8 +70,8 @@ export async function filterEntries({ query }: Call, { control, filter_labels }:
 
 /** Withdraws an entry. Answers like `filterChanged`. */
 export async function filterUndone(call: Call<BodyOf<"filter_undo">>, { control }: Services): Promise<LocalAnswer> {
-  const { booth, id, by } = call.body();
-  return entryAnswer(await control.undoFilter(boothOf(control, booth).booth, { id, by }));
+  const { booth, id } = call.body();
+  return entryAnswer(await control.undoFilter(boothOf(control, booth).booth, { id, by: "" }));
 }
 
 function entryAnswer(answer: EntryAnswer): LocalAnswer {

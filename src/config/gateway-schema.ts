@@ -22,6 +22,7 @@ import { marked } from "./marks.ts";
 import { noticesSchema } from "./notices-schema.ts";
 import { outputsSchema } from "./outputs-schema.ts";
 import { shapeFault } from "./shape-faults.ts";
+import { bakeRulesSchema, pricesSchema } from "./records-schema.ts";
 
 /*
  * This module has the schema of the configuration file. Parsing returns the configuration with defaults and units; `port.ts` takes its
@@ -182,6 +183,8 @@ const boothSchema = z.strictObject({
     .default("UTC")
     .describe("IANA name of the time zone, used until the service sends one."),
   working_hours: z.array(shiftSchema).max(100).default([]),
+  bake_rules: bakeRulesSchema,
+  prices: pricesSchema,
 });
 
 const serviceSchema = z.strictObject({

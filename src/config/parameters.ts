@@ -29,6 +29,8 @@ export function parametersOf(profile: Profile, booth: BoothConfig): Parameters {
     ...picked(booth, ["min_stage_ms", "tz", "working_hours", "bay_count"]),
     filters: overrideFilters(profile.filters, booth.filters),
     ...picked(booth, ["burner_size_btu_h", "motor_size_hp"]),
+    ...picked({ ...profile, ...booth }, ["bake_rules"]),
+    ...picked(booth, ["prices"]),
   };
 }
 

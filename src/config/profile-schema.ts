@@ -13,6 +13,7 @@ import {
   whole,
 } from "./common-schema.ts";
 import { shapeFault } from "./shape-faults.ts";
+import { bakeRulesSchema } from "./records-schema.ts";
 
 const uri = z.string().min(1).max(500);
 const name = z.string().min(1).max(500);
@@ -185,6 +186,7 @@ const profileBody = {
     .describe("Mode for each code of the PLC. The code is written as text."),
   mode_sets: modeSetsSchema.default({}),
   filters: perFilter(filterSchema),
+  bake_rules: bakeRulesSchema,
 };
 
 export const modbusProfileSchema = z.strictObject({

@@ -5,14 +5,17 @@ import { message, type Message, type MessageCode } from "../domain/message.ts";
  */
 const SHAPE_FAULTS = [
   "config.address",
+  "config.bake_rule",
   "config.booth_id",
   "config.credential",
+  "config.currency",
   "config.draft_long",
   "config.group_name",
   "config.min_below",
   "config.node",
   "config.output_name",
   "config.output_part",
+  "config.price_day",
   "config.profile_name",
   "config.raw_value",
   "config.scale_zero",

@@ -5,12 +5,12 @@ import type { StreamRecord } from "../domain/record.ts";
  * Writes JSON with the keys of every object sorted as text, so that both sides compute the same hash. The keys can't be sorted in a new
  * object, because JavaScript puts keys that look like numbers ("10", as in mode codes) into numeric order.
  */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+export function canonicalText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const fields = Object.entries(value).filter(([, inner]) => inner !== undefined);
   const sorted = fields.sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${sorted.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(",")}}`;
+  return `{${sorted.map(([key, inner]) => `${JSON.stringify(key)}:${canonicalText(inner)}`).join(",")}}`;
 }
 
 /** Returns the SHA-256 of consecutive records in hex, as defined in docs/reference/wire.md. An ack with another hash is ignored. */
@@ -29,7 +29,7 @@ export function recordHash(): { add(records: readonly StreamRecord[]): void; hex
       for (const { kind, tag, boot, mono, value, quality } of records) {
         // Skips the sorting of keys for a record without an object, which is nearly every record of a log.
         const record = [kind, tag, boot, mono, value, quality];
-        const line = typeof value === "object" ? canonical(record) : JSON.stringify(record);
+        const line = typeof value === "object" ? canonicalText(record) : JSON.stringify(record);
         text += `${line}\n`;
       }
       // Hashes all lines in one call, because a call per line costs as much time as the hash itself.

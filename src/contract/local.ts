@@ -26,7 +26,7 @@ const filterChange = z.strictObject({
   filter: z.enum(FILTER_TYPES),
   minutes_ago: z.number().min(0).default(0),
   by: upTo(100).default(""),
-  /** The part number of the new filter, which stays on this box. */
+  /** The part number of the new filter. */
   part_number: z.string().trim().max(60).default(""),
   note: z.string().trim().max(200).default(""),
 });
@@ -116,6 +116,13 @@ export const BODIES = {
     shape: filterChange,
     needs: `id (8 to 64 characters) and filter (${FILTER_TYPES.join(", ")}) are needed; minutes_ago is 0 or more, part_number up to 60 characters, note up to 200`,
   },
+  /** Corrects part number, note and person of an entered filter change. The earlier text is kept as a record. */
+  filter_label: {
+    shape: filterChange.pick({ booth: true, id: true, by: true, part_number: true, note: true }),
+    needs: "id is needed: the one that the change was entered with; part_number up to 60 characters, note up to 200",
+  },
+  /** Erases a person's name from all filter changes. */
+  filter_forget: { shape: z.strictObject({ booth, by: filled(100) }), needs: "by is needed: the name to erase" },
   /** Withdraws an entered filter change. */
   filter_undo: {
     shape: filterChange.pick({ booth: true, id: true, by: true }),

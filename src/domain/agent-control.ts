@@ -2,6 +2,7 @@ import type { Text } from "./message.ts";
 import type { Quality, TagValue } from "./booth.ts";
 import type { EntryAnswer, FilterChange } from "./entry.ts";
 import type { NoticeTest } from "./notice.ts";
+import type { LabelRecord } from "./record.ts";
 import type { Confirmation, Leaving } from "./provisioning.ts";
 import type { BoothSizes } from "./service.ts";
 import type { AgentStatus, BacklogStatus } from "./status.ts";
@@ -38,6 +39,8 @@ export interface AgentControl {
   changeFilter(booth: BoothId, change: FilterChange): Promise<EntryAnswer>;
   /** Withdraws an entry within 24 h. Idempotent. Rejects like changeFilter. */
   undoFilter(booth: BoothId, entry: Pick<FilterChange, "id" | "by">): Promise<EntryAnswer>;
+  /** Logs a text about a filter change, which corrects an earlier one with the same id. Throws for an unknown booth. */
+  labelFilter(booth: BoothId, label: LabelRecord["value"]): void;
   /** Returns the PLC links that tools must use instead of their own connections. */
   sharedLinks(): readonly LinkToShare[];
   /** Makes one read over a shared link, between polls. Returns the PDU of the answer. Rejects with a LinkError. */

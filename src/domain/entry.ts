@@ -42,7 +42,7 @@ export type EntryAnswer =
   | { readonly kind: "refused"; readonly reason: Text }
   | { readonly kind: "waiting" };
 
-/** A note about the new filter. It stays on this gateway, because the service's interface has no field for it. */
+/** A text about the new filter. The person's name stays on this gateway, where it can be erased; the rest is also logged. */
 export interface FilterLabel {
   /** Id of the entry that reported the filter change. */
   readonly id: string;

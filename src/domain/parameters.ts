@@ -80,6 +80,30 @@ export interface FilterParameters {
 }
 
 /**
+ * A rule for bakes, such as "metal at or above 60 C for 30 min" or "metal never above 49 C". It has `at_least_c` with `minutes`, or
+ * `at_most_c`, or both.
+ */
+export interface BakeRule {
+  readonly name: string;
+  readonly sensor: "air" | "metal";
+  readonly at_least_c?: number;
+  /** Continuous time for which the temperature must be at or above `at_least_c`. */
+  readonly minutes?: number;
+  /** Temperature that must never be exceeded. */
+  readonly at_most_c?: number;
+}
+
+/** Prices from a local day on. */
+export interface Prices {
+  /** Local date, such as "2026-03-01". */
+  readonly from: string;
+  /** ISO 4217 code, such as "USD". */
+  readonly currency: string;
+  readonly gas_per_therm?: number;
+  readonly electricity_per_kwh?: number;
+}
+
+/**
  * All settings that derivation depends on. They are logged as a p record after each change, so any figure can be recomputed with the
  * settings of its time.
  */
@@ -101,6 +125,10 @@ export interface Parameters {
   readonly filters: Readonly<Partial<Record<FilterType, FilterParameters>>>;
   readonly burner_size_btu_h?: number;
   readonly motor_size_hp?: number;
+  /** Rules for bakes, which only reports evaluate; absent: none. */
+  readonly bake_rules?: readonly BakeRule[];
+  /** Prices for reports, oldest first; absent: none. */
+  readonly prices?: readonly Prices[];
 }
 
 /** Parameters of reports that don't affect the fold. They are in force from `from` (corrected time) on. */

@@ -140,7 +140,7 @@ export interface OpcuaTag extends TagBase {
 
 export type ProfileTag = ModbusTag | OpcuaTag;
 
-interface ProfileBase extends Pick<Parameters, "groups" | "modes" | "mode_sets" | "filters"> {
+interface ProfileBase extends Pick<Parameters, "groups" | "modes" | "mode_sets" | "filters" | "bake_rules"> {
   readonly name: string;
   readonly version: string;
   /** "device": a single drive, burner or sensor without modes, whose values are logged and shown; absent: a booth. */

@@ -19,10 +19,11 @@ export const KIND = {
   incident: "i",
   filterDay: "u",
   bake: "b",
+  label: "n",
 } as const;
 
 /** Kinds of facts that are kept for years, because an owner must show them to others. */
-export const LASTING_KINDS: readonly Kind[] = [KIND.filter, KIND.filterDay, KIND.bake];
+export const LASTING_KINDS: readonly Kind[] = [KIND.filter, KIND.filterDay, KIND.bake, KIND.label];
 
 type Letters = typeof KIND;
 
@@ -317,13 +318,28 @@ export type BakeFact = RecordBase<
   }
 >;
 
+/**
+ * A person's text about a filter change. The record that a person makes becomes an equal fact, which is kept for years. A later record with
+ * the same id corrects it. Names of persons are never part of it, because a record can't be changed: see `src/api/filter-labels.ts`.
+ */
+export type LabelRecord = RecordBase<
+  Letters["label"],
+  {
+    readonly id: string;
+    readonly filter: FilterType;
+    readonly installed_at: EpochMs;
+    readonly part_number: string;
+    readonly note: string;
+  }
+>;
+
 /** Records made by acquisition and by people. They are the only input of the fold. */
 export type LogRecord =
-  Reading | Coverage | ClockRecord | ParameterRecord | FilterService | EventRecord | VoidRecord | GapRecord;
+  Reading | Coverage | ClockRecord | ParameterRecord | FilterService | LabelRecord | EventRecord | VoidRecord | GapRecord;
 
 /** Records that the fold makes. A FilterService record that is a fact has the source plc_reset or assumed, or answers a person's entry. */
 export type Fact =
-  StageFact | CycleFact | RevisionFact | HourFact | IncidentFact | FilterService | FilterDayFact | BakeFact;
+  StageFact | CycleFact | RevisionFact | HourFact | IncidentFact | FilterService | FilterDayFact | BakeFact | LabelRecord;
 
 export type StreamRecord = LogRecord | Fact;
 export type Kind = StreamRecord["kind"];

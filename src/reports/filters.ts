@@ -106,7 +106,7 @@ export function removalsOf(source: Source, type: FilterType): Removal[] {
  * Returns the valid changes of one filter type, oldest first. A later record corrects earlier ones. It names the filter that was removed,
  * or that is in again after an undo. All filters recorded as installed after that filter are then invalid.
  */
-function changesOf({ reader, stream, now_ms }: Source, type: FilterType): Stored<FilterService>[] {
+export function changesOf({ reader, stream, now_ms }: Source, type: FilterType): Stored<FilterService>[] {
   const recorded = reader
     .facts(stream, KIND.filter, { start: 0, end: now_ms + 1 })
     .filter(({ value }) => value.filter === type && value.maintenance !== undefined)

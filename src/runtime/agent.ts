@@ -11,6 +11,7 @@ import { watched } from "../delivery/service-news.ts";
 import type { AgentControl, BoothCounts } from "../domain/agent-control.ts";
 import { newServiceState } from "../domain/link-status.ts";
 import type { Logger } from "../domain/machine.ts";
+import { KIND } from "../domain/record.ts";
 import { createPulse, createSignals } from "../domain/signal.ts";
 import type { AgentStatus } from "../domain/status.ts";
 import type { BoothId } from "../domain/units.ts";
@@ -92,6 +93,8 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
     ...controlOf(setup, find),
     changeFilter: async (id, change) => changeFilter(find(id), change, entering(id)),
     undoFilter: async (id, entry) => undoFilter(find(id), entry, entering(id)),
+    labelFilter: (id, value) =>
+      find(id).intake.record((when) => ({ kind: KIND.label, ...when, tag: "", value, quality: "good" })),
     status,
     reconcile: work.reconcile,
     reconciliation: work.reconciliation,

@@ -34,6 +34,7 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   durations: async () => (await import("../cli/history.ts")).durationsCommand,
   history: async () => (await import("../cli/history.ts")).historyCommand,
   filters: async () => (await import("../cli/filters.ts")).filtersCommand,
+  records: async () => (await import("../cli/records.ts")).recordsCommand,
   explain: async () => (await import("../cli/explain.ts")).explainCommand,
   reconcile: async () => (await import("../cli/upkeep.ts")).reconcileCommand,
   rebuild: async () => (await import("../cli/upkeep.ts")).rebuildCommand,

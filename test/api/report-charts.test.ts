@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { OPERATIONS } from "../../src/api/operations.ts";
+import { SHEETS } from "../../src/api/report-sheets.ts";
 import { CHARTS } from "../../src/api/report-charts.ts";
 import type { Source } from "../../src/reports/source.ts";
 import { answerReport, boxAnswer, localBooth, requestAt } from "../support/figures.ts";
@@ -69,11 +70,9 @@ it("the report trend returns only null values for an unknown tag", () => {
   expect(PARAMETERS.tags["nothing"]).toBeUndefined();
 });
 
-it("the operations marked as shared are exactly the chart operations", () => {
+it("the operations marked as shared are exactly the charts and the records", () => {
   const shared = OPERATIONS.filter((operation) => operation.shared === true);
   expect(shared.map(({ path }) => path).sort()).toEqual(
-    Object.keys(CHARTS)
-      .map((name) => `/api/booths/{id}/${name}`)
-      .sort(),
+    [...Object.keys(CHARTS), ...Object.keys(SHEETS)].map((name) => `/api/booths/{id}/${name}`).sort(),
   );
 });

@@ -53,6 +53,11 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
     json: ["", 0, /"booths":\[{"booth":"booth-1"/],
     fails: ["", 1, /No terminal to ask on: run it at a terminal/],
   },
+  records: {
+    human: ["filters", 0, /digest [0-9a-f-]{19}\n$/],
+    json: ["bakes", 0, /^{"head":{"document":"bake_records"/],
+    fails: ["verify 1111-2222-3333-4444", 1, /no document of .* has this digest/],
+  },
   durations: {
     human: ["", 0, /Mode +[\d.]+/],
     json: ["", 0, /^{.*"modes":\[{"mode":/],

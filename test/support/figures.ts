@@ -127,7 +127,7 @@ for (const operation of OPERATIONS) {
 export function requestAt({ path, ...more }: PathRequest): ReportRequest {
   const match = matchOf("GET", path);
   if (match.kind !== "here") throw new Error(`${path} names nothing here`);
-  return { operation: nameOf(match.operation), params: match.params, ...more };
+  return { operation: nameOf(match.operation), params: match.params, version: "1.0.0", ...more };
 }
 
 /** Makes the report synchronously in this thread. */

@@ -4,9 +4,22 @@ import type { StageTruth, Truth } from "./truth.ts";
 
 /** Returns the second bay's story: the first bay's story, `minutes` later. Steps at the very start aren't moved. */
 export function staggered(scenario: Scenario, minutes: number): Scenario {
-  if (scenario.repeat === "daily") throw new Error("only a story told once can be staggered");
-  const later = (beat: Beat): Beat => (beat.at === 0 ? beat : { ...beat, at: Number(beat.at) + minutes });
-  return { ...scenario, beats: scenario.beats.map(later) };
+  const later = (beat: Beat): Beat => {
+    if (beat.at === 0) return beat;
+    return { ...beat, at: typeof beat.at === "number" ? beat.at + minutes : laterClock(beat.at, minutes) };
+  };
+  const each = (days: Scenario["on_day"]): NonNullable<Scenario["on_day"]> =>
+    Object.fromEntries(Object.entries(days ?? {}).map(([day, beats]) => [day, beats.map(later)]));
+  const { beats, on_day, on_weekday } = scenario;
+  return { ...scenario, beats: beats.map(later), on_day: each(on_day), on_weekday: each(on_weekday) };
+}
+
+/** Returns a time of day such as "07:45", `minutes` later. It must be on the same day. */
+function laterClock(time: string, minutes: number): string {
+  const [hour = 0, minute = 0] = time.split(":").map(Number);
+  const sum = hour * 60 + minute + minutes;
+  if (sum >= 24 * 60) throw new Error(`${time} can't be ${minutes} min later on the same day`);
+  return [sum / 60, sum % 60].map((part) => String(Math.floor(part)).padStart(2, "0")).join(":");
 }
 
 /**

@@ -43,6 +43,7 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
   i: anyObject,
   u: anyObject,
   b: anyObject,
+  n: z.looseObject({ id: z.string(), filter: z.enum(FILTER_TYPES), installed_at: instant }),
   e: anyObject,
 };
 

@@ -29,6 +29,7 @@ export function factText(fact: Fact): string | null {
     case KIND.hour:
     case KIND.filterDay:
     case KIND.bake:
+    case KIND.label:
       return null;
   }
 }

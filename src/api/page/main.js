@@ -28,6 +28,7 @@ const VIEWS = /** @type {Readonly<Record<string, () => Promise<(context: Context
   now: async () => nowView,
   days: async () => (await import("./views/days.js")).daysView,
   filters: async () => (await import("./views/filters.js")).filtersView,
+  records: async () => (await import("./views/records.js")).recordsView,
   setup: async () => (await import("./setup/setup.js")).setupView,
   health: async () => (await import("./views/health.js")).healthView,
 });

@@ -63,7 +63,7 @@ export const REPORTS_TABLE = [
       ...REPORT,
       "ago TIME": "changed: time since the change, e.g. 30m or 2h, up to 36h (default: now)",
       "part TEXT": "changed: part number of the new filter, up to 60 characters",
-      "note TEXT": "changed: a note, up to 200 characters; part number and note stay on this box",
+      "note TEXT": "changed: a note, up to 200 characters",
       undo: "changed: undo the last entry for that filter, within 24 h",
       ...BY,
     },
@@ -74,6 +74,37 @@ export const REPORTS_TABLE = [
     ],
     examples: ["filters", "filters changed exhaust", "filters changed exhaust --undo"],
     exits: { 1: "refused, with the reason" },
+  },
+  {
+    name: "records",
+    summary: "show the log sheet of the filters or the bake records, for print too; or check a printed digest",
+    operands: [
+      {
+        name: "ACTION",
+        text: "the record",
+        choices: {
+          filters: "log sheet: use and pressure drop of the filters by day, and their changes",
+          bakes: "bake records: temperatures and the verdicts of the rules",
+          verify: "compares a printed digest with the data of the same period",
+        },
+      },
+      { name: "DIGEST", text: "verify: the digest in the document's head", optional: true },
+    ],
+    options: {
+      ...REPORT,
+      csv: "print CSV",
+      html: "print a document for Letter and A4 paper",
+      "lang LANGUAGE": "language of the document: en, es or de (default en)",
+    },
+    notes: [
+      "Days are the facility's. --to includes its day. Default: the last 30 days. The present day is not included.",
+      "The records are kept for five years, see retention.records_years.",
+    ],
+    examples: [
+      "records filters --from 2026-01-01 --to 2026-03-31 --html > sheet.html",
+      "records verify 3f2a-91bc-0d11-77e0 --from 2026-01-01 --to 2026-03-31",
+    ],
+    exits: { 1: "verify: the digest differs" },
   },
   {
     name: "explain",

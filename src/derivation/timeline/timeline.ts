@@ -15,7 +15,7 @@ import { reportEvent, resolveExpired } from "../incidents.ts";
 import { loadsOf, MACHINES, noteRules, rawMode, workRate } from "../parameters.ts";
 import { noteCandidates, passCandidates } from "../revisions.ts";
 import { writeSheet } from "../sheet.ts";
-import type { BayState, DeriveState, Fold } from "../state.ts";
+import { type BayState, type DeriveState, type Fold, writeFact } from "../state.ts";
 import { addCoverage, finishInstant, passTime } from "./gaps.ts";
 import { judgeReadings } from "./readings.ts";
 
@@ -48,6 +48,9 @@ export function takeRecord(fold: Fold): void {
       break;
     case KIND.filter:
       takeEntry(fold, record);
+      break;
+    case KIND.label:
+      writeFact(fold, { kind: KIND.label, value: record.value, quality: "good" });
       break;
     case KIND.void:
       undoEntry(fold, record);

@@ -375,6 +375,7 @@ export interface MessageArgs<Arg> {
   readonly "ask.not_bound": { readonly booth: Arg };
   readonly "ask.no_id": { readonly booth: Arg };
   readonly "ask.store_busy": NoArgs;
+  readonly "ask.no_entry": NoArgs;
   readonly "ask.no_comparison": NoArgs;
   readonly "ask.other_name": NoArgs;
   readonly "ask.other_site": NoArgs;
@@ -446,6 +447,9 @@ export interface MessageArgs<Arg> {
   readonly "output.figures_refused": NoArgs;
   readonly "output.figures_answer": { readonly status: Arg };
   readonly "output.figures_answer_words": { readonly status: Arg; readonly words: Arg };
+  readonly "config.bake_rule": NoArgs;
+  readonly "config.price_day": NoArgs;
+  readonly "config.currency": NoArgs;
   readonly "config.group_name": NoArgs;
   readonly "config.profile_name": NoArgs;
   readonly "config.unknown_key": { readonly key: Arg };

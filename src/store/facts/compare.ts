@@ -77,6 +77,8 @@ function placeOf(fact: Fact): string {
       return `u ${fact.value.start} ${fact.value.filter} ${fact.value.installed_at}`;
     case KIND.bake:
       return `b ${fact.value.bay} ${fact.value.start}`;
+    case KIND.label:
+      return `n ${fact.value.id}`;
     case KIND.filter:
       return `f ${fact.value.filter} ${fact.value.installed_at}`;
   }

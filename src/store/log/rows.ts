@@ -139,6 +139,7 @@ function exactSpanOf(fact: Fact): readonly [EpochMs, EpochMs] {
     case KIND.revision:
       return [fact.value.first_seen_at, fact.value.first_seen_at];
     case KIND.filter:
+    case KIND.label:
       return [fact.value.installed_at, fact.value.installed_at];
     case KIND.incident:
       return [fact.value.first_seen_at, fact.value.resolved_at ?? Number.MAX_SAFE_INTEGER];
