@@ -59,6 +59,8 @@ function stateOf(target: Target, gateway: PlayedGateway, session: string) {
     plc_program_revision: "1",
     link: "up",
     mode: "Spray Mode",
+    // No cursor: the service has nothing to request.
+    acked_seq: 0,
     waiting_records: 0,
     oldest_at: null,
     hours_to_full: null,
@@ -80,7 +82,7 @@ export function fork(gateway: PlayedGateway, last_seq: number): void {
 
 function helloOf({ options, log }: Target, gateway: PlayedGateway, session: string): string {
   const booth = { stream: gateway.stream, serial: options.serial, generation: gateway.generation };
-  const reach = { oldest_seq: 1, newest_seq: log.newest(), config_revision: 1 };
+  const reach = { oldest_seq: 1, newest_seq: log.newest(), acked_seq: 0, config_revision: 1 };
   return helloText(session, [{ ...booth, ...reach, predecessor: predecessors.get(gateway) ?? null }]);
 }
 

@@ -5,7 +5,8 @@ import { importFile } from "./operate/import.ts";
 import { initialize, mainAccount, newAdminKey } from "./operate/init.ts";
 import { KINDS } from "./operate/kinds.ts";
 import { startFailure } from "./start-failure.ts";
-import type { Db } from "./storage/db.ts";
+import { storeCommand } from "./ingest/commands.ts";
+import { type Db, row } from "./storage/db.ts";
 import { isPostgres, openDb } from "./storage/open.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
 
@@ -69,10 +70,21 @@ const IMPORT_OPTIONS = { ...STORE, "dry-run": { type: "boolean", default: false 
 const MAX_SHOWN = 100;
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
+const ROTATE_HELP = `booth-sim service rotate GATEWAY: order a gateway to make itself a new credential.
+
+The gateway gets the order with its next heartbeat, uses the new credential once over HTTPS, and then at its broker.
+
+${STORE_HELP}
+  --help           show this help`;
+
+const ROTATE_OPTIONS = { store: STORE.store, data: STORE.data, help: STORE.help } as const;
+/** A gateway that is away for longer doesn't get the order. */
+const ROTATE_WITHIN_MS = 7 * 86_400_000;
+
 type Command = (argv: readonly string[], io: CommandIo) => number;
 
 /** Commands that prepare a database and end. Exit code 0: done; 1: refused or failed; 2: wrong arguments. */
-export const OPERATOR_COMMANDS: Readonly<Record<string, Command>> = { init, import: importCommand };
+export const OPERATOR_COMMANDS: Readonly<Record<string, Command>> = { init, import: importCommand, rotate };
 
 interface Where {
   readonly store?: string | undefined;
@@ -135,6 +147,33 @@ function init(argv: readonly string[], io: CommandIo): number {
     io.err(
       `The key above is the admin key of the account "${made.account.name}". It is shown only now: store it safely.`,
     );
+    return 0;
+  });
+}
+
+function rotate(argv: readonly string[], io: CommandIo): number {
+  let parsed;
+  try {
+    parsed = parseArgs({ args: [...argv], options: ROTATE_OPTIONS, strict: true, allowPositionals: true });
+    checkStore(parsed.values);
+  } catch (error) {
+    return usage(io, error);
+  }
+  const { values, positionals } = parsed;
+  if (values.help) {
+    io.out(ROTATE_HELP);
+    return 0;
+  }
+  const [gateway_id = "", ...more] = positionals;
+  if (gateway_id === "" || more.length > 0) return usage(io, new Error("rotate needs the id of one gateway"));
+  return withDb(values, io, (db) => {
+    if (row(db, "SELECT 1 AS known FROM gateways WHERE id = ?", gateway_id) === undefined) {
+      io.err(`There is no gateway ${gateway_id}. "booth-gateway status" shows its id.`);
+      return 1;
+    }
+    const now = Date.now();
+    storeCommand(db, { gateway_id, type: "rotate_key", args: {}, expires_at: now + ROTATE_WITHIN_MS }, now);
+    io.out(`${gateway_id} gets the order with its next heartbeat.`);
     return 0;
   });
 }

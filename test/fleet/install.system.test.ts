@@ -46,7 +46,10 @@ it("the service's installation page, executed line by line, connects 200 gateway
   put("facilities.csv", "name,tz,city\nNorth shop,America/Denver,Denver\n");
   const serials = [SERIAL, ...Array.from({ length: GATEWAYS }, (_, nth) => serialOf(nth))];
   put("booths.csv", `facility,serial_number\n${serials.map((serial) => `North shop,${serial}\n`).join("")}`);
-  put("page.sh", `set -eux\ncd /root\n${commandsOf(PAGE)}`);
+  // Keeps the page's variables and functions for its last commands.
+  const keep =
+    "declare -px PGPASSFILE > /root/kept; declare -p store service admin >> /root/kept; declare -f ask rotate revoke >> /root/kept";
+  put("page.sh", `set -eux\ncd /root\n${commandsOf(PAGE)}${keep}\n`);
   const { code, out } = container.try(
     "HOME=/root bash /root/page.sh > /root/page.log 2>&1; code=$?; tail -n 25 /root/page.log; exit $code",
   );
@@ -60,6 +63,7 @@ it("the service's installation page, executed line by line, connects 200 gateway
       runtime_dir: "/root/run",
       page: { port: 0, lan_port: 0 },
       commit_interval_ms: 1_000,
+      heartbeat_interval_ms: 10_000,
       service: {
         url: "https://monitoring.example.com:8443",
         ca_file: "/etc/booth-service/ca.pem",
@@ -94,4 +98,42 @@ it("the service's installation page, executed line by line, connects 200 gateway
     );
   });
   expect(online).toBe(true);
+
+  const agent = psql(
+    container,
+    "SELECT gateway_id FROM provisionings p JOIN booths b ON b.id = p.booth_id WHERE serial_number = 'ABCD-123-123'",
+  );
+  const one = psql(container, "SELECT min(id) FROM gateways WHERE id LIKE 'fleet-%'");
+  const keysOf = (id: string): string =>
+    psql(container, `SELECT string_agg(hash, ' ' ORDER BY hash) FROM api_keys WHERE gateway_id = '${id}'`);
+  const before = keysOf(agent);
+  const run = (line: string): string => container.sh(`bash -ec '. /root/kept; ${line}'`);
+  run(`rotate ${agent}`);
+  run(`revoke ${one}`);
+  const journal = (): string =>
+    container.sh(`journalctl -o cat --no-pager -u "booth-broker@*" | grep -F "${one}" | tail -n 5 || true`);
+  await eventually(
+    "the broker disconnects the revoked gateway",
+    () => (/disconnected|not authori[sz]ed/.test(journal()) ? true : undefined),
+    60_000,
+  ).catch((error: unknown) => {
+    const keys = psql(container, `SELECT id, name, revoked_at FROM api_keys WHERE gateway_id = '${one}'`);
+    throw new Error(
+      `${keys}\n${journal()}\n${container.sh("journalctl -n 12 -o cat --no-pager -u 'booth-broker-users@*'")}`,
+      { cause: error },
+    );
+  });
+  await eventually(
+    "the agent has a new credential and a session with it",
+    () => {
+      const state = psql(container, "SELECT state FROM commands WHERE type = 'rotate_key'");
+      return state === "done" && psql(container, `SELECT online FROM gateways WHERE id = '${agent}'`) === "1"
+        ? true
+        : undefined;
+    },
+    90_000,
+  ).catch((error: unknown) => {
+    throw new Error(log("agent"), { cause: error });
+  });
+  expect(keysOf(agent)).not.toBe(before);
 }, 180_000);

@@ -39,6 +39,16 @@ export function openCommands(db: Db, gatewayId: string): SentCommand[] {
   }));
 }
 
+/** Returns the commands that the gateway has not accepted yet, oldest first. They are sent again at each heartbeat. */
+export function unheardCommands(db: Db, gatewayId: string, now: number): SentCommand[] {
+  const sql = `SELECT id, type, args, expires_at FROM commands WHERE gateway_id = ? AND state = 'sent' AND expires_at > ?
+    ORDER BY created_at, rowid LIMIT ${MOST_OPEN}`;
+  return rows<SentCommand & { args: string }>(db, sql, gatewayId, now).map((found) => ({
+    ...found,
+    args: JSON.parse(found.args) as unknown,
+  }));
+}
+
 /** Stores a result if the command was for that gateway. A later result with less information changes nothing. */
 export function takeResult(db: Db, gatewayId: string, message: Readonly<Record<string, unknown>>): void {
   const { cmd_id, state } = message;

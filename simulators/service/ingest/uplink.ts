@@ -1,4 +1,4 @@
-import { openCommands, type SentCommand, takeResult } from "./commands.ts";
+import { openCommands, type SentCommand, takeResult, unheardCommands } from "./commands.ts";
 import { type Db, inTransaction, row, run } from "../storage/db.ts";
 import { takeDigest } from "./digest.ts";
 import { takeHello } from "./hello.ts";
@@ -104,7 +104,8 @@ export function takeMessage(db: Db, taken: Message & { topic: string }): readonl
   const from = { id: gateway, nowMs: now };
   if (topic === "state") {
     takeState(db, { gateway, now, message });
-    return askForLacking(db, from, statedIn(message));
+    askForLacking(db, from, statedIn(message));
+    return unheardCommands(db, gateway, now);
   }
   if (["hello", "result", "digest"].includes(topic)) keep(db, taken);
   if (topic === "result") {
