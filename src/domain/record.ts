@@ -335,11 +335,27 @@ export type LabelRecord = RecordBase<
 
 /** Records made by acquisition and by people. They are the only input of the fold. */
 export type LogRecord =
-  Reading | Coverage | ClockRecord | ParameterRecord | FilterService | LabelRecord | EventRecord | VoidRecord | GapRecord;
+  | Reading
+  | Coverage
+  | ClockRecord
+  | ParameterRecord
+  | FilterService
+  | LabelRecord
+  | EventRecord
+  | VoidRecord
+  | GapRecord;
 
 /** Records that the fold makes. A FilterService record that is a fact has the source plc_reset or assumed, or answers a person's entry. */
 export type Fact =
-  StageFact | CycleFact | RevisionFact | HourFact | IncidentFact | FilterService | FilterDayFact | BakeFact | LabelRecord;
+  | StageFact
+  | CycleFact
+  | RevisionFact
+  | HourFact
+  | IncidentFact
+  | FilterService
+  | FilterDayFact
+  | BakeFact
+  | LabelRecord;
 
 export type StreamRecord = LogRecord | Fact;
 export type Kind = StreamRecord["kind"];

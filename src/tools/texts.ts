@@ -16,7 +16,7 @@ export function barText(share: number): string {
 /** Returns a progress bar with the remaining time, estimated from the time that the finished share took. */
 export function shareText(share: number, took_ms: number): string {
   const left_ms = (took_ms * (1 - share)) / share;
-  return share > 0 && left_ms >= 1_000 ? `${barText(share)}, ${lasting(left_ms)} left` : barText(share);
+  return share > 0 && left_ms >= 1_000 ? `${barText(share)}, ${durationText(left_ms)} left` : barText(share);
 }
 
 /** Formats a duration for people: 850 ms, 12 s, 4 min, 3 h 20 min, 5 d 2 h. */

@@ -21,11 +21,16 @@ const inFile = (name: string): string => readFileSync(join(CONTRACT_FOLDER, name
 const withoutBytes = (text: string): string => text.replaceAll(/"payload": "[0-9a-f]*"/g, '"payload"');
 /** Also removes the hashes of such bytes. */
 const comparable = (name: string, text: string): string =>
-  /vectors\/(chunks|acks)/.test(name) ? withoutBytes(text).replaceAll(/"(hash|chunk)": "[0-9a-f]{64}"/g, "") : withoutBytes(text);
+  /vectors\/(chunks|acks)/.test(name)
+    ? withoutBytes(text).replaceAll(/"(hash|chunk)": "[0-9a-f]{64}"/g, "")
+    : withoutBytes(text);
 
-it.each(Object.entries(contract.files))("contract/%s is what npm run contract makes from the running tables", (name, text) => {
-  expect(comparable(name, inFile(name)), "run npm run contract").toBe(comparable(name, text));
-});
+it.each(Object.entries(contract.files))(
+  "contract/%s is what npm run contract makes from the running tables",
+  (name, text) => {
+    expect(comparable(name, inFile(name)), "run npm run contract").toBe(comparable(name, text));
+  },
+);
 
 it("the contract's folders have no other generated files", () => {
   const made = Object.keys(contract.files).filter((name) => name.includes("/"));
@@ -48,7 +53,10 @@ it("openapi.yaml has every operation of the interface document, and local-api.ya
 
 it("the contract has no breaking change against its frozen version 1, and each name is frozen", () => {
   expect(breakingChanges(frozen, contract.entries)).toEqual([]);
-  expect([...contract.entries.keys()].filter((name) => !frozen.has(name)), "run npm run contract").toEqual([]);
+  expect(
+    [...contract.entries.keys()].filter((name) => !frozen.has(name)),
+    "run npm run contract",
+  ).toEqual([]);
 });
 
 /** A small document for changes. */
@@ -71,7 +79,10 @@ function documentOf(change: (document: Json) => void = () => undefined): Json {
     paths: {
       "/api/booths/{id}": {
         get: {
-          parameters: [{ name: "id", in: "path", required: true }, { name: "search", in: "query" }],
+          parameters: [
+            { name: "id", in: "path", required: true },
+            { name: "search", in: "query" },
+          ],
           responses: {
             "200": { content: { "application/json": { schema: { $ref: "#/components/schemas/Booth" } } } },
           },
@@ -99,7 +110,8 @@ function at(document: Json, ...path: readonly string[]): Json {
 }
 const booth = (document: Json): Json => at(document, "components", "schemas", "Booth");
 const path = (document: Json): Json => at(document, "paths", "/api/booths/{id}");
-const body = (document: Json): Json => at(path(document), "put", "requestBody", "content", "application/json", "schema");
+const body = (document: Json): Json =>
+  at(path(document), "put", "requestBody", "content", "application/json", "schema");
 
 it.each<readonly [what: string, change: (document: Json) => void, found: RegExp]>([
   ["a removed operation", (document) => void delete path(document)["put"], /^removed: service PUT/],
@@ -113,8 +125,16 @@ it.each<readonly [what: string, change: (document: Json) => void, found: RegExp]
     /^removed: service GET/,
   ],
   ["a removed property", (document) => void delete at(booth(document), "properties")["width"], /removed: .* 200 width/],
-  ["a removed query parameter", (document) => void (at(path(document), "get")["parameters"] as Json[]).pop(), /removed: .* query search/],
-  ["a property that becomes required", (document) => void (body(document)["required"] = ["width"]), /became required: .* body width/],
+  [
+    "a removed query parameter",
+    (document) => void (at(path(document), "get")["parameters"] as Json[]).pop(),
+    /removed: .* query search/,
+  ],
+  [
+    "a property that becomes required",
+    (document) => void (body(document)["required"] = ["width"]),
+    /became required: .* body width/,
+  ],
   [
     "a new required property of a request",
     (document) => {
@@ -123,7 +143,11 @@ it.each<readonly [what: string, change: (document: Json) => void, found: RegExp]
     },
     /new and required: .* body unit/,
   ],
-  ["another type", (document) => void (at(booth(document), "properties")["id"] = { type: "integer" }), /changed its type/],
+  [
+    "another type",
+    (document) => void (at(booth(document), "properties")["id"] = { type: "integer" }),
+    /changed its type/,
+  ],
   [
     "a removed word of a list",
     (document) => void (at(booth(document), "properties")["status"] = { type: "string", enum: ["active"] }),
@@ -137,7 +161,10 @@ it.each<readonly [what: string, change: (document: Json) => void]>([
   ["no change", () => undefined],
   ["a new operation", (document) => void (path(document)["delete"] = { responses: { "204": {} } })],
   ["a new optional property", (document) => void (at(body(document), "properties")["unit"] = { type: "string" })],
-  ["a new word of a list", (document) => void (at(booth(document), "properties")["status"] = { enum: ["active", "idle", "off"] })],
+  [
+    "a new word of a list",
+    (document) => void (at(booth(document), "properties")["status"] = { enum: ["active", "idle", "off"] }),
+  ],
   ["a removed property that was deprecated", (document) => void delete at(booth(document), "properties")["old"]],
 ])("the comparison with version 1 accepts %s", (_, change) => {
   expect(breakingChanges(entriesOf(documentOf()), entriesOf(documentOf(change)))).toEqual([]);
@@ -165,7 +192,20 @@ it.each(vectors<HashVector>("hashes"))("the hash vector is right: $meaning", ({ 
 
 /** Returns the value as the service reads it from a message. */
 function offeredValue(value: unknown): string {
-  const batch = { v: 1, gw: "g", gen: 1, st: "s", s0: 1, t0: 0, mono0: 0, boot: "b", tags: [""], k: ["e"], g: [0], dt: [0] };
+  const batch = {
+    v: 1,
+    gw: "g",
+    gen: 1,
+    st: "s",
+    s0: 1,
+    t0: 0,
+    mono0: 0,
+    boot: "b",
+    tags: [""],
+    k: ["e"],
+    g: [0],
+    dt: [0],
+  };
   const parsed = parseBatch({ ...batch, val: [value] });
   return "error" in parsed ? "" : (parsed.records[0]?.value ?? "");
 }
@@ -192,14 +232,18 @@ interface ReadMessage {
 
 function readChunk(bytes: Uint8Array): ReadMessage {
   const message = parseMessage(bytes);
-  return "error" in message ? { error: message.error } : { records: offeredOf(message).map(rowOf), hash: sha256(bytes) };
+  return "error" in message
+    ? { error: message.error }
+    : { records: offeredOf(message).map(rowOf), hash: sha256(bytes) };
 }
 
 function readBatch(bytes: Uint8Array): ReadMessage {
   const unpacked = unpack(bytes);
   if ("error" in unpacked) return { error: unpacked.error };
   const batch = parseBatch(unpacked.batch);
-  return "error" in batch ? { error: batch.error } : { records: batch.records.map(rowOf), hash: rangeHash(batch.records) };
+  return "error" in batch
+    ? { error: batch.error }
+    : { records: batch.records.map(rowOf), hash: rangeHash(batch.records) };
 }
 
 it.each(vectors<AckVector>("acks"))("the service answers as an ack vector says: $meaning", ({ steps }) => {

@@ -29,7 +29,11 @@ const RECORDS: readonly Placed[] = [
   { ...clockRecord(5_000), kind: "p", value: PARAMETERS },
   reading(6_000, "gas", 12.5),
   { ...reading(6_000, "gas", null), quality: "bad" },
-  { ...reading(6_000, "", 0), kind: "f", value: { filter: "pre_filter", source: "technician", installed_at: EPOCH, flagged: false } },
+  {
+    ...reading(6_000, "", 0),
+    kind: "f",
+    value: { filter: "pre_filter", source: "technician", installed_at: EPOCH, flagged: false },
+  },
   { ...reading(6_000, "", 0), kind: "x", value: { seq: 7 } },
   { ...reading(6_000, "", 0), kind: "g", value: { from: 2, to: 5, reason: "the store's budget is full" } },
   { ...reading(6_000, "", 0), kind: "e", value: { event: "tail_damaged", detail: "2 entries" } },
@@ -41,10 +45,21 @@ it("the gateway's hello, heartbeat and batch fit their schemas", () => {
   expectFit("hello", JSON.parse(helloText("a", [{ ...hello, predecessor: null }])));
   expectFit("hello", JSON.parse(helloText("a", [{ ...hello, predecessor: { stream_id: "r", last_seq: 40 } }])));
   const versions = { firmware_version: "1", plc_program: null, plc_program_revision: null };
-  const beat = { ...booth, ...versions, stream: "s", link: "up" as const, mode: "Spray", acked_seq: 60, waiting_records: 1 };
+  const beat = {
+    ...booth,
+    ...versions,
+    stream: "s",
+    link: "up" as const,
+    mode: "Spray",
+    acked_seq: 60,
+    waiting_records: 1,
+  };
   const saying = { clock: virtualClock({ wall: EPOCH }), agentVersion: "0.0.0", service_time: TIMES };
   const state = { session: "a", since: EPOCH, online: true };
-  for (const rest of [{ oldest_at: null, hours_to_full: null }, { oldest_at: EPOCH, hours_to_full: 1.5 }])
+  for (const rest of [
+    { oldest_at: null, hours_to_full: null },
+    { oldest_at: EPOCH, hours_to_full: 1.5 },
+  ])
     expectFit("state", JSON.parse(heartbeatText(saying, { ...state, booths: [{ ...beat, ...rest }] })));
   expectFit("state", JSON.parse(heartbeatText(saying, { ...state, online: false, booths: [] })));
   expectFit("batch", batchOf(HEAD, RECORDS, EPOCH));
@@ -63,7 +78,16 @@ it("the gateway's results and digests fit their schemas", () => {
   const digest = { id: "d", serial: "ABCD1234", stream: "s", algorithm_version: 3 };
   expectFit(
     "digest",
-    upMessageOf({ kind: "digest", digest: { ...digest, hours: [{ ...hour, figures }, { ...hour, figures: null }] } }).body,
+    upMessageOf({
+      kind: "digest",
+      digest: {
+        ...digest,
+        hours: [
+          { ...hour, figures },
+          { ...hour, figures: null },
+        ],
+      },
+    }).body,
   );
 });
 

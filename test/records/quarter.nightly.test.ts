@@ -112,7 +112,7 @@ describe(`the records of ${DAYS} days with outages, changes, a corrected entry, 
     const { booth, source, window, entered } = quarter;
     const { changes } = logSheet(source, window);
     const pressed = Object.entries(booth.truth(window.start, window.end).filters).flatMap(([filter, all]) =>
-      (all ?? [])
+      all
         .filter(({ installed_at }) => installed_at > window.start)
         .map(({ installed_at }) => [filter, installed_at] as const),
     );

@@ -1,5 +1,5 @@
 import { el } from "./dom.js";
-import { lasting } from "./format.js";
+import { durationText } from "./format.js";
 import { t } from "../texts/texts.js";
 
 /** Shortest remaining time that is shown. */
@@ -23,7 +23,7 @@ export function progressLine() {
     if (share === 0 || begun === 0) begun = performance.now();
     bar.value = share;
     const left_ms = share === 0 ? 0 : ((performance.now() - begun) * (1 - share)) / share;
-    if (left_ms >= LEAST_LEFT_MS) left.textContent = t("work.left", { time: lasting(left_ms) });
+    if (left_ms >= LEAST_LEFT_MS) left.textContent = t("work.left", { time: durationText(left_ms) });
   };
   return { node, show };
 }

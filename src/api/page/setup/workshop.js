@@ -303,7 +303,7 @@ const opened = new Set();
 /**
  * Draws a step of the workshop, closed at first.
  * @param {string} name prefix for the keys of the step's texts: title, text and yes @param {readonly HTMLElement[]} fields @param {(values:
- * Record<string, string>) => Promise<unknown>} act receives the submitted values
+ * Record<string, string>, form: HTMLFormElement) => Promise<unknown>} act receives the submitted values and the form
  */
 function section(name, fields, act) {
   const [title, text, yes] = ["", "Text", "Yes"].map((part) => t(`workshop.${name}${part}`));
@@ -315,7 +315,7 @@ function section(name, fields, act) {
         onsubmit: (/** @type {Event} */ event) => {
           event.preventDefault();
           const given = [...new FormData(form)].map(([key, value]) => [key, String(value).trim()]);
-          void act(Object.fromEntries(given.filter(([, value]) => value !== "")));
+          void act(Object.fromEntries(given.filter(([, value]) => value !== "")), form);
         },
       },
       el("p", { className: "soft" }, text),

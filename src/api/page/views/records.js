@@ -86,5 +86,5 @@ async function withNames(html, booth) {
     const place = parsed.querySelector(`[data-person="${CSS.escape(id)}"]`);
     if (place !== null && by !== "") place.textContent = `; ${place.getAttribute("data-by")} ${by}`;
   }
-  return `<!doctype html>\n${parsed.documentElement.outerHTML}`;
+  return `<!doctype html>\n<html lang="${parsed.documentElement.lang}">${parsed.documentElement.getHTML()}</html>\n`;
 }
