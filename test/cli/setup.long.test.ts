@@ -53,7 +53,7 @@ it("the setup command leads a user from an unconfigured gateway to a bound booth
   ]);
   expect(await setUp(site, second.io)).toBe(0);
   expect(second.left).toEqual([]);
-  expect(second.said()).toMatch(/1 {2}click-booth +\d+ % {2}.*\d+ of \d+ tags can be read/);
+  expect(second.said()).toMatch(/1 {2}click-booth +\d+ % {2}.*all \d+ tags answer/);
   expect(second.said()).toContain("booth-1: the PLC answers, its settings stay");
   const status = await site.status();
   expect(status?.booths[0]).toMatchObject({ booth: "booth-1", serial: SERIAL, provisioning: { state: "active" } });

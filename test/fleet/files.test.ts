@@ -84,7 +84,6 @@ describe("the configuration files of a fleet service on several machines", () =>
     );
     expect(await role("ingest", "--broker", "mqtt://x", "--port", "1")).toMatch(/^2 --role ingest doesn't use --port/);
     expect(await role("http", "--broker", "mqtt://x", "--plain")).toMatch(/^2 --role http doesn't use --plain/);
-    expect(await saidOf(["--host", "0.0.0.0"])).toMatch(/^2 --role all doesn't use --host/);
     expect(await saidOf(["--keep-days", "3"])).toMatch(/^2 --keep-days needs --store/);
     for (const proxy of ["10.0.0.300", "10.0.0.0/33", "proxy.example.com", "::/129"])
       expect(await saidOf(["--trust-proxy", proxy])).toMatch(/^2 --trust-proxy must be an IP address or a network/);

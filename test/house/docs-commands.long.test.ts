@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { commandsOf } from "../../src/cli/parse.ts";
 import { optionsOf } from "../../src/cli/spec.ts";
+import { OPERATOR_COMMANDS } from "../../simulators/service/operator-commands.ts";
 import { PROGRAM } from "../../src/runtime/commands.ts";
 
 /** Checks every call of our programs in the documents: the command exists, and it has the options that are named. */
@@ -65,7 +66,10 @@ it("each booth-gateway command in the documentation exists and has the options u
 
 /** The program behind a call of the simulators or of an npm script, with the arguments that print its help; null: no program of ours. */
 function helpCall({ program, words: [first = "", second = ""] }: Call): string | null {
-  if (program === "booth-sim") return first === "" ? null : `node simulators/main.ts ${first}`;
+  if (program === "booth-sim") {
+    const command = Object.hasOwn(OPERATOR_COMMANDS, second) || second === "brokers" ? ` ${second}` : "";
+    return first === "" ? null : `node simulators/main.ts ${first}${command}`;
+  }
   const script = first === "run" ? second : first;
   const command = SCRIPTS[script] ?? "";
   return /^node (simulators|test|systemd)\//.test(command) ? command : null;

@@ -94,7 +94,7 @@ test("a mail notice is sent with a login over STARTTLS or TLS, and never with le
   const wrong = secretFile("wrong");
   expect(rendered(await by(tls.port, "tls", { password: wrong })(message("m2"), never))).toMatchObject({
     kind: "not_delivered",
-    lasting: true,
+    isPermanent: true,
     reason: expect.stringContaining("535 5.7.8 Authentication credentials invalid") as string,
     advice: expect.stringContaining("user and password_file") as string,
   });
@@ -126,20 +126,23 @@ test("the mail channel reports a mail as delivered, not delivered or unknown acc
       "grey",
       {
         kind: "not_delivered",
-        lasting: false,
+        isPermanent: false,
         reason: "the server answered: 450 4.7.1 greylisted, come back in a minute (RCPT TO)",
       },
     ],
     [
       "busy",
-      { kind: "not_delivered", lasting: false, reason: "the server answered: 451 4.3.0 try again later (DATA)" },
+      { kind: "not_delivered", isPermanent: false, reason: "the server answered: 451 4.3.0 try again later (DATA)" },
     ],
     [
       "refused",
-      { kind: "not_delivered", lasting: true, reason: "the server answered: 550 5.1.1 no such user (RCPT TO)" },
+      { kind: "not_delivered", isPermanent: true, reason: "the server answered: 550 5.1.1 no such user (RCPT TO)" },
     ],
-    ["full", { kind: "not_delivered", lasting: true, reason: "the server answered: 552 5.2.2 mailbox full (DATA)" }],
-    ["drop", { kind: "unknown", lasting: false }],
+    [
+      "full",
+      { kind: "not_delivered", isPermanent: true, reason: "the server answered: 552 5.2.2 mailbox full (DATA)" },
+    ],
+    ["drop", { kind: "unknown", isPermanent: false }],
     ["ok", { kind: "delivered" }],
   ] as const;
   for (const [word, outcome] of rows) {
@@ -173,19 +176,19 @@ test("the webhook channel signs each request, and reports it as delivered, not d
     ["n2", false, "n2"],
   ]);
   const rows = [
-    ["401", { kind: "not_delivered", lasting: true, reason: "the server answered: HTTP 401" }],
-    ["404", { kind: "not_delivered", lasting: true }],
-    ["302", { kind: "not_delivered", lasting: true, reason: "the server answered: HTTP 302" }],
-    ["429", { kind: "not_delivered", lasting: false, again_ms: 120_000 }],
-    ["503", { kind: "unknown", lasting: false }],
-    ["drop", { kind: "unknown", lasting: false }],
+    ["401", { kind: "not_delivered", isPermanent: true, reason: "the server answered: HTTP 401" }],
+    ["404", { kind: "not_delivered", isPermanent: true }],
+    ["302", { kind: "not_delivered", isPermanent: true, reason: "the server answered: HTTP 302" }],
+    ["429", { kind: "not_delivered", isPermanent: false, again_ms: 120_000 }],
+    ["503", { kind: "unknown", isPermanent: false }],
+    ["drop", { kind: "unknown", isPermanent: false }],
   ] as const;
   for (const [word, outcome] of rows) {
     await server.now(word);
     expect(rendered(await send(message(word), never)), word).toMatchObject(outcome);
   }
   const nobody = channel(openWebhook, `webhook: { url: "http://127.0.0.1:${await freePort()}/" }`);
-  expect(rendered(await nobody(message("n3"), never))).toMatchObject({ kind: "not_delivered", lasting: false });
+  expect(rendered(await nobody(message("n3"), never))).toMatchObject({ kind: "not_delivered", isPermanent: false });
   const open = join(temporaryFolder(), "open");
   writeFileSync(open, "secret\n", { mode: 0o644 });
   const careless = channel(openWebhook, `webhook: { url: "${url}", secret_file: ${open} }`);
@@ -211,7 +214,10 @@ test("the MQTT channel delivers a notice to a subscriber once, and reports the o
   await eventually("it hears it", () => (heard.includes("plant/booths/notices {") ? true : undefined));
   expect(heard.match(/"id":"q1"/g)).toHaveLength(1);
   await broker.kill();
-  expect(rendered(await by(broker.url)(message("q2"), never))).toMatchObject({ kind: "not_delivered", lasting: false });
+  expect(rendered(await by(broker.url)(message("q2"), never))).toMatchObject({
+    kind: "not_delivered",
+    isPermanent: false,
+  });
   // The broker accepts the connection and confirms no message, so the outcome is unknown.
   const stop = new AbortController();
   const mute = createServer((socket) => {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { createFilterLabels, type FilterLabels } from "../../src/api/filter-labels.ts";
 import type { FilterEntry } from "../../src/domain/entry.ts";
 import { filterMaintenanceHistory, filterMaintenances } from "../../src/reports/filters.ts";
 import { localControl } from "../support/local-call.ts";
@@ -11,10 +12,24 @@ const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
 
 type LocalAnswer = Awaited<ReturnType<Awaited<ReturnType<typeof localControl>>>>;
 
+/** Keeps labels of filter changes in memory, because these tests are about the log. */
+function labelsInMemory(): FilterLabels {
+  const kept = new Map<string, unknown>();
+  return createFilterLabels({
+    kept: (name) => Promise.resolve(kept.get(name)),
+    keep: (name, value) => {
+      kept.set(name, value);
+      return Promise.resolve();
+    },
+  });
+}
+
+const filter_labels = labelsInMemory();
+
 async function ask(site: VirtualSite, path: string, body: object): Promise<LocalAnswer> {
   const asked: { answer?: LocalAnswer } = {};
   const act = await localControl(`POST ${path}`);
-  void act({ control: site.control(), body }).then((answer) => (asked.answer = answer));
+  void act({ control: site.control(), body, filter_labels }).then((answer) => (asked.answer = answer));
   await site.clock.runUntil(() => asked.answer !== undefined, MINUTE_MS);
   return asked.answer ?? { status: 0, body: null };
 }

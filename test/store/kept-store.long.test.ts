@@ -55,10 +55,16 @@ it("a store from an earlier release returns its backlog from the cursor on, each
   writer.close();
 });
 
-it("a rebuild of a store from an earlier release gives exactly the stored facts", () => {
+/** Kinds of facts that the release of the kept store didn't have: days of filters, and bakes. */
+const NEWER_KINDS = ["u", "b"];
+
+it("a rebuild of a store from an earlier release gives exactly the stored facts, and adds the kinds that are newer", () => {
   const folder = keptStore();
   const writer = keepFortyDays(folder);
   const { stream } = writer.openStream("booth-1");
-  expect(changedBy(rebuild(writer, stream))).toBe(0);
+  const { changes, ...rebuilt } = rebuild(writer, stream);
+  const newer = changes.filter(({ kind }) => NEWER_KINDS.includes(kind));
+  expect(changedBy({ ...rebuilt, changes: changes.filter((one) => !newer.includes(one)) })).toBe(0);
+  expect(newer.every(({ replaced, withdrawn }) => replaced + withdrawn === 0)).toBe(true);
   writer.close();
 });

@@ -1,6 +1,7 @@
 import { bodyReader } from "../../src/api/answer.ts";
 import { type LocalAnswer, Refusal } from "../../src/api/operation.ts";
 import { operationNamed } from "../../src/api/operations.ts";
+import type { FilterLabels } from "../../src/api/filter-labels.ts";
 import type { AgentControl } from "../../src/domain/agent-control.ts";
 
 type Plain = Extract<LocalAnswer, { readonly status: number }>;
@@ -9,6 +10,8 @@ interface LocalCall {
   readonly control: AgentControl;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: object;
+  /** Labels of filter changes; absent: operations that need them answer 501. */
+  readonly filter_labels?: FilterLabels;
 }
 
 /**
@@ -30,10 +33,10 @@ export async function localControl(name: string): Promise<(call: LocalCall) => P
     feed,
     sees_all: () => true,
   } as const;
-  return async ({ control, query = {}, body }) => {
+  return async ({ control, query = {}, body, ...parts }) => {
     const text = body === undefined ? "" : JSON.stringify(body);
     try {
-      const answer = await act({ ...common, query, body: () => read(text) as never }, { control });
+      const answer = await act({ ...common, query, body: () => read(text) as never }, { control, ...parts });
       if ("writes" in answer) throw new Error(`${name} is a stream`);
       return answer;
     } catch (error) {

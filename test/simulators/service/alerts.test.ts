@@ -139,7 +139,7 @@ describe("the service's outbox", () => {
     expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
     const text = readFileSync(join(folder, file), "utf8");
     expect(text).toMatch(/^To: ann@example\.com\r\nSubject: Invitation\r$/m);
-    expect(text).toMatch(/token=[\w-]{43}\r\n$/);
+    expect(text).toMatch(/\/owner\/#token=[\w-]{43}\r\n/);
     await bench.running.stop();
     rmSync(dataDir, { recursive: true });
   });

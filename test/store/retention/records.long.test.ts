@@ -74,7 +74,7 @@ function check(writer: Writer): void {
 }
 
 it("keeps filter changes, filter days and bakes for years, and other facts for 400 days", () => {
-  expect(LASTING_KINDS).toEqual(["f", "u", "b"]);
+  expect(LASTING_KINDS).toEqual(["f", "u", "b", "n"]);
   const kept = begin(BUDGET);
   for (let index = 0; index < 500; index += 1) day(kept, index);
   const { m = 0, b = 0 } = counts(kept.folder);
