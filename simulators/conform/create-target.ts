@@ -43,8 +43,9 @@ export function createTarget(options: TargetOptions, contract: ContractFiles): T
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     }).catch((cause: unknown) => {
-      exchanges.push({ sent, received: `no answer: ${String(cause)}` });
-      throw new Mismatch(`no answer to ${request}`, `an answer within ${options.timeout_ms} ms`);
+      const why = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause);
+      exchanges.push({ sent, received: `no answer: ${why}` });
+      throw new Mismatch(`no answer to ${request} (${why})`, `an answer within ${options.timeout_ms} ms`);
     });
     const text = await response.text();
     exchanges.push({ sent, received: `${response.status} ${shown(text)}` });

@@ -16,7 +16,7 @@ const HESITATES_MS: Milliseconds = 2_000;
 /** The clock and timer used to watch streams. Tests pass their own. */
 export interface Watch {
   readonly mono: () => Milliseconds;
-  /** Calls `act` at an interval until the returned function is called. */
+  /** Calls `action` at an interval until the returned function is called. */
   readonly repeat: (action: () => void) => () => void;
 }
 

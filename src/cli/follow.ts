@@ -20,7 +20,7 @@ interface Following {
   readonly still?: string;
 }
 
-/** Calls `look` until it returns a result. Rejects with a CommandError after two minutes. */
+/** Calls `check` until it returns a result. Rejects with a CommandError after two minutes. */
 export async function follow<T>({ io, quiet, still }: Following, check: (tell: Tell) => Promise<T | null>): Promise<T> {
   const started = monotonicMs();
   let shown = "";

@@ -9,7 +9,7 @@ export interface Clock {
   mono(): Milliseconds;
   /** Returns whether the kernel reports the wall clock as synchronized. */
   synced(): boolean;
-  /** Calls `act` once after `ms`, never before this function has returned. Returns a function that cancels the call. */
+  /** Calls `action` once after `ms`, never before this function has returned. Returns a function that cancels the call. */
   after(ms: Milliseconds, action: () => void): () => void;
   /** Resolves after `ms`. Rejects with the signal's reason when aborted. */
   sleep(ms: Milliseconds, signal?: AbortSignal): Promise<void>;

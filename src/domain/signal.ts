@@ -6,7 +6,7 @@ import { createWaiters, type Waiters } from "./waiters.ts";
 const aborting = new WeakMap<AbortSignal, Waiters<() => void>>();
 
 /**
- * Calls `act` once when the signal is aborted, or immediately if it already is. Returns a function that cancels the call. Each abort signal
+ * Calls `action` once when the signal is aborted, or immediately if it already is. Returns a function that cancels the call. Each abort signal
  * gets a single listener for all callers: a list of listeners would be searched from its start at each wait.
  */
 export function onAbort(signal: AbortSignal, action: () => void): () => void {

@@ -9,7 +9,7 @@ const BOOT_ID = "/proc/sys/kernel/random/boot_id";
 /** Longest timer of Node (2^31 - 1 ms). A longer sleep is made of several timers. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-/** Calls `act` after `ms` of real time. Returns a function that cancels the call. */
+/** Calls `action` after `ms` of real time. Returns a function that cancels the call. */
 export function realAfter(ms: number, action: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   const wait = (left: number): void => {

@@ -59,7 +59,7 @@ export function storeFiles(wall: () => number): StoreFiles {
   };
 }
 
-/** Runs `act` while no agent is running. A running agent would continue to write the file that `act` replaces. */
+/** Runs `make` while no agent is running. A running agent would continue to write the file that `make` replaces. */
 function withFolderLocked(dataDir: string, make: () => StoreMade): StoreMade {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const lock = lockFolder(dataDir);

@@ -21,7 +21,7 @@ const STAGE_ROWS = 2_000;
 
 /** A store reader with its own connection. */
 interface OpenReader extends StoreReader {
-  /** Runs `act` on one state of the store, even if the agent commits meanwhile. `act` must not keep an iterator. */
+  /** Runs `read` on one state of the store, even if the agent commits meanwhile. `read` must not keep an iterator. */
   snapshot<T>(read: () => T): T;
   close(): void;
 }
@@ -251,7 +251,7 @@ function show(
 export function followReader(dataDir: string) {
   let open: { readonly reader: OpenReader; readonly file: number } | null = null;
   return {
-    /** Runs `act` on one state of the present file, like OpenReader.snapshot. */
+    /** Runs `read` on one state of the present file, like OpenReader.snapshot. */
     snapshot<T>(read: (reader: StoreReader) => T): T {
       const path = storePath(dataDir);
       const file = statSync(path, { throwIfNoEntry: false })?.ino;

@@ -24,7 +24,7 @@ export interface Io {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Aborts at SIGINT and SIGTERM. Aborts at SIGHUP too, unless `reloads` handles that signal. */
   readonly signal: AbortSignal;
-  /** Calls `act` at each SIGHUP from now on. Absent if the process has a terminal, where SIGHUP means that the terminal was closed. */
+  /** Calls `action` at each SIGHUP from now on. Absent if the process has a terminal, where SIGHUP means that the terminal was closed. */
   readonly reloads?: (act: () => void) => void;
   /** Ends the process at once. Absent if the command runs within another program. */
   readonly exit?: (code: number) => void;

@@ -74,7 +74,7 @@ interface Asked {
 export function runKit({ url, key = KEY, user_key = "", is_first = false }: Asked): Promise<readonly Outcome[]> {
   const stopping = new AbortController();
   return conform({
-    ...{ url, key, user_key, serial: SERIAL, broker: "", level: "full", timeout_ms: is_first ? 2_000 : 4_000 },
+    ...{ url, key, user_key, serial: SERIAL, broker: "", level: "full", timeout_ms: is_first ? 3_000 : 15_000 },
     signal: stopping.signal,
     told: ({ result }) => {
       if (is_first && result === "fail") stopping.abort();

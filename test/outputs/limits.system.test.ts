@@ -67,7 +67,7 @@ it("an output or notice reports a topic that the broker rejects, and the MQTT se
   await session.close([]);
   expect(rendered(await notify(broker.url, "plant/b", []))).toMatchObject({
     kind: "not_delivered",
-    lasting: true,
+    isPermanent: true,
     reason: "the broker's access rules do not allow this user to publish on plant/b",
     advice: expect.stringContaining("acl_file") as string,
   });
@@ -101,7 +101,7 @@ it("a notice that is too long for the broker is sent without its events", async 
   const none = await notify(broker.url, `plant/${"t".repeat(150)}`, events);
   expect(rendered(none)).toMatchObject({
     kind: "not_delivered",
-    lasting: true,
+    isPermanent: true,
     reason: expect.stringContaining("150") as string,
   });
 });

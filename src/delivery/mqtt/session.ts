@@ -30,7 +30,7 @@ interface SessionOptions {
   readonly end_code?: number | undefined;
 }
 
-/** Runs `act` after a time, measured by real timers because the broker answers in real time. Returns a function that cancels it. */
+/** Runs `action` after a time, measured by real timers because the broker answers in real time. Returns a function that cancels it. */
 function after(ms: Milliseconds, action: () => void): () => void {
   const timer = setTimeout(action, ms).unref();
   return () => clearTimeout(timer);
