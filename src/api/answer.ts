@@ -29,7 +29,7 @@ export function send(
   response.end(isText ? body : `${JSON.stringify(rendered(body, { said }))}\n`);
 }
 
-/** Sends an error. If the answer has already started, closes the connection, so that the reader notices the missing rest. */
+/** Sends an error. If the answer has already started, closes the connection, so that the client notices that the answer is incomplete. */
 export function sendFailure(response: Answering, error: unknown, { said = false } = {}): void {
   if (response.headersSent) {
     response.destroy();

@@ -147,7 +147,7 @@ function dayValue(
   };
 }
 
-/** Returns the time in use after an instant: of whole days by their sums, of the instant's own day by the recent stages. */
+/** Returns the time in use after an instant: the recent stages give the rest of that day, and the sums of days give all later days. */
 function useAfter({ recent, parameters, sheet }: DeriveState, at: EpochMs): Milliseconds {
   const inUse = parameters?.mode_sets.in_use;
   const useOf = (day: SheetDay): Milliseconds => {

@@ -193,7 +193,7 @@ export interface ClockState {
   unsure: boolean;
   /** Monotonic time of a jump of the clock by more than a day. Kept for one day of monotonic time; absent: no such jump. */
   leapt?: Milliseconds;
-  /** Stretches of time whose clock records a later record corrects; absent: none. */
+  /** Stretches of time for which a later clock record corrected earlier clock records; absent: none. */
   taken_back?: TakenBack[];
   /** Clock offsets of boots that had to wait for a clock sync and whose records come next. */
   places: BootPlace[];

@@ -29,7 +29,7 @@ export type LinkStatus =
 /** The MQTT version of a session. */
 export interface MqttVersion {
   readonly version: "5" | "3.1.1";
-  /** Why the broker is assumed not to support version 5; "": it supports version 5, or stated its version. */
+  /** Why MQTT 3.1.1 is used without the broker saying so; "": the broker supports version 5, or stated that it doesn't. */
   readonly why: Text;
 }
 
@@ -67,7 +67,7 @@ export interface StorageHealth {
 export interface RefusedRecords {
   /** Number of kept records, at most ten thousand. Only the newest are kept. */
   readonly count: number;
-  /** The newest of these records; null: none. */
+  /** The newest refused record; null: no record is refused. */
   readonly newest: { readonly seq: Seq; readonly at: EpochMs; readonly reason: Text } | null;
 }
 

@@ -70,7 +70,7 @@ function figureUnitOf(role: TagRole): Unit | undefined {
 export function unitFaultOf({ role, unit, factor }: Measured): UnitFault | null {
   const expected = dimensionOf(role);
   const use = role === undefined ? undefined : USES[role];
-  // A factor other than 1 replaces the conversion to the figure's unit. For time meters and clocks, it applies in addition to the unit.
+  // For totals and levels, a factor other than 1 replaces the conversion from the tag's unit. For time meters and clocks, both apply.
   const isOwnFactor = factor !== 1 && (use === "total" || use === "level");
   const isFigureOff = use !== undefined && !isOwnFactor;
   if (isWithoutUnit(unit)) {

@@ -18,7 +18,7 @@ import { durationByMode, frequencyByMode, utilization } from "./usage.ts";
 /** Longest time between two logged readings of a tag while it is polled. */
 const HEARTBEAT_MS = 3_600_000;
 
-/** A reading that proves a part of a figure. The profile names the PLC's register of its tag. */
+/** A reading that proves a part of a figure. Its tag's register is in the profile. */
 export interface Evidence {
   readonly seq: Seq;
   readonly tag: TagName;

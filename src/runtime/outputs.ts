@@ -124,7 +124,7 @@ export function createNoticeParts(gateway: Gateway, booths: readonly Booth[], pa
     status: (): readonly NoticeStatus[] => begun?.notices.status() ?? [],
     test: async (name: string | undefined): Promise<readonly NoticeTest[]> =>
       (await begun?.notices.test(name, parts.signal)) ?? [],
-    /** Switches to the notices of a configuration and to the present booths. */
+    /** Applies a new configuration: replaces the notices, and reports on its booths from now on. */
     async become({ notices: open, notice_entries: entries = [] }: Configured): Promise<void> {
       if (isSame(entries)) return;
       await begun?.part.end();

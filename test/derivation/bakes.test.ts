@@ -89,7 +89,7 @@ describe("the fact of a bake", () => {
     expect(curvesOf(bakesOf(booth, parameters)[0], "metal")[0]?.high).toEqual([60]);
   });
 
-  it("has no lowest value for a minute in which the temperature was unknown for longer than the bridge", () => {
+  it("has no lowest value for a minute in which the temperature was unknown for longer than the allowed gap", () => {
     const booth = lived(HOT, [MINUTE_MS, { mode: 6, air: 60, metal: 50 }]);
     live(
       booth,

@@ -151,7 +151,7 @@ describe("notice events that can't be sent immediately", () => {
     expect(send(ledger, T0 + HOUR).told).toBe("d began, e began");
   });
 
-  it("are only counted if there are too many, and no end is sent for a counted event", () => {
+  it("are replaced by their number if there are too many, and no end is sent for such an event", () => {
     const all = Array.from({ length: MAX_WAITING + 5 }, (_, index) => began(index.toString(), T0 + index));
     const ledger = saw(...all);
     const first = nextStep(ledger, PLAN, { now: T0, id: "id" });

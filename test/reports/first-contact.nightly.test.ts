@@ -6,7 +6,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
-it("gateway and service start a filter at first contact with the first reading, even if the agent ran long before", async () => {
+it("a filter present at first contact is counted from the first reading on by gateway and service, even if the agent ran long before", async () => {
   const folder = temporaryFolder();
   const site = virtualSite({ folder, scenario: "filter-change", start: Date.UTC(2026, 2, 2, 15) });
   site.plc.fault = "timeout";

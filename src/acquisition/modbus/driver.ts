@@ -582,7 +582,7 @@ export function keptHoles({ firmware, ranges }: HoleMemory, device: string, now:
 }
 
 /**
- * Reads the stored holes of this device. Skips unreadable holes, because the device will show them again. If a hole's time is in the future
+ * Reads the stored holes of this device. Skips entries that can't be parsed, because the device's next refusals reveal these holes again. If a hole's time is in the future
  * (the clock was wrong), its age starts now.
  */
 export function restoredHoles(kept: unknown, device: string, now: Instant): HoleMemory {

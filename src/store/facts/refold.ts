@@ -35,7 +35,7 @@ export interface Refolding {
   readonly early: Early | null;
 }
 
-/** Records before the start state, which can't be folded again. If a time is after `limit`, `by` is subtracted from it. */
+/** The correction of records before the start state, which can't be folded again: a time after `limit` is moved back by `by`. */
 interface Early {
   readonly from: Seq;
   readonly to: Seq;

@@ -46,7 +46,7 @@ const FORMATS: readonly Format[] = [
   },
 ];
 
-/** The largest YAML file in bytes. The time of the parser grows faster than the file. A thousand entities need a fifth of it. */
+/** The largest YAML file in bytes. Parsing time grows faster than the file. A file with a thousand entities has about 200 kB. */
 const MOST_YAML_BYTES = 1_000_000;
 
 /** Formats from which no tag can be made, with the reason. */

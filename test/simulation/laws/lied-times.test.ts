@@ -64,7 +64,7 @@ describe("the spans in which a simulated time may be wrong", () => {
   });
 
   it.each(["unhashed_time", "any_field", "conflict"] as const)(
-    "do not include the false time of the answer %s, which proves nothing",
+    "do not include the false time in the answer %s, because the gateway never uses that answer's time",
     (lie) => {
       expect(spansOf(lie, believed(20 * MINUTE_MS, 75 * MINUTE_MS))).toEqual([]);
     },

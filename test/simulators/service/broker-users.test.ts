@@ -31,7 +31,7 @@ function opensWith({ running, clock }: Running, passwords: readonly string[]): s
 }
 
 describe("a broker's users", () => {
-  it("include a gateway once it has used its credential over HTTP, because the claim has only its hash", async () => {
+  it("include a gateway only after it used its credential over HTTP, because a claim contains only the credential's hash", async () => {
     const bench = await boundSite();
     expect(opensWith(bench, [OLD])).toEqual([]);
     expect((await bench.call("GET", RECORD, { key: OLD })).status).toBe(200);

@@ -108,7 +108,7 @@ describe("profile import reads", () => {
     ]);
   });
 
-  it("the integration modbus of Home Assistant, which counts from 0", async () => {
+  it("Home Assistant's modbus integration, whose addresses count from 0", async () => {
     const text = `homeassistant:
   name: !secret home
 modbus:
@@ -246,7 +246,7 @@ render: |
     ]);
   });
 
-  it("the variables of a NodeSet2 file by the URI of their namespace, without those of the standard and of types", async () => {
+  it("the variables of a NodeSet2 file by namespace URI, and skips variables of type definitions and of the OPC UA standard itself", async () => {
     const text = `<?xml version="1.0" encoding="utf-8"?>
 <UANodeSet xmlns="http://opcfoundation.org/UA/2011/03/UANodeSet.xsd" xmlns:uax="http://opcfoundation.org/UA/2008/02/Types.xsd">
   <NamespaceUris><Uri>http://opcfoundation.org/UA/DI/</Uri><Uri>urn:acme:booth</Uri></NamespaceUris>
