@@ -82,8 +82,8 @@ function argText(arg) {
  */
 export function spoken(name, value) {
   if (name === "label" && typeof value === "string") return wordText(value);
-  // Skips the text field `said` of the workshop's events, which has the same name.
-  if (typeof value?.said !== "object" || value.said === null) return value;
+  // Skips the workshop's texts and the set-up's list with the same name `said`.
+  if (typeof value?.said !== "object" || value.said === null || Array.isArray(value.said)) return value;
   for (const [field, said] of Object.entries(value.said)) value[field] = fieldText(value[field], said);
   return value;
 }
