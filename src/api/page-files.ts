@@ -30,7 +30,7 @@ const MODULES = {
   "setup/":
     "barcode begin binding find import-list network plc program scan scanned setup size steps tag-table trial workshop workshop-talk",
   "views/":
-    "booths day-figures day-part day-trends days display filter-charts filters health now period-bars records today",
+    "booths day-figures day-part day-trends days display filter-charts filters health log now period-bars records today",
 };
 
 /** Languages that have a file of texts. The page has its own list in ahead.js. */

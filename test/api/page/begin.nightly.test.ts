@@ -67,6 +67,10 @@ it("a new gateway can be set up from a phone until its booth is bound, and a sec
   const zone = other.getByLabel("Time zone of the booth");
   expect(await zone.inputValue()).toBe(await other.evaluate("Intl.DateTimeFormat().resolvedOptions().timeZone"));
   await zone.fill("America/Denver");
+  await other.evaluate("scrollTo(0, 0)");
+  const below = await other.getByRole("button", { name: "Yes, these are correct" }).boundingBox();
+  const box = await zone.boundingBox();
+  expect(below?.y).toBeGreaterThan((box?.y ?? Infinity) + (box?.height ?? 0));
   await mustBeUsable(other);
   await screenshot(other, "begin-6-zone");
   await press(other, "Yes, these are correct");

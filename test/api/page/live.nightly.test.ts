@@ -185,6 +185,58 @@ it("the web page shows since when a filter is overdue, and offers a test report 
   expect(faults).toEqual([]);
 });
 
+it.each([PHONE, { width: 1440, height: 900 }])(
+  "the log of the web page is searched and chosen by level and day, and the shown lines are downloaded, at $width px",
+  async (viewport) => {
+    const { page, faults } = await openTab({ viewport });
+    const { url, pin } = await workedBooth();
+    await page.goto(`${url}/#/health`);
+    await signIn(page, pin);
+    const log = page.getByRole("log");
+    await log.locator("div").first().waitFor();
+    // The agent goes on writing: the page keeps what it has, because its further requests have no answer.
+    await page.route("**/log", (route) => route.abort());
+    const shown = () => log.locator("div").allInnerTexts();
+    const saved = async () => (await fileOf(page, "Download the shown lines")).text.trim().split("\n").toReversed();
+    const all = await shown();
+    const file = await saved();
+    expect(file).toHaveLength(all.length);
+    const textOf = (line: string) => line.replace(/^\S+Z \w+ +/, "");
+    expect(all.map((line, at) => line.endsWith(textOf(file[at] ?? "?")))).toEqual(all.map(() => true));
+
+    const days = page.getByLabel("Day", { exact: true });
+    const names = (await days.locator("option").allInnerTexts()).slice(1);
+    expect(names.length).toBeGreaterThan(0);
+    let sum = 0;
+    for (const name of names) {
+      await days.selectOption(name);
+      sum += (await shown()).length;
+    }
+    expect(sum).toBe(all.length);
+    await days.selectOption("All days");
+
+    await page.getByLabel("Level", { exact: true }).selectOption("Warnings and errors");
+    const grave = file.filter((line) => !line.includes("Z info "));
+    expect(grave.length).toBeLessThan(file.length);
+    expect(await shown()).toHaveLength(grave.length);
+    await page.getByLabel("Level", { exact: true }).selectOption("All levels");
+
+    const [, word = ""] = /(\w{5,})/.exec(textOf(file.at(-1) ?? "")) ?? [];
+    await page.getByLabel("Search the log").fill(word.toUpperCase());
+    const found = file.filter((line) => textOf(line).toLowerCase().includes(word.toLowerCase()));
+    expect(found.length).toBeLessThan(file.length);
+    expect(await saved()).toEqual(found);
+    await page.getByText(`${found.length} of ${file.length} lines`).waitFor();
+    await screenshot(page, `log-found-${viewport.width}`);
+    expect([...(await seriousFaults(page)), ...(await wideParts(page)), ...(await smallTargets(page))]).toEqual([]);
+
+    await page.getByLabel("Search the log").fill("no line has these words");
+    expect(await shown()).toEqual([]);
+    expect(await page.getByRole("button", { name: "Download the shown lines" }).isDisabled()).toBe(true);
+    expect(faults).toEqual([]);
+  },
+);
+
 it("the printed week report of the web page has a row with the date for each day, on phone and desktop", async () => {
   const { url, pin } = await workedBooth();
   for (const [name, viewport] of [

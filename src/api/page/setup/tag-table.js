@@ -1,5 +1,5 @@
 import { t } from "../texts/texts.js";
-import { askUser, el, field, pushButton, table } from "../kit/dom.js";
+import { askUser, el, field, pushButton, svg, table } from "../kit/dom.js";
 import { unitText, valueText } from "../kit/format.js";
 
 /** @typedef {Readonly<Record<string, any>>} Tag */
@@ -25,6 +25,9 @@ const TYPES = [
   "string",
 ];
 const ORDERS = ["", "high_first", "low_first"];
+/** Lines of the icons in a row, in a square of 24. */
+const PENCIL = "M4 20h4L19 9l-4-4L4 16zM13 7l4 4";
+const BIN = "M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13M10 11v5M14 11v5";
 /** Keys that the dialog changes, in its order. */
 const NUMBERS = ["scale", "min", "max"];
 
@@ -76,10 +79,17 @@ function rowOf(tag, { usual, units, values, set, remove }) {
     el(
       "span",
       { className: "row" },
-      pushButton("✎", () => void edit(), { "aria-label": t("tags.change", { label }) }),
-      pushButton("✕", () => remove(name), { "aria-label": t("tags.remove", { label }) }),
+      iconButton(PENCIL, t("tags.change", { label }), () => void edit()),
+      iconButton(BIN, t("tags.remove", { label }), () => remove(name)),
     ),
   ];
+}
+
+/** Draws a button that shows an icon. @param {string} d @param {string} label @param {() => void} onclick */
+function iconButton(d, label, onclick) {
+  const button = pushButton("", onclick, { "aria-label": label, title: label });
+  button.append(svg("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, svg("path", { d })));
+  return button;
 }
 
 /** Returns the name of a role: the label of the usual tag with that role. @param {string} role @param {readonly any[]} usual */

@@ -54,7 +54,7 @@ export function zoneForm({ status, draft, answer, run }, { profile, yes, other }
         autocapitalize: "none",
         spellcheck: false,
       }),
-    el("div", { className: "buttons sticky" }, el("button", { className: "main", type: "submit" }, yes), other),
+    buttonRow(el("button", { className: "main", type: "submit" }, yes), other),
   );
   form.querySelector("input")?.setAttribute("list", "zones");
   const zones = el(

@@ -54,9 +54,19 @@ const wordText = (word) =>
 /** Renders a message in the chosen language. A variant of the text for the page has priority. @param {Said} said @returns {string} */
 function messageText({ code, args, text }) {
   const pattern = messages[`${code}.page`] ?? messages[code];
-  if (pattern === undefined) return text;
+  if (pattern === undefined) return withModeNames(text, args);
   const values = Object.entries(args).map(([name, arg]) => [name, argText(arg)]);
   return icuText(pattern, Object.fromEntries(values), locale);
+}
+
+/**
+ * Replaces a mode's key by its name in an English text, which comes with its values.
+ * @param {string} text @param {Said["args"]} args @returns {string}
+ */
+function withModeNames(text, args) {
+  const { mode } = args;
+  const name = typeof mode === "string" ? texts[`mode.${mode}`] : undefined;
+  return name === undefined ? text : text.replace(new RegExp(`\\b${String(mode)}\\b`), name);
 }
 
 /** Returns the text of a message's argument, which may itself be a message or a list. @param {Arg} arg @returns {string | number} */
@@ -72,8 +82,8 @@ function argText(arg) {
  */
 export function spoken(name, value) {
   if (name === "label" && typeof value === "string") return wordText(value);
-  // Skips the text field `said` of the workshop's events, which has the same name.
-  if (typeof value?.said !== "object" || value.said === null) return value;
+  // Skips the workshop's texts and the set-up's list with the same name `said`.
+  if (typeof value?.said !== "object" || value.said === null || Array.isArray(value.said)) return value;
   for (const [field, said] of Object.entries(value.said)) value[field] = fieldText(value[field], said);
   return value;
 }

@@ -1,10 +1,13 @@
 import { download, get, send } from "../kit/api.js";
 import { buttonRow, card, el, errorText, field, figure, pushButton, redraw, sentence, table } from "../kit/dom.js";
-import { bytes, durationText, secondsText, timeOf, versionsOf, whenText } from "../kit/format.js";
+import { bytes, durationText, timeOf, versionsOf, whenText } from "../kit/format.js";
 import { pinButton, withSession } from "../kit/session.js";
 import { t } from "../texts/texts.js";
+import { logPanel } from "./log.js";
 
 const AGAIN_MS = 5_000;
+/** @type {readonly any[]} */
+const NO_LINES = [];
 
 /** @typedef {import("../main.js").Context} Context */
 
@@ -18,6 +21,7 @@ export function healthView(context) {
   const toldCard = card(t("health.told"), { class: "wide" }, told_to);
   const versions = el("dl", { className: "figures plain" });
   const log = el("div", {});
+  const panel = logPanel();
   const said = el("p", { role: "status", className: "advice" });
   const node = el(
     "div",
@@ -71,8 +75,8 @@ export function healthView(context) {
     );
     // Asks again at once if the person has signed in since the last request.
     if (!context.needsPin() && shown?.lines === null) asked = -Infinity;
-    const lines = context.needsPin() ? null : (shown?.lines ?? []);
-    redraw(log, [lines], () => [lines === null ? pinButton() : logText(lines, booth.tz)]);
+    redraw(log, context.needsPin(), () => [context.needsPin() ? pinButton() : panel.node]);
+    panel.update(shown?.lines ?? NO_LINES, booth.tz);
     void refresh();
   };
   return { node, update, close: () => undefined };
@@ -238,17 +242,6 @@ function versionFigures(status, { now }) {
       ),
     ),
   ];
-}
-
-/** Draws the newest 100 lines of the agent's log, the newest first. @param {any[]} lines @param {string} tz */
-function logText(lines, tz) {
-  if (lines.length === 0) return el("p", {}, t("health.noLog"));
-  const newest = [...lines].reverse().slice(0, 100);
-  return el(
-    "div",
-    { className: "log", tabIndex: 0, role: "log", "aria-label": t("health.log") },
-    ...newest.map(({ at, level, text }) => el("div", { className: level }, `${secondsText(at, tz)}  ${text}`)),
-  );
 }
 
 /** @param {HTMLElement} said */
