@@ -18,6 +18,20 @@ async function saidOf(argv: readonly string[]): Promise<string> {
   return `${code} ${said.join()}`.trim();
 }
 
+/** All options of the page docs/service/install.md that an operator may set for a role. */
+const SETTINGS = new Map([
+  ["HTTP_OPTIONS", "--trust-proxy 10.0.0.0/8 --public-url https://monitoring.example.com:8443"],
+  [
+    "FIGURES_OPTIONS",
+    "--public-url https://monitoring.example.com:8443 --smtp smtp://user@mail.example.com:587 --mail-from booths@example.com",
+  ],
+]);
+
+const filledWith = (text: string, settings: ReadonlyMap<string, string>): string =>
+  text.replace(/\$\{?([A-Z_]+)(?::-)?\}?/g, (_, variable: string) => settings.get(variable) ?? "?");
+
+const wordsOf = (text: string): string[] => text.split(" ").filter((word) => word !== "");
+
 interface Compose {
   readonly services: Readonly<
     Record<
@@ -34,7 +48,13 @@ describe("the configuration files of a fleet service on several machines", () =>
     const { services, secrets } = parse(text, { merge: true }) as Compose;
     const own = Object.values(services).filter(({ image }) => image === undefined);
     const roles = own.flatMap(({ command }) => (typeof command === "string" ? [command] : []));
-    for (const command of roles) expect(await saidOf(command.split(" "))).toBe("0");
+    for (const command of roles) {
+      const unset = new Map(Array.from(SETTINGS.keys(), (name) => [name, ""]));
+      for (const settings of [unset, SETTINGS])
+        expect(await saidOf(wordsOf(filledWith(command, settings))), command).toBe("0");
+    }
+    expect(services["http-1"]?.command).toContain("${HTTP_OPTIONS:-}");
+    expect(services["figures"]?.command).toContain("${FIGURES_OPTIONS:-}");
     const started = roles.map((command) => /^(?:--role )?(\w+)/.exec(command)?.[1]);
     expect(new Set(started)).toEqual(new Set([...ROLES, "brokers"]));
     for (const [name, service] of Object.entries(services)) {
@@ -60,12 +80,13 @@ describe("the configuration files of a fleet service on several machines", () =>
     ]) {
       const unit = textOf(`systemd/fleet/booth-${name}@.service`);
       const start = /^ExecStart=\/usr\/lib\/booth-service\/booth-service (.*)$/m.exec(unit)?.[1] ?? "";
-      const filled = start
-        .replaceAll("%i", "1")
-        .replace(/\$\{?([A-Z_]+)\}?/g, (_, variable: string) => env.get(variable) ?? "?");
-      expect(filled).toContain(does);
-      const words = filled.split(" ").filter((word) => word !== "");
-      expect(await saidOf(words), filled).toBe("0");
+      for (const settings of [env, new Map([...env, ...SETTINGS])]) {
+        const filled = filledWith(start.replaceAll("%i", "1"), settings);
+        expect(filled).toContain(does);
+        expect(await saidOf(wordsOf(filled)), filled).toBe("0");
+      }
+      const options = `${name.replace("service-", "").toUpperCase()}_OPTIONS`;
+      if (SETTINGS.has(options)) expect(start).toContain(`$${options}`);
     }
   });
 
@@ -84,6 +105,7 @@ describe("the configuration files of a fleet service on several machines", () =>
     );
     expect(await role("ingest", "--broker", "mqtt://x", "--port", "1")).toMatch(/^2 --role ingest doesn't use --port/);
     expect(await role("http", "--broker", "mqtt://x", "--plain")).toMatch(/^2 --role http doesn't use --plain/);
+    expect(await saidOf(["--vitals-port", "9090"])).toMatch(/^2 --role all doesn't use --vitals-port/);
     expect(await saidOf(["--keep-days", "3"])).toMatch(/^2 --keep-days needs --store/);
     for (const proxy of ["10.0.0.300", "10.0.0.0/33", "proxy.example.com", "::/129"])
       expect(await saidOf(["--trust-proxy", proxy])).toMatch(/^2 --trust-proxy must be an IP address or a network/);

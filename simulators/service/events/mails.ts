@@ -23,11 +23,12 @@ interface Sending {
 
 /**
  * Sends every due mail. A mail counts as sent once the server has accepted it; after a crash in between it is sent
- * again under the same id. Rejects if the server can't be reached. Returns a line for each mail that was given up.
+ * again under the same id. Rejects if the server can't be reached. Returns a line for each mail that was given up, or one if
+ * mails wait because no server is set.
  */
 export async function sendDueMails(sending: Sending): Promise<string[]> {
   const { db, way } = sending;
-  if (way === "none") return [];
+  if (way === "none") return waitingLines(db, sending.now());
   const mails = [...dueLinks(sending), ...dueNotifications(sending)];
   if (mails.length === 0) return [];
   const sender = openMailSender(db, way);
@@ -42,6 +43,13 @@ export async function sendDueMails(sending: Sending): Promise<string[]> {
     sender.close();
   }
   return lines;
+}
+
+function waitingLines(db: Db, now: number): string[] {
+  const sql = `SELECT 1 FROM link_mails WHERE due_at <= ?
+    UNION ALL SELECT 1 FROM notifications WHERE email_sent_at IS NULL AND email_due_at <= ? LIMIT 1`;
+  const isWaiting = row(db, sql, now, now) !== undefined;
+  return isWaiting ? ["they wait, because no mail server is set: use --smtp and --mail-from"] : [];
 }
 
 /** A mail that is due, with the changes that follow its result. */

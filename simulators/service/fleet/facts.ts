@@ -1,6 +1,7 @@
 import type { Mode } from "../../../src/domain/booth.ts";
 import { type Db, row, rows, run } from "../storage/db.ts";
 import { type BoothFigures, figuresOfLog, logVersion } from "../figures/booth.ts";
+import { longestBridgeMs } from "../figures/bridge.ts";
 import { booked } from "../figures/counters.ts";
 import { estimated } from "../figures/estimates.ts";
 import { loadLog, loadLogSince } from "../figures/log.ts";
@@ -57,8 +58,11 @@ export function foldBooth(db: Db, boothId: string, now: number): boolean {
       run(db, "UPDATE booth_facts SET days_zone = ?, days_at = folded_at WHERE booth_id = ?", zone, boothId);
       return true;
     }
-    const since = before === undefined ? undefined : firstChange(db, boothId, before);
-    const log = since === undefined ? loadLog(db, boothId) : loadLogSince(db, boothId, since - BEFORE_MS);
+    const changed = before === undefined ? undefined : firstChange(db, boothId, before);
+    const log = changed === undefined ? loadLog(db, boothId) : loadLogSince(db, boothId, changed - BEFORE_MS);
+    // New records also decide the silence before them, which may begin in an earlier hour.
+    const bridge = longestBridgeMs(log.parameters.map(({ value }) => value));
+    const since = changed === undefined ? undefined : changed - bridge;
     const figures = figuresOfLog(log, now);
     writeHours(db, boothId, hoursOf(figures, { since, now }));
     writeDays(db, boothId, { zone, since: hasDays ? since : undefined });

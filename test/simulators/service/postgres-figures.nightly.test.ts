@@ -15,8 +15,20 @@ import {
 } from "../../../simulators/service/fleet/compact.ts";
 import { foldBooth } from "../../../simulators/service/fleet/facts.ts";
 import { figuresRound } from "../../../simulators/service/fleet/round.ts";
-import { answerOf, type Bench, boundBench, deliver, EPOCH, HOUR, type LogRecord, MINUTE } from "./service-log.ts";
+import {
+  answerOf,
+  type Bench,
+  boundBench,
+  deliver,
+  EPOCH,
+  HOUR,
+  type LogRecord,
+  MINUTE,
+  PARAMETERS,
+  script,
+} from "./service-log.ts";
 import { storesOnPostgres } from "./stores-on-postgres.ts";
+import type { TagParameters } from "../../../src/domain/parameters.ts";
 import { DAY_MS } from "../../../src/domain/time.ts";
 
 const DAYS = 4;
@@ -163,6 +175,25 @@ describe("reports over many booths", () => {
       }
     },
   );
+
+  it("include the estimated energy of a bridged silence at the end of an hour that was already computed", async () => {
+    const { energy: _, ...tags } = PARAMETERS.tags;
+    const meant = { bay: 0, factor: 1, group: "fast", deadband: 0, heartbeat_ms: 900_000 };
+    const fan_speed: TagParameters = { ...meant, role: "fan_speed", unit: "%" };
+    const parameters = { ...PARAMETERS, motor_size_hp: 20, tags: { ...tags, fan_speed } };
+    const log = script(parameters)
+      .set("fan_speed", 100)
+      .stage("spray", 3 * HOUR - 6_000);
+    const before = log.records().length;
+    const records = log.silence(12_000).wait(HOUR).records();
+    const bench = boundBench();
+    deliver(bench, records, { last: before });
+    expect(foldBooth(bench.db, bench.boothId, EPOCH + 3 * HOUR + 1_000)).toBe(true);
+    deliver(bench, records, { first: before });
+    expect(foldBooth(bench.db, bench.boothId, END)).toBe(true);
+    for (const report of REPORTS.filter((path) => path.includes("utilization")))
+      expect(await ask(bench, report, 0), report).toEqual(await ask(bench, report, 100));
+  });
 
   it("use the local days of the facility's time zone, even after the zone changes or before daily figures exist", async () => {
     const bench = boundBench();
