@@ -6,7 +6,7 @@ import { sessionLoop } from "../../src/delivery/session.ts";
 import type { HeardCommand } from "../../src/domain/command.ts";
 import { newServiceState } from "../../src/domain/link-status.ts";
 import type { Clock, Logger, Random } from "../../src/domain/machine.ts";
-import { KIND, type LogRecord, type Placed } from "../../src/domain/record.ts";
+import { KIND, type Placed } from "../../src/domain/record.ts";
 import type { ServiceTime } from "../../src/domain/service-time.ts";
 import { createSignals } from "../../src/domain/signal.ts";
 import { seededSequence } from "../network/faults.ts";
@@ -201,7 +201,7 @@ function noted(
   { id: gateway, booths }: Pick<VirtualGateway, "id" | "booths">,
 ): LinkSession {
   const note = async (
-    { stream, records }: { readonly stream: string; readonly records: readonly Placed<LogRecord>[] },
+    { stream, records }: { readonly stream: string; readonly records: readonly Placed[] },
     send: () => Promise<BatchOutcome>,
   ): Promise<BatchOutcome> => {
     const from = records[0]?.seq;

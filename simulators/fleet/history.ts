@@ -1,6 +1,6 @@
 import { appendFileSync, statSync } from "node:fs";
 import { hash } from "node:crypto";
-import type { LogRecord, Placed } from "../../src/domain/record.ts";
+import type { Placed } from "../../src/domain/record.ts";
 import { canonical, contentLine } from "../service/ingest/canonical.ts";
 
 /** Maximum size of a history file: about 20 million records. */
@@ -53,6 +53,6 @@ export function lineHash(line: string): string {
   return hash("sha256", line).slice(0, DIGITS);
 }
 
-export function recordHash(record: Placed<LogRecord> | Placed): string {
+export function recordHash(record: Placed): string {
   return lineHash(contentLine({ ...record, value: canonical(record.value) }));
 }

@@ -42,7 +42,7 @@ const offer = (id: string, from: number, hashes: readonly string[]): object => (
   from,
   hashes,
 });
-const ack = (id: string, from: number, to: number, refused: readonly number[] = []): object => ({
+const ack = (id: string, [from, to]: readonly [number, number], refused: readonly number[] = []): object => ({
   t: 2,
   gateway: "g",
   stream: "s",
@@ -64,13 +64,13 @@ const HISTORY = [
     1,
     [1, 2, 3].map((seq) => hashOf(seq)),
   ),
-  ack("2", 1, 3),
+  ack("2", [1, 3]),
   offer(
     "3",
     4,
     [4, 5, 6].map((seq) => hashOf(seq)),
   ),
-  ack("3", 4, 5, [5]),
+  ack("3", [4, 5], [5]),
 ];
 const ROWS = [1, 2, 3, 4, 6].map((seq) => rowOf(seq));
 
@@ -97,13 +97,13 @@ describe("the independent checker", () => {
     { fault: "altered", history: HISTORY, rows: [...ROWS.slice(1), rowOf(1, "7")], line: "altered: 1 (s 1)" },
     {
       fault: "acked but never offered",
-      history: [...HISTORY, ack("3", 6, 7)],
+      history: [...HISTORY, ack("3", [6, 7])],
       rows: ROWS,
       line: "acked but never offered: 1 (s 7)",
     },
     {
       fault: "acked without any offer",
-      history: [...HISTORY, ack("9", 1, 1)],
+      history: [...HISTORY, ack("9", [1, 1])],
       rows: ROWS,
       line: "acked but never offered: 1 (s 1)",
     },
@@ -115,7 +115,7 @@ describe("the independent checker", () => {
     },
     {
       fault: "acked with two contents",
-      history: [...HISTORY, offer("4", 2, [hashOf(2, "7")]), ack("4", 2, 2)],
+      history: [...HISTORY, offer("4", 2, [hashOf(2, "7")]), ack("4", [2, 2])],
       rows: ROWS,
       line: "acked with two contents: 1 (s 2)",
     },
