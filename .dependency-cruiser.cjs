@@ -147,6 +147,13 @@ module.exports = {
       from: { path: "^simulators/conform/" },
       to: { path: "^simulators/service/", reachable: true },
     },
+    {
+      name: "checker-knows-no-code",
+      comment: "The checker judges deliveries independently: a fault that it shared with the code would stay hidden.",
+      severity: "error",
+      from: { path: "^test/checker/check\\.mjs$" },
+      to: { dependencyTypesNot: ["core"] },
+    },
     ...STRANGERS.flatMap(([one, other]) => [between(one, other), between(other, one)]),
   ],
   allowedSeverity: "error",

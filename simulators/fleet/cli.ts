@@ -38,6 +38,7 @@ const HELP = `booth-sim fleet: simulates gateways of a Booth Monitoring Service,
   --service URL    HTTP URL of the service (default http://127.0.0.1:8080); the service returns the brokers
   --key KEY        API key of scope admin at the service (default fleet-admin)
   --store WHERE    the service's database, to check the result at the end: postgres://..., or the folder of its SQLite file
+  --history FILE   add all offers and acks to this file, for "node test/checker/check.mjs"
   --place          first add the booths and the key to that store
   --help           show this help`;
 
@@ -55,6 +56,7 @@ const OPTIONS = {
   threads: { type: "string", default: availableParallelism().toString() },
   ca: { type: "string" },
   store: { type: "string" },
+  history: { type: "string" },
   place: { type: "boolean", default: false },
   help: { type: "boolean", default: false },
 } as const;
@@ -132,6 +134,7 @@ async function play(values: Values, numbers: ReturnType<typeof numbersOf>, io: F
     drain_ms: DRAIN_MS,
     url: values.service,
     key: values.key,
+    history: values.history,
     signal: io.signal,
     told: io.out,
     show: (state) => io.out(liveLine(state)),

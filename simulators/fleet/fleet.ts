@@ -3,6 +3,7 @@ import { type VirtualBooth, virtualStore } from "./booth.ts";
 import { claimAll, type Claiming } from "./claims.ts";
 import type { FleetClock } from "./clock.ts";
 import { type GatewayParts, type VirtualGateway, virtualGateway } from "./gateway.ts";
+import { historyFile } from "./history.ts";
 import { type Links, mqttLinks } from "./links.ts";
 import { type Latencies, latencies, type Meter, newMeter } from "./meter.ts";
 import { type Returned, watchReturn } from "./return.ts";
@@ -36,6 +37,8 @@ export interface FleetOptions extends Omit<Claiming, "clock"> {
    * many records accumulate as in an hour. Default: 1.
    */
   readonly outage_pace?: number;
+  /** File that gets all offers and acks, for `test/checker/check.mjs`. Absent: none. */
+  readonly history?: string | undefined;
   readonly signal: AbortSignal;
   /** Called about once a second with the fleet's state. */
   readonly show: (state: FleetState) => Promise<void> | void;
@@ -135,13 +138,14 @@ export async function runFleet(options: FleetOptions): Promise<RanFleet> {
 }
 
 function newRunning(options: FleetOptions): Running {
-  const { clock, ca } = options;
+  const { clock, ca, first = 0 } = options;
+  const history = options.history === undefined ? undefined : historyFile(options.history, first.toString());
   const meter = newMeter();
   const links = mqttLinks({ clock, meter, ca });
   const logs = new Map<string, VirtualBooth>();
   return {
     options,
-    parts: { clock, meter, store: virtualStore(logs), link: links.of },
+    parts: { clock, meter, store: virtualStore(logs), link: links.of, history },
     links,
     meter,
     gateways: [],

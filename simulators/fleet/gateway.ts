@@ -6,14 +6,15 @@ import { sessionLoop } from "../../src/delivery/session.ts";
 import type { HeardCommand } from "../../src/domain/command.ts";
 import { newServiceState } from "../../src/domain/link-status.ts";
 import type { Clock, Logger, Random } from "../../src/domain/machine.ts";
-import { KIND } from "../../src/domain/record.ts";
+import { KIND, type Placed } from "../../src/domain/record.ts";
 import type { ServiceTime } from "../../src/domain/service-time.ts";
 import { createSignals } from "../../src/domain/signal.ts";
 import { seededSequence } from "../network/faults.ts";
 import { type VirtualBooth, virtualBooth } from "./booth.ts";
+import { type History, recordHash } from "./history.ts";
 import type { Meter } from "./meter.ts";
 import type { DeliveredLog } from "../../src/delivery/port.ts";
-import { mixed, readingsIn } from "./virtual-log.ts";
+import { mixed, readingsIn, recordsOf } from "./virtual-log.ts";
 
 const HEARTBEAT_MS = 60_000;
 
@@ -38,6 +39,8 @@ export interface GatewayParts {
   readonly store: DeliveredLog;
   readonly link: (account: LinkAccount, isSlow: boolean) => ServiceLink;
   readonly meter: Meter;
+  /** Notes each offer and ack. */
+  readonly history?: History | undefined;
 }
 
 interface NewGateway {
@@ -89,7 +92,8 @@ export function virtualGateway(parts: GatewayParts, { id, seed, booths: of }: Ne
     store,
     link: {
       async connect(account, signal) {
-        session = await metered(meter, parts.link(account, own.slow), { account, signal });
+        const now = await metered(meter, parts.link(account, own.slow), { account, signal });
+        session = parts.history === undefined ? now : noted(now, parts.history, { id, booths });
         return session;
       },
     },
@@ -186,6 +190,41 @@ async function metered(
     close() {
       over();
       return session.close();
+    },
+  };
+}
+
+/** Notes the session's offers and acks in the history. The contents are those of the booths' logs. */
+function noted(
+  session: LinkSession,
+  history: History,
+  { id: gateway, booths }: Pick<VirtualGateway, "id" | "booths">,
+): LinkSession {
+  const note = async (
+    { stream, records }: { readonly stream: string; readonly records: readonly Placed[] },
+    send: () => Promise<BatchOutcome>,
+  ): Promise<BatchOutcome> => {
+    const from = records[0]?.seq;
+    if (from === undefined) return send();
+    const offer = { gateway, stream, from, hashes: records.map(recordHash) };
+    const id = history.offered(offer);
+    const outcome = await send();
+    if (outcome.kind !== "acked") return outcome;
+    history.acked(
+      { ...offer, id },
+      from + records.length - 1,
+      outcome.rejected.map(({ seq }) => seq),
+    );
+    return outcome;
+  };
+  return {
+    ...session,
+    send: (stream, generation, records) => note({ stream, records }, () => session.send(stream, generation, records)),
+    sendChunk(stream, generation, chunk) {
+      const booth = booths.find(({ names }) => names.some((name) => name.stream === stream));
+      if (booth === undefined) throw new Error(`no booth has the stream ${stream}`);
+      const records = recordsOf(booth.log, chunk.from, chunk.to);
+      return note({ stream, records }, () => session.sendChunk(stream, generation, chunk));
     },
   };
 }
