@@ -13,7 +13,7 @@ const ENDINGS = ["", ".ts", ".test.ts", ...KINDS.map((kind) => `.${kind}.test.ts
 /** Folders that a run makes and git ignores. */
 const MADE = ["test/results", "config/fleet/secrets", "node_modules", "dist", "data"];
 
-const documents = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", ...filesBelow("docs")]
+const documents = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SUPPORT.md", "CODE_OF_CONDUCT.md", ...filesBelow("docs")]
   .filter((name) => name.endsWith(".md"))
   .map((name) => ({ name, text: readFileSync(join(ROOT, name), "utf8") }));
 
