@@ -13,7 +13,14 @@ const ENDINGS = ["", ".ts", ".test.ts", ...KINDS.map((kind) => `.${kind}.test.ts
 /** Folders that a run makes and git ignores. */
 const MADE = ["test/results", "config/fleet/secrets", "node_modules", "dist", "data"];
 
-const documents = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", ...filesBelow("docs")]
+const documents = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  "SUPPORT.md",
+  "CODE_OF_CONDUCT.md",
+  ...filesBelow("docs"),
+]
   .filter((name) => name.endsWith(".md"))
   .map((name) => ({ name, text: readFileSync(join(ROOT, name), "utf8") }));
 
@@ -135,6 +142,20 @@ it("each file in architecture.md's code walk is imported by an earlier file, or 
   );
   expect(strays.map(({ file }) => file)).toEqual([]);
 });
+
+it("each row of standards.md and of the threats names an existing test, or the reason why none exists", () => {
+  const textOf = (name: string): string => readFileSync(join(ROOT, "docs/explain", name), "utf8");
+  const threats = textOf("threat-model.md").split("\n## Threats\n")[1] ?? "";
+  const rows = `${threats}\n${textOf("standards.md")}`.match(/^\| (?!-).*\|$/gm) ?? [];
+  const proofs = rows.map((row) => row.split("|").at(-2)?.trim() ?? "").filter((proof) => !/^proof/.test(proof));
+  expect(proofs.length).toBeGreaterThan(50);
+  expect(proofs.filter((proof) => !/^Reason: .{10}/.test(proof) && !namesTest(proof))).toEqual([]);
+});
+
+function namesTest(proof: string): boolean {
+  const path = /^`(test\/[\w./-]+)`$/.exec(proof)?.[1];
+  return path !== undefined && existsSync(join(ROOT, `${path}.test.ts`));
+}
 
 it("the README has at most 1,000 words (five minutes of reading)", () => {
   const words = readFileSync(join(ROOT, "README.md"), "utf8").split(/\s+/).filter(Boolean);
