@@ -64,7 +64,7 @@ interface Columns {
  * Decodes a segment: a batch as it was sent (docs/reference/wire.md), or a segment that the service compacted, for
  * which only the service has code.
  */
-function linesOf(message: Buffer): readonly StoredLine[] {
+export function linesOf(message: Buffer): readonly StoredLine[] {
   if (!isChunk(message)) return linesOfBatch(message);
   const chunk = parseMessage(message);
   if ("error" in chunk) throw new Error(`a segment can't be read: ${chunk.error}`);

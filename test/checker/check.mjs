@@ -28,18 +28,17 @@ const ROWS = `SELECT json_array(s.stream_id, r.seq, r.kind, t.name, b.name, prin
 
 const linesOf = (text) => text.split("\n").filter((line) => line !== "");
 
-function sorted(value) {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort()
-      .map((key) => [key, sorted(value[key])]),
-  );
+/** Returns JSON text with sorted keys. A sorted object is not enough, because JavaScript moves keys like "10" forward. */
+function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const keys = Object.keys(value).sort();
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
 }
 
 function hashOf([, , kind, tag, boot, mono, value, quality]) {
-  const line = JSON.stringify([kind, tag, boot, Number(mono), sorted(JSON.parse(value)), quality]);
+  const names = [kind, tag, boot, Number(mono)].map((part) => JSON.stringify(part)).join(",");
+  const line = `[${names},${canonical(JSON.parse(value))},${JSON.stringify(quality)}]`;
   return createHash("sha256").update(line).digest("hex").slice(0, 16);
 }
 

@@ -19,7 +19,7 @@ type Row = readonly [
   quality: string,
 ];
 
-const rowOf = (seq: number, value = `{"b":[1,{"d":2,"c":1.5}],"a":${seq}}`): Row => [
+const rowOf = (seq: number, value = `{"b":[1,{"2":2,"10":1.5}],"a":${seq}}`): Row => [
   "s",
   seq,
   "r",
@@ -29,7 +29,7 @@ const rowOf = (seq: number, value = `{"b":[1,{"d":2,"c":1.5}],"a":${seq}}`): Row
   value,
   "good",
 ];
-const hashOf = (seq: number, value = `{"a":${seq},"b":[1,{"c":1.5,"d":2}]}`): string =>
+const hashOf = (seq: number, value = `{"a":${seq},"b":[1,{"10":1.5,"2":2}]}`): string =>
   createHash("sha256")
     .update(`["r","temperature","boot",${seq * 10}.5,${value},"good"]`)
     .digest("hex")

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { expect, it, onTestFinished } from "vitest";
 import { placeFleet } from "../../simulators/fleet/cli.ts";
@@ -9,8 +8,8 @@ import { storyOf } from "../../simulators/fleet/story.ts";
 import { startService } from "../../simulators/service/start.ts";
 import { runProgram } from "../support/processes.ts";
 import { memoryFolder } from "../support/temporary.ts";
+import { CHECKER } from "./tapped-history.ts";
 
-const CHECKER = fileURLToPath(new URL("check.mjs", import.meta.url));
 const KEY = "fleet-admin";
 const GATEWAYS = 5;
 const LENGTH_MS = 60_000;

@@ -1,10 +1,12 @@
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { planGroups } from "../../src/acquisition/modbus/driver.ts";
 import type { TakenEntry } from "../../src/domain/taken.ts";
 import { drain, isSameAtService } from "../support/delivered.ts";
 import { recordFault } from "../support/faults.ts";
+import { CHECKER, writeHistory } from "../checker/tapped-history.ts";
 import { killer, MOMENTS, type Moment } from "./kill-moments.ts";
-import { MANY_PROCESSES_MS } from "../support/processes.ts";
+import { MANY_PROCESSES_MS, runProgram } from "../support/processes.ts";
 import { clickBooth } from "../support/profiles.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
 import { ownRecords } from "../support/store.ts";
@@ -105,5 +107,13 @@ it(
       withdrawn: false,
     });
     expect(isSame).toBe(true);
+
+    const history = join(site.folder, "history.jsonl");
+    writeHistory(history, tap.publishes);
+    const database = join(site.folder, "service", "service.db");
+    const judged = await runProgram(CHECKER, ["--history", history, "--sqlite", database]);
+    process.stdout.write(judged.out);
+    expect(judged.out).toMatch(new RegExp(`^\\d+ records offered, \\d+ acked, ${own.records.length} stored\n$`));
+    expect(judged.code).toBe(0);
   },
 );
