@@ -34,7 +34,7 @@ export default defineConfig({
   lastUpdated: false,
   // Files of the repository that are no pages: sources, examples, the files at its root.
   ignoreDeadLinks: [
-    /\.\.\/(src|test|config|simulators|systemd|README|CONTRIBUTING|CHANGELOG|package|LICENSE)/,
+    /\.\.\/(src|test|config|simulators|systemd|README|CONTRIBUTING|CHANGELOG|SUPPORT|CODE_OF_CONDUCT|package|LICENSE)/,
     /\.\/\.\.\/\.\.\//,
   ],
   themeConfig: {

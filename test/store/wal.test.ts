@@ -1,9 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { storePath } from "../../src/store/open.ts";
 import { readWal } from "../../src/store/wal.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { keptStoreIn } from "../support/store.ts";
+import { isInRange } from "../../systemd/release/ranges.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const FRAME_BYTES = 24 + 512;
@@ -99,4 +101,9 @@ describe("the end of the write-ahead log", () => {
     }
     expect([...ends]).toEqual(["hurt"]);
   });
+});
+
+it("the bundled SQLite is at least 3.51.3, which corrects a corruption of the write-ahead log", () => {
+  const version = new Database(":memory:").prepare("SELECT sqlite_version()").pluck().get();
+  expect(isInRange(String(version), [{ introduced: "3.51.3" }])).toBe(true);
 });
