@@ -209,7 +209,7 @@ export const FULL: readonly Requirement[] = [
   },
   {
     id: "F15",
-    title: "after a restored backup of the gateway, the conflict is reported, and the log goes on under another name",
+    title: "after a restored backup of the gateway, the conflict is reported, and the log continues under another name",
     place: "docs/service/contract.md, conflict",
     check: async (target) => {
       const records = await delivered(target, 4);
@@ -230,7 +230,7 @@ export const FULL: readonly Requirement[] = [
   },
   {
     id: "F16",
-    title: "a message that can't be read is acked with the error malformed, and the session goes on",
+    title: "a message that can't be read is acked with the error malformed, and the session continues",
     place: ACK,
     check: async (target) => {
       const broken = target.log.take([]);

@@ -85,7 +85,7 @@ const LINK_TEXTS: Readonly<Record<LinkKind, readonly [subject: string, text: str
   invitation: ["Invitation", "You are invited to the booth monitoring service. Set your password here:"],
   reset: [
     "New password",
-    "Somebody, probably you, asked for a new password. Set it here, or ignore this mail to keep the old one:",
+    "A new password was requested for this account. Set it here, or ignore this mail to keep the old one:",
   ],
 };
 
