@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { KIND } from "../../../src/domain/record.ts";
 
 /**
  * The shapes of the MQTT messages and of the two provisioning requests, as sent. The running code reads them more leniently, so its own
@@ -20,7 +21,7 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const version = z.literal(1).describe("version of the message");
 const serial = z.string().min(1).max(60);
 const optionalText = z.string().nullable();
-const kind = z.enum(["r", "h", "t", "p", "f", "x", "g", "e", "m", "c", "d", "v", "i"]);
+const kind = z.enum(KIND);
 const quality = z.enum(["good", "uncertain", "bad"]);
 
 const batch = z.strictObject({
@@ -252,6 +253,9 @@ const record = z.discriminatedUnion("kind", [
   valueOf("d", fact("finished hour")),
   valueOf("v", fact("version first seen")),
   valueOf("i", fact("incident")),
+  valueOf("u", fact("a filter on a day")),
+  valueOf("b", fact("bake")),
+  valueOf("n", fact("text about a filter change: {id, filter, installed_at, part_number, note}")),
 ]);
 function valueOf<K extends z.infer<typeof kind>>(letter: K, value: z.ZodType) {
   return z.strictObject({ kind: z.literal(letter), value });
