@@ -213,7 +213,7 @@ export const FULL: readonly Requirement[] = [
     place: "docs/service/contract.md, conflict",
     check: async (target) => {
       const records = await delivered(target, 4);
-      // The backup ends after two of these records; the gateway has recorded anew since then.
+      // The backup contains two of these records. The restored gateway has recorded other records under the later numbers.
       const anew = changed(records, 2);
       const ack = await conflictOf(target, anew);
       must(

@@ -40,9 +40,8 @@ function exchangeLines({ sent, received }: Exchange): string[] {
 
 const escaped = (text: string): string =>
   text
-    // XML 1.0 allows no other control characters.
-    // eslint-disable-next-line no-control-regex -- they are meant
-    .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, "?")
+    // XML 1.0 allows no control characters except these three.
+    .replaceAll(/[^\P{Cc}\t\n\r]/gu, "?")
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;")

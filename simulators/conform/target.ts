@@ -122,7 +122,7 @@ export interface Target {
   readonly ask: (request: string, more?: Asking) => Promise<Answer>;
   /** Like `ask`, but the answer must have one of the statuses, and an answer of 2xx must fit its schema. */
   readonly demand: (request: string, statuses: readonly number[], more?: Asking) => Promise<Answer>;
-  /** Returns the open session of the gateway; opens one, with hello and state, if there is none. */
+  /** Returns the gateway's open session. If the gateway has no session, opens a session and sends hello and state. */
   session(gateway?: PlayedGateway): Promise<Session>;
   /** Ends all sessions as a lost network does. */
   cut(): Promise<void>;
@@ -157,7 +157,7 @@ export function mustBeError({ body }: Answer): void {
   must(typeof error === "string" && error !== "", "the error has another form", '{"error": "a sentence"}');
 }
 
-/** Returns a field of a JSON object; undefined if there is none. */
+/** Returns a field of a JSON object; undefined if the object lacks the field. */
 export function field(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
     (at, key) => (typeof at === "object" && at !== null ? (at as Record<string | number, unknown>)[key] : undefined),

@@ -29,7 +29,7 @@ export interface SmtpSettings {
 /** The destination of mails. none: they wait. */
 export type MailWay = SmtpSettings | "files" | "none";
 
-/** Result of sending a mail. later: the server refused it for now; never: for good. */
+/** Result of sending a mail. later: a temporary refusal; never: a permanent refusal. */
 export type Sent = "accepted" | "later" | "never";
 
 export interface MailSender {

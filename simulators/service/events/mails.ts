@@ -7,7 +7,7 @@ import { periodFigures } from "./figures.ts";
 import type { Rule } from "./rules.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../src/domain/time.ts";
 
-/** Time after which a refused mail is given up. */
+/** Time after which a refused mail is dropped. */
 const GIVEN_UP_MS = 3 * 24 * HOUR_MS;
 /** Pauses before a refused mail is offered again: a tenth of its age, within these bounds. */
 const AGAIN_MS = { least: MINUTE_MS, most: HOUR_MS };
@@ -23,8 +23,8 @@ interface Sending {
 
 /**
  * Sends every due mail. A mail counts as sent once the server has accepted it; after a crash in between it is sent
- * again under the same id. Rejects if the server can't be reached. Returns a line for each mail that was given up, or one if
- * mails wait because no server is set.
+ * again under the same id. Rejects if the server can't be reached. Returns a line for each dropped mail, or a
+ * single line if mails wait because no server is set.
  */
 export async function sendDueMails(sending: Sending): Promise<string[]> {
   const { db, way } = sending;
@@ -58,7 +58,7 @@ interface DueMail {
   readonly asked_at: number;
   readonly mail: () => Mail;
   readonly accepted: (now: number) => void;
-  /** Sets the next attempt; null: there is none. */
+  /** Sets the time of the next attempt; null: the mail is never tried again. */
   readonly refused: (again_at: number | null) => void;
 }
 

@@ -24,7 +24,7 @@ const PASSWORDS: GuessRules = { kind: "password", free: 10, window_ms: 15 * 60_0
 /** Several people of a shop share one network address. */
 const SIGN_INS: GuessRules = { kind: "sign-in", free: 30, window_ms: 15 * 60_000 };
 
-/** Requests for a link are counted like wrong guesses: each sends a mail to somebody. */
+/** Requests for a link are counted like wrong guesses: each request sends a mail. */
 const RESETS: GuessRules = { kind: "reset", free: 10, window_ms: 15 * 60_000 };
 const RESETS_OF_USER: GuessRules = { kind: "reset-of", free: 3, window_ms: 15 * 60_000 };
 

@@ -73,7 +73,7 @@ export interface Reports {
   readonly uplink: (uplink: Uplink) => Downlink | Promise<Downlink>;
   /** Runs a round over all watched booths. Returns a line for each failure. */
   readonly evaluate: (signal: AbortSignal) => Promise<string[]>;
-  /** Sends all due mails. Returns a line for each that was given up. */
+  /** Sends all due mails. Returns a line for each dropped mail. */
   readonly sendMails: (signal: AbortSignal) => Promise<string[]>;
   /** Whether this process does the work that one process of a store does: evaluation and mails. */
   readonly leads: () => boolean;

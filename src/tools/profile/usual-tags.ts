@@ -134,7 +134,9 @@ function inUnit(key: string, value: unknown, conversion: Conversion): unknown {
 
 /** Returns the changed keys of a tag. If its unit changes, they include its limits and deadband in the new unit. */
 export function inNewUnit(tag: TagEntry, keys: Keys): Keys {
-  const [from, to] = [tag["unit"], keys["unit"]].map((one) => (typeof one === "string" ? unitOf(one) : undefined));
+  const known = (unit: unknown) => (typeof unit === "string" ? unitOf(unit) : undefined);
+  const from = known(tag["unit"]);
+  const to = known(keys["unit"]);
   const conversion = from === undefined || to === undefined ? undefined : conversionOf(from, to);
   if (conversion === undefined) return keys;
   const limits = Object.entries(tag).filter(([key]) => IN_UNIT.includes(key));

@@ -163,7 +163,7 @@ describe("decoding any registers", () => {
     );
   });
 
-  test("as float32 gives a decimal of at most nine digits that converts back to the same float", () => {
+  test("as float32 returns a decimal number of at most nine digits that converts back to the same float", () => {
     fc.assert(
       fc.property(fc.float({ noNaN: true, noDefaultInfinity: true }), (float) => {
         const short = shortestFloat32(float);

@@ -72,7 +72,9 @@ export async function get(path, query = {}) {
  */
 export async function send(path, body) {
   const answer = await fetch(path, {
-    ...{ method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } },
+    method: "POST",
+    body: JSON.stringify(body),
+    headers: { "content-type": "application/json" },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   if (answer.ok) return;

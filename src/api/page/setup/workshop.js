@@ -141,8 +141,12 @@ function newForm({ families, profiles, plc }, begin) {
     ),
   );
   const name = {
-    ...{ name: "name", required: true, pattern: "[a-z0-9][a-z0-9._\\-]{0,63}", value: `plc-${profiles.length + 1}` },
-    ...{ autocapitalize: "none", spellcheck: false },
+    name: "name",
+    required: true,
+    pattern: "[a-z0-9][a-z0-9._\\-]{0,63}",
+    value: `plc-${profiles.length + 1}`,
+    autocapitalize: "none",
+    spellcheck: false,
   };
   const family = el("div", {}, el("label", { for: "workshop-from" }, t("workshop.from")), from);
   const form = section("new", [field(t("workshop.name"), name), family], (given) =>
@@ -174,7 +178,9 @@ function overview(profile, { status, values, context, run, read, failed }) {
     if ((await askUser(t("workshop.delete"), question)) !== null) await run({ action: "delete" });
   };
   const bench = {
-    ...{ usual: status.usual, units: status.units, values },
+    usual: status.usual,
+    units: status.units,
+    values,
     set: (/** @type {string} */ what, /** @type {object} */ keys) => run({ action: "set", what, keys }),
     remove: (/** @type {string} */ what) => run({ action: "remove", what }),
   };
